@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"fmt"
+)
+
+// Account is one account's head: constant in size however long its history.
+// The zero value with an ID is an account before its opening.
+type Account struct {
+	ID       AccountID
+	Seq      uint64 // of the newest record; 0 before the opening
+	Time     Millis // of the newest record
+	Opened   Millis // when the account was opened
+	Settings Settings
+	Totals   Totals
+}
+
+// Apply takes one record into the head. It never decides; it does check, and
+// an error means that the record cannot follow what the head says: a gap, a
+// time that runs backwards, or totals that its own transaction does not explain.
+func (a *Account) Apply(r *Record) error {
+	if err := a.follows(r); err != nil {
+		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
+	}
+	switch r.Kind {
+	case AccountOpened:
+		a.Opened = r.Time
+		a.Settings = *r.Settings
+	case SettingsChanged:
+		a.Settings = *r.Settings
+	}
+	a.Seq, a.Time, a.Totals = r.Seq, r.Time, r.Totals
+	return nil
+}
+
+func (a *Account) follows(r *Record) error {
+	switch {
+	case r.Account != a.ID:
+		return fmt.Errorf("belongs to another account than %v", a.ID)
+	case r.Seq != a.Seq+1:
+		return fmt.Errorf("follows %d", a.Seq)
+	case r.Time < a.Time:
+		return fmt.Errorf("time %v before %v", r.Time, a.Time)
+	case (r.Kind == AccountOpened) != (a.Seq == 0):
+		return fmt.Errorf("an opening is the first record and only that")
+	case (r.Kind == AccountOpened || r.Kind == SettingsChanged) != (r.Settings != nil):
+		return fmt.Errorf("settings where none belong, or none where they do")
+	case (r.Kind > SettingsChanged) != (r.Tx != nil):
+		return fmt.Errorf("a transaction where none belongs, or none where one does")
+	}
+	want, ok := a.Totals.after(r)
+	if !ok || want != r.Totals {
+		return fmt.Errorf("totals %+v where %+v follow", r.Totals, want)
+	}
+	return r.Totals.check()
+}
+
+// after is what the totals must be once the record has happened; false where a
+// sum does not fit.
+func (t Totals) after(r *Record) (Totals, bool) {
+	var balance, pending Amount
+	switch r.Kind {
+	case Credited, PaymentReceived:
+		balance = r.Tx.Net()
+	case PayoutHeld:
+		pending = r.Tx.Gross()
+	case PayoutSettled:
+		balance, pending = -r.Tx.Gross(), -r.Tx.Gross()
+	case PayoutRejected, PayoutRefused, PayoutFailed:
+		pending = -r.Tx.Gross()
+	}
+	ok := true
+	if t.Balance, ok = t.Balance.Add(balance); !ok {
+		return t, false
+	}
+	if t.Pending, ok = t.Pending.Add(pending); !ok {
+		return t, false
+	}
+	if r.Tx != nil && r.Tx.Ordinal == t.Items+1 {
+		t.Items++
+	}
+	if r.Tx != nil && r.Tx.Booking == t.Bookings+1 {
+		t.Bookings++
+	}
+	t.Events += uint64(len(r.Events))
+	return t, true
+}
+
+// check is what holds for every account at every instant.
+func (t Totals) check() error {
+	if t.Pending < 0 || t.MEDHeld < 0 {
+		return fmt.Errorf("a hold below zero: %+v", t)
+	}
+	return nil
+}
+
+// headForm is the head's stored form: what a head row holds beside sequence,
+// time and checksum, which lie before it.
+type headForm struct {
+	Opened   Millis   `cbor:"1,keyasint"`
+	Settings Settings `cbor:"2,keyasint"`
+	Totals   Totals   `cbor:"3,keyasint"`
+}
+
+// EncodeHead is the head as its row keeps it, without ID, Seq and Time.
+func (a *Account) EncodeHead() []byte {
+	b, err := encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals})
+	if err != nil {
+		panic(fmt.Sprintf("ledger: encode head of %v: %v", a.ID, err))
+	}
+	return b
+}
+
+// DecodeHead reads what EncodeHead wrote; ID, Seq and Time stay as they are.
+func (a *Account) DecodeHead(b []byte) error {
+	var f headForm
+	if err := decoding.Unmarshal(b, &f); err != nil {
+		return fmt.Errorf("ledger: head of %v: %w", a.ID, err)
+	}
+	a.Opened, a.Settings, a.Totals = f.Opened, f.Settings, f.Totals
+	return a.Totals.check()
+}

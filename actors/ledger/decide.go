@@ -1,0 +1,90 @@
+package ledger
+
+import "fmt"
+
+// Decide answers a command with records or the first refusal that applies. It
+// changes nothing: Apply does. A command of an unknown type is our mistake.
+func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
+	if s.Time < a.Time {
+		panic(fmt.Sprintf("ledger: %v: command stamped %v, before %v", a.ID, s.Time, a.Time))
+	}
+	if _, opening := c.(OpenAccount); !opening && a.Seq == 0 {
+		return Decision{Refusal: refuse(RefuseNotOpened, "account is not opened")}
+	}
+	d := draft{account: a, stamp: s, totals: a.Totals}
+	switch c := c.(type) {
+	case ReadAccount:
+		return Decision{}
+	case OpenAccount:
+		return d.open(c)
+	case ChangeSettings:
+		d.settings(SettingsChanged, c.Settings)
+		return d.done(nil)
+	case Credit:
+		return d.credit(c, f)
+	case CreateCharge:
+		return d.charge(c)
+	case ReceivePayment:
+		return d.receive(c, f)
+	case RequestPayout:
+		return d.requestPayout(c, f)
+	case ResolvePayout:
+		return d.resolvePayout(c, f)
+	}
+	panic(fmt.Sprintf("ledger: no decision for %T", c))
+}
+
+// draft gathers the records of one decision, each with the totals after it.
+type draft struct {
+	account *Account
+	stamp   Stamp
+	totals  Totals
+	records []Record
+}
+
+// add appends a record of the kind about tx, and works out its totals. A sum
+// that does not fit is RefuseOverflow; nothing of the decision stands then.
+func (d *draft) add(kind RecordKind, b Body) *Refusal {
+	r := Record{
+		Account: d.account.ID,
+		Seq:     d.account.Seq + uint64(len(d.records)) + 1,
+		Time:    d.stamp.Time,
+		Kind:    kind,
+		Body:    b,
+	}
+	after, ok := d.totals.after(&r)
+	if !ok {
+		return refuse(RefuseOverflow, "the balance would not fit")
+	}
+	r.Totals, d.totals = after, after
+	d.records = append(d.records, r)
+	return nil
+}
+
+func (d *draft) done(tx *Transaction) Decision {
+	return Decision{Records: d.records, Tx: tx}
+}
+
+// show gives a transaction its place among the account's items.
+func (d *draft) show(t *Transaction) {
+	t.CreatedAt, t.Ordinal = d.stamp.Time, d.totals.Items+1
+}
+
+// book gives a transaction its final status and its place among the bookings.
+func (d *draft) book(t *Transaction, s TxStatus) {
+	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
+}
+
+func (d *draft) settings(kind RecordKind, s Settings) {
+	if r := d.add(kind, Body{Settings: &s}); r != nil {
+		panic("ledger: settings that move money")
+	}
+}
+
+func (d *draft) open(c OpenAccount) Decision {
+	if d.account.Seq != 0 {
+		return Decision{Refusal: refuse(RefuseAlreadyThere, "account is opened already")}
+	}
+	d.settings(AccountOpened, c.Settings)
+	return d.done(nil)
+}

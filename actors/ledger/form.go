@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Text is a request's string field as it arrived.
+type Text struct {
+	Value string
+	Given bool // present and not null
+	Wrong bool // given, but no string
+}
+
+// PayoutForm is a payout request's fields before anything is known of them.
+type PayoutForm struct {
+	Centavos          int64 // 0 where amount is missing or no integer
+	Key               Text
+	KeyType           Text
+	Description       Text
+	ExternalID        Text
+	RecipientISPB     Text
+	EndToEnd          Text
+	Purpose           Text
+	RecipientDocument Text
+}
+
+// Parse checks the form in the documented order (amount, key, description,
+// recipient_ispb, end_to_end_id) and fills the command; nothing is held yet.
+func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
+	var c RequestPayout
+	ok := false
+	if c.Amount, ok = FromCentavos(f.Centavos); !ok {
+		return c, refuse(RefuseAmount, "invalid or missing amount")
+	}
+	var r *Refusal
+	if c.Key, r = f.key(); r != nil {
+		return c, r
+	}
+	if f.Description.Wrong || tooLong(f.Description.Value) {
+		return c, refuseField(RefuseDescription, "description", "description takes a string of at most 140 characters")
+	}
+	if f.RecipientISPB.Given && !ISPB(f.RecipientISPB.Value) {
+		return c, refuseField(RefuseRecipientISPB, "recipient_ispb", "recipient_ispb must be 8 digits")
+	}
+	if f.EndToEnd.Given && !ValidEndToEnd(f.EndToEnd.Value) {
+		return c, refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
+	}
+	if f.Purpose.Wrong || utf8.RuneCountInString(f.Purpose.Value) > maxPurpose {
+		return c, refuseField(RefusePurpose, "purpose", "purpose takes a string of at most 256 characters")
+	}
+	c.Description, c.Purpose = f.Description.Value, f.Purpose.Value
+	c.RecipientISPB, c.EndToEnd = f.RecipientISPB.Value, f.EndToEnd.Value
+	c.ExternalID = CleanExternalID(f.ExternalID.Value)
+	if doc, ok := CleanDocument(f.RecipientDocument.Value); ok {
+		c.GivenDocument = doc
+	}
+	return c, nil
+}
+
+// maxPurpose bounds what the journal keeps of a free-form field, in characters.
+const maxPurpose = 256
+
+func (f PayoutForm) key() (Key, *Refusal) {
+	if !f.Key.Given || f.Key.Wrong {
+		return Key{}, refuse(RefuseKeyInvalid, "invalid pix_key")
+	}
+	if !f.KeyType.Given {
+		k, code := DetectKey(f.Key.Value)
+		switch code {
+		case RefuseNothing:
+			return k, nil
+		case RefuseKeyAmbiguous:
+			return k, refuse(code, "an 11-digit key may be a CPF or a phone: send pix_key_type")
+		}
+		return k, refuse(code, "invalid pix_key")
+	}
+	t, ok := ParseKeyType(f.KeyType.Value)
+	if !ok {
+		return Key{}, refuseField(RefuseKeyType, "pix_key_type", "pix_key_type must be cpf, cnpj, email, phone or evp")
+	}
+	k, ok := ParseKey(t, f.Key.Value)
+	if !ok {
+		return k, refuse(RefuseKeyInvalid, "invalid pix_key")
+	}
+	return k, nil
+}
+
+const maxExternalID = 128
+
+// CleanExternalID trims an external_id; what is empty then, longer than 128
+// characters or outside a-z A-Z 0-9 . _ : - is discarded (empty).
+func CleanExternalID(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > maxExternalID {
+		return ""
+	}
+	for i := range len(s) {
+		if c := s[i]; !digit(c) && !letter(c) && !strings.ContainsRune("._:-", rune(c)) {
+			return ""
+		}
+	}
+	return s
+}

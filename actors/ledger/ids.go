@@ -1,0 +1,208 @@
+package ledger
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// Millis is an instant: Unix milliseconds, UTC. Every time in the journal and
+// in every answer has this resolution.
+type Millis int64
+
+// Time is the instant as the standard library has it, in UTC.
+func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
+
+// String is ISO 8601 with milliseconds and Z.
+func (m Millis) String() string { return m.Time().Format("2006-01-02T15:04:05.000Z") }
+
+// AccountID names one merchant account. It is never zero.
+type AccountID uint64
+
+const accountPrefix = "acc_"
+
+var (
+	lower32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+	upper32 = base32.StdEncoding.WithPadding(base32.NoPadding)
+)
+
+// String is the id as operators see it: acc_ and 13 characters.
+func (a AccountID) String() string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(a))
+	return accountPrefix + lower32.EncodeToString(b[:])
+}
+
+// ParseAccountID reads what String wrote; false for anything else.
+func ParseAccountID(s string) (AccountID, bool) {
+	rest, ok := strings.CutPrefix(s, accountPrefix)
+	if !ok || len(rest) != 13 {
+		return 0, false
+	}
+	b, err := lower32.DecodeString(rest)
+	if err != nil || len(b) != 8 {
+		return 0, false
+	}
+	id := AccountID(binary.BigEndian.Uint64(b))
+	return id, id != 0 && id.String() == s
+}
+
+// TxID names one transaction: a UUID v7. Its first 100 significant bits (48 of
+// time, 52 of chance) are also the transaction's public identifier, so that
+// one row finds a transaction by either.
+type TxID [16]byte
+
+// NewTxID fills a UUID v7 from an instant and 74 bits of chance (the six
+// surplus bits of the last byte are ignored).
+func NewTxID(at Millis, chance [10]byte) TxID {
+	var id TxID
+	binary.BigEndian.PutUint64(id[:8], uint64(at)<<16)
+	id[6] = 0x70 | chance[0]&0x0f
+	id[7] = chance[1]
+	id[8] = 0x80 | chance[2]&0x3f
+	copy(id[9:], chance[3:])
+	return id
+}
+
+// String is the UUID's usual text.
+func (t TxID) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], t[0:4])
+	hex.Encode(b[9:13], t[4:6])
+	hex.Encode(b[14:18], t[6:8])
+	hex.Encode(b[19:23], t[8:10])
+	hex.Encode(b[24:36], t[10:16])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return string(b[:])
+}
+
+// Time is the instant the id was drawn at.
+func (t TxID) Time() Millis { return Millis(binary.BigEndian.Uint64(t[:8]) >> 16) }
+
+// IsZero tells an id that was never drawn.
+func (t TxID) IsZero() bool { return t == TxID{} }
+
+// ShortID is the 100 bits of a TxID that its public identifier carries, left
+// aligned in 13 bytes; the last four bits are zero.
+type ShortID [13]byte
+
+// Short drops the UUID's fixed bits (version, variant) and its last 22.
+func (t TxID) Short() ShortID {
+	var s ShortID
+	copy(s[:6], t[:6])
+	// Twelve bits of the first random field, then forty of the second.
+	a := uint64(t[6]&0x0f)<<8 | uint64(t[7])
+	b := binary.BigEndian.Uint64(t[8:]) << 2 >> 24
+	v := (a<<40 | b) << 4
+	for i := range 7 {
+		s[12-i] = byte(v >> (8 * i))
+	}
+	return s
+}
+
+const shortChars = 20
+
+// Public is the transaction_id: the kind's prefix and 20 characters.
+func (t TxID) Public(k TxKind) string {
+	s := t.Short()
+	var b [21]byte
+	upper32.Encode(b[:], s[:])
+	return k.prefix() + string(b[:shortChars])
+}
+
+// ParsePublic reads a transaction_id of any kind; false for anything else.
+// Whether the prefix fits the transaction is for the caller to compare.
+func ParsePublic(s string) (ShortID, bool) {
+	var id ShortID
+	for _, p := range [...]string{prefixIn, prefixOut, prefixReturn, prefixTED, prefixInternal} {
+		rest, ok := strings.CutPrefix(s, p)
+		if !ok || len(rest) != shortChars {
+			continue
+		}
+		var b [13]byte
+		if n, err := upper32.Decode(b[:], []byte(rest+"A")); err != nil || n != len(b) {
+			return id, false
+		}
+		return ShortID(b), true
+	}
+	return id, false
+}
+
+// ParseTxID reads a UUID's usual text, in either case; false for anything else.
+func ParseTxID(s string) (TxID, bool) {
+	var id TxID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], []byte(s[0:8]+s[9:13]+s[14:18]+s[19:23]+s[24:36]))
+	return id, err == nil
+}
+
+// Fingerprint is what makes two payout requests the same to the scheme when
+// the merchant names no end-to-end id of its own.
+type Fingerprint struct {
+	Account AccountID
+	Amount  Amount
+	KeyType KeyType
+	Key     string // normalised
+}
+
+// suffixChars is the part of an end-to-end id that the participant chooses.
+const suffixChars = 11
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Suffix is the 11 characters of the fingerprint's attempt-th end-to-end id:
+// an HMAC-SHA256 under the store's secret, so that nobody can guess another
+// merchant's next id.
+func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
+	mac := hmac.New(sha256.New, secret)
+	var n [25]byte
+	binary.BigEndian.PutUint64(n[0:], uint64(f.Account))
+	binary.BigEndian.PutUint64(n[8:], uint64(f.Amount))
+	binary.BigEndian.PutUint64(n[16:], attempt)
+	n[24] = byte(f.KeyType)
+	mac.Write(n[:])
+	mac.Write([]byte(f.Key))
+	var sum [sha256.Size]byte
+	mac.Sum(sum[:0])
+	var out [suffixChars]byte
+	for i := range out {
+		out[i] = base62[binary.BigEndian.Uint16(sum[2*i:])%62]
+	}
+	return string(out[:])
+}
+
+// EndToEnd is an E2E id of the scheme: E, the ISPB, the UTC minute and the suffix.
+func EndToEnd(ispb string, at Millis, suffix string) string {
+	return "E" + ispb + at.Time().Format("200601021504") + suffix
+}
+
+// ValidEndToEnd tells whether s has the scheme's form E{ISPB}{yyyyMMddHHmm}{11}.
+// Source: pattern of the pacs.008 message of the SPI catalogue.
+func ValidEndToEnd(s string) bool {
+	if len(s) != 32 || s[0] != 'E' {
+		return false
+	}
+	for i := 1; i < 9; i++ {
+		if !digit(s[i]) && !('A' <= s[i] && s[i] <= 'Z') {
+			return false
+		}
+	}
+	if _, err := time.Parse("200601021504", s[9:21]); err != nil {
+		return false
+	}
+	for i := 21; i < 32; i++ {
+		if !digit(s[i]) && !letter(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func digit(c byte) bool  { return '0' <= c && c <= '9' }
+func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"regexp"
+	"strings"
+)
+
+// KeyType is what a PIX key is. Its values are stored.
+type KeyType uint8
+
+// The key types of the directory (DICT).
+const (
+	KeyNone KeyType = iota
+	KeyCPF
+	KeyCNPJ
+	KeyEmail
+	KeyPhone
+	KeyEVP
+)
+
+var keyTypeNames = [...]string{"", "cpf", "cnpj", "email", "phone", "evp"}
+
+// String is the type's name in requests and answers.
+func (t KeyType) String() string { return keyTypeNames[t] }
+
+// ParseKeyType reads a type's name; false for anything else.
+func ParseKeyType(s string) (KeyType, bool) {
+	for t := KeyCPF; t <= KeyEVP; t++ {
+		if keyTypeNames[t] == s {
+			return t, true
+		}
+	}
+	return KeyNone, false
+}
+
+// Key is a PIX key in the directory's own spelling.
+type Key struct {
+	Type  KeyType
+	Value string
+}
+
+var (
+	// The directory's own pattern for e-mail keys (DICT API), at most 77 characters.
+	emailForm = regexp.MustCompile("^[a-z0-9.!#$'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$")
+	evpForm   = regexp.MustCompile("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+)
+
+const maxKeyChars = 77
+
+// ParseKey reads a key of a known type and returns it as the directory spells
+// it: e-mail and EVP in lower case, a phone with +55. False where the form does
+// not fit. Check digits are not looked at: the directory knows.
+func ParseKey(t KeyType, raw string) (Key, bool) {
+	k := Key{Type: t, Value: raw}
+	switch t {
+	case KeyCPF:
+		return k, digits(raw, 11)
+	case KeyCNPJ:
+		return k, digits(raw, 14)
+	case KeyEmail:
+		k.Value = strings.ToLower(raw)
+		return k, len(k.Value) <= maxKeyChars && emailForm.MatchString(k.Value)
+	case KeyPhone:
+		k.Value = "+55" + strings.TrimPrefix(raw, "+55")
+		return k, digits(k.Value[3:], 11)
+	case KeyEVP:
+		k.Value = strings.ToLower(raw)
+		return k, evpForm.MatchString(k.Value)
+	}
+	return k, false
+}
+
+// DetectKey reads a key whose type was not named. Eleven bare digits may be a
+// CPF or a phone: RefuseKeyAmbiguous.
+func DetectKey(raw string) (Key, RefusalCode) {
+	t := KeyNone
+	switch {
+	case digits(raw, 14):
+		t = KeyCNPJ
+	case digits(raw, 11):
+		return Key{}, RefuseKeyAmbiguous
+	case strings.Contains(raw, "@"):
+		t = KeyEmail
+	case strings.HasPrefix(raw, "+55"):
+		t = KeyPhone
+	case len(raw) == 36:
+		t = KeyEVP
+	}
+	k, ok := ParseKey(t, raw)
+	if !ok {
+		return Key{}, RefuseKeyInvalid
+	}
+	return k, RefuseNothing
+}
+
+// Document is the CPF or CNPJ the key itself states, else empty.
+func (k Key) Document() string {
+	if k.Type == KeyCPF || k.Type == KeyCNPJ {
+		return k.Value
+	}
+	return ""
+}
+
+func digits(s string, n int) bool {
+	if len(s) != n {
+		return false
+	}
+	for i := range len(s) {
+		if !digit(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// CleanDocument strips the punctuation of a formatted CPF or CNPJ (dots,
+// dashes, slash). It is valid where 11 or 14 digits are left.
+func CleanDocument(s string) (string, bool) {
+	s = stripDocument(s)
+	return s, digits(s, 11) || digits(s, 14)
+}
+
+// CleanHolder is CleanDocument for those who hold accounts here and for the
+// authorized lists: CNPJs with letters (issued since July 2026) count as well.
+func CleanHolder(s string) (string, bool) {
+	s = strings.ToUpper(stripDocument(s))
+	return s, digits(s, 11) || IsCNPJ(s)
+}
+
+func stripDocument(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '/' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// IsCNPJ tells the CNPJ's form, [0-9A-Z]{12}[0-9]{2}.
+func IsCNPJ(s string) bool {
+	if len(s) != 14 || !digits(s[12:], 2) {
+		return false
+	}
+	for i := range 12 {
+		if !digit(s[i]) && !('A' <= s[i] && s[i] <= 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// ISPB tells the form of a participant's id as merchants may name it: 8 digits.
+func ISPB(s string) bool { return digits(s, 8) }

@@ -1,0 +1,129 @@
+package ledger
+
+// Project is the rows one record writes and deletes: a pure function of that
+// record alone, so that they can be rebuilt from the journal and nothing else.
+// They are appended to rows in the order in which they apply.
+func Project(rows []Row, r *Record) []Row {
+	switch r.Kind {
+	case AccountOpened, SettingsChanged:
+		return rows
+	case Credited:
+		rows = projectBooking(projectItem(rows, r), r)
+		if r.Tx.Reference != "" {
+			rows = append(rows, Row{ReferenceKey(r.Account, r.Tx.Reference), seqRow(r.Seq)})
+		}
+		return rows
+	case ChargeCreated:
+		return projectAnswer(projectItem(rows, r), r)
+	case PaymentReceived:
+		rows = projectBooking(projectItem(rows, r), r)
+		return append(rows, Row{EndToEndKey(r.Tx.EndToEnd), endToEndRow(r)})
+	case PayoutHeld:
+		return projectHold(rows, r)
+	case PayoutAccepted:
+		rows = append(projectItem(rows, r), Row{OpenKey(r.Account, r.Tx.ID), seqRow(r.Seq)})
+		return projectAnswer(rows, r)
+	case PayoutRefused:
+		rows = projectRefusal(rows, r)
+		return projectAnswer(rows, r)
+	case PayoutSettled, PayoutRejected, PayoutFailed:
+		return projectEnd(projectBooking(projectItem(rows, r), r), r)
+	}
+	panic("ledger: projection of " + r.Kind.String())
+}
+
+// projectItem writes the item's place in the list; where the record is the
+// first to show it, also the rows that find it.
+func projectItem(rows []Row, r *Record) []Row {
+	t := r.Tx
+	rows = append(rows, Row{ItemKey(r.Account, t.Ordinal), ItemRow{t.CreatedAt, r.Seq, t.Status, t.Kind}.encode()})
+	if !r.shows() {
+		return rows
+	}
+	rows = append(rows, Row{IDKey(t.ID.Short()), IDRow{r.Account, t.ID, t.Kind, t.Ordinal}.encode()})
+	if t.ExternalID != "" {
+		rows = append(rows, Row{ExternalKey(r.Account, t.ExternalID, t.Ordinal), []byte{}})
+	}
+	return rows
+}
+
+// shows tells whether the record is the first that shows its item: settling
+// and completing only rewrite one that is there.
+func (r *Record) shows() bool {
+	switch r.Kind {
+	case Credited, ChargeCreated, PayoutAccepted:
+		return true
+	case PaymentReceived:
+		return r.Tx.Kind == TxReceipt
+	}
+	return false
+}
+
+func projectBooking(rows []Row, r *Record) []Row {
+	t := r.Tx
+	return append(rows, Row{StatementKey(r.Account, t.Booking), StatementRow{t.BookedAt, t.Ordinal, t.Status, t.Kind}.encode()})
+}
+
+func endToEndRow(r *Record) []byte {
+	return EndToEndRow{r.Account, r.Tx.ID, r.Seq, r.Tx.Status}.encode()
+}
+
+// payoutEndToEndKey is the short key for a derived id, the full one for the
+// merchant's own.
+func payoutEndToEndKey(t *Transaction) []byte {
+	if t.OwnEndToEnd {
+		return EndToEndKey(t.EndToEnd)
+	}
+	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
+}
+
+// projectHold writes the due row and the end-to-end row. A repeat leaves that
+// row to the transaction that holds the id, and is found by an open row instead.
+func projectHold(rows []Row, r *Record) []Row {
+	t := r.Tx
+	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), []byte{DuePayout}})
+	if t.Repeat {
+		rows = append(rows, Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
+	} else {
+		if m := r.Moved; m != nil {
+			rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row})
+		}
+		rows = append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
+	}
+	return projectAnswer(rows, r)
+}
+
+// projectRefusal undoes what the hold wrote; the end-to-end row stays, marked,
+// so that the next request counts the attempt and a late notice finds its end.
+func projectRefusal(rows []Row, r *Record) []Row {
+	t := r.Tx
+	rows = append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
+	if t.Repeat {
+		return append(rows, Row{Key: OpenKey(r.Account, t.ID)})
+	}
+	return append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
+}
+
+// projectEnd drops what waits. Of several transactions under one end-to-end
+// id, the one that moved money is found by it.
+func projectEnd(rows []Row, r *Record) []Row {
+	t := r.Tx
+	if t.Repeat && r.Kind == PayoutSettled {
+		rows = append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
+	}
+	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
+}
+
+// projectAnswer writes the claim, its answer, or, where the work was refused,
+// takes the claim back.
+func projectAnswer(rows []Row, r *Record) []Row {
+	c := r.Claim
+	if c == nil {
+		return rows
+	}
+	row := Row{Key: IdempotencyKey(c.Bucket, r.Account, c.Scope)}
+	if r.Kind != PayoutRefused {
+		row.Value = IdempotencyRow{r.Stored != nil, r.Seq, c.At, c.BodyHash, r.Tx.ID}.encode()
+	}
+	return append(rows, row)
+}

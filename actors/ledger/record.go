@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// RecordKind is what happened. Its values are stored: new kinds are added at
+// the end, none ever gets a new meaning. Kinds 64 and up are the registry's.
+type RecordKind uint8
+
+// The kinds of an account's records.
+const (
+	AccountOpened   RecordKind = 1
+	SettingsChanged RecordKind = 2
+	Credited        RecordKind = 3  // TED or internal credit
+	ChargeCreated   RecordKind = 4  // a QR code waits for its payer
+	PaymentReceived RecordKind = 5  // a customer paid: a charge's completion or a plain receipt
+	PayoutHeld      RecordKind = 6  // gross amount held
+	PayoutAccepted  RecordKind = 7  // the scheme has it, or may have it
+	PayoutSettled   RecordKind = 8  // debited
+	PayoutRejected  RecordKind = 9  // by the scheme, after acceptance: hold released
+	PayoutRefused   RecordKind = 10 // inside the call: hold released, nothing shown
+	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
+)
+
+var kindNames = [...]string{
+	"", "account.opened", "settings.changed", "credited", "charge.created", "payment.received",
+	"payout.held", "payout.accepted", "payout.settled", "payout.rejected", "payout.refused", "payout.failed",
+}
+
+// String is the kind's name in dumps and messages.
+func (k RecordKind) String() string {
+	if int(k) < len(kindNames) && k > 0 {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Totals are an account's sums and counters after a record.
+type Totals struct {
+	Balance  Amount `cbor:"1,keyasint"`           // settled credits - settled debits
+	Pending  Amount `cbor:"2,keyasint,omitempty"` // gross amounts held by work in flight, >= 0
+	MEDHeld  Amount `cbor:"3,keyasint,omitempty"` // held by special-return cases, >= 0
+	Items    uint64 `cbor:"4,keyasint,omitempty"` // transactions shown so far
+	Bookings uint64 `cbor:"5,keyasint,omitempty"` // movements booked so far
+	Events   uint64 `cbor:"6,keyasint,omitempty"` // webhook events so far, subscribed or not
+}
+
+// Available is what the account may spend: never below zero.
+func (t Totals) Available() Amount { return max(0, t.Balance-t.Pending-t.MEDHeld) }
+
+// EventKind is a webhook event. Its values are stored.
+type EventKind uint8
+
+// The events a record emits. Their sequence numbers are those that end at
+// Totals.Events, in the order listed.
+const (
+	EventReceived        EventKind = 1 // pix.received
+	EventChargePaid      EventKind = 2 // pix.charge.paid
+	EventCompleted       EventKind = 3 // pix.completed
+	EventPayoutConfirmed EventKind = 4 // pix.payout.confirmed
+	EventPayoutRejected  EventKind = 5 // pix.payout.rejected
+	EventPayoutFailed    EventKind = 6 // pix.payout.failed
+)
+
+// Moved is an end-to-end row that a payout's row takes the place of: an older
+// use of the same suffix, kept under its full key.
+type Moved struct {
+	EndToEnd string `cbor:"1,keyasint"`
+	Row      []byte `cbor:"2,keyasint"`
+}
+
+// Body is what a record says, the same shape for every kind.
+type Body struct {
+	Totals   Totals       `cbor:"1,keyasint"`
+	Tx       *Transaction `cbor:"2,keyasint,omitempty"`
+	Settings *Settings    `cbor:"3,keyasint,omitempty"`
+	Events   []EventKind  `cbor:"4,keyasint,omitempty"`
+	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that Stored answers, or that a refusal gives up
+	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
+	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
+}
+
+// Record is one thing that happened to one account. Account, Seq and Time lie
+// in the journal's envelope, Body in its CBOR.
+type Record struct {
+	Account AccountID
+	Seq     uint64 // from 1, without gaps
+	Time    Millis // never earlier than the record before it
+	Kind    RecordKind
+	Body
+}
+
+var (
+	encoding = func() cbor.EncMode {
+		m, err := cbor.CoreDetEncOptions().EncMode()
+		if err != nil {
+			panic(err)
+		}
+		return m
+	}()
+	decoding = func() cbor.DecMode {
+		m, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
+		if err != nil {
+			panic(err)
+		}
+		return m
+	}()
+)
+
+// Encode is the record's body as it is journaled: CBOR in core deterministic
+// form with integer keys.
+func (r *Record) Encode() []byte {
+	b, err := encoding.Marshal(&r.Body)
+	if err != nil {
+		panic(fmt.Sprintf("ledger: encode %v: %v", r.Kind, err))
+	}
+	return b
+}
+
+// Decode reads what Encode wrote into r.Body. A kind or a field that this
+// version does not know is an error: it never guesses.
+func (r *Record) Decode(b []byte) error {
+	if r.Kind < AccountOpened || r.Kind > PayoutFailed {
+		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)
+	}
+	if err := decoding.Unmarshal(b, &r.Body); err != nil {
+		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
+	}
+	return nil
+}

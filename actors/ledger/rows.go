@@ -1,0 +1,262 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The rows that records project to. docs/formats.md has a drawing of each key
+// and value; every integer in them is big-endian. A row's first byte says what
+// it is; account rows carry the account next, so that one merchant's keys are
+// one range.
+const (
+	rowEndToEnd    = 'e' // an end-to-end id's transaction; global
+	rowDue         = 'd' // work that waits for an instant; global
+	rowHead        = 'h' // an account's head at a sequence
+	rowID          = 'i' // a transaction by id and transaction_id; global
+	rowIdempotency = 'k' // a claim or its answer; by day, then account
+	rowOpen        = 'o' // a payout in flight
+	rowReference   = 'r' // a credit's reference
+	rowStatement   = 's' // a booked movement
+	rowItem        = 't' // a transaction in order of being shown
+	rowExternal    = 'x' // a transaction by the merchant's own id
+)
+
+// Row is one key to write, or to delete where Value is nil.
+type Row struct {
+	Key   []byte
+	Value []byte
+}
+
+func accountKey(tag byte, a AccountID, room int) []byte {
+	k := make([]byte, 9, 9+room)
+	k[0] = tag
+	binary.BigEndian.PutUint64(k[1:], uint64(a))
+	return k
+}
+
+// HeadKey is where an account's head row lies.
+func HeadKey(a AccountID) []byte { return accountKey(rowHead, a, 0) }
+
+// OpenKey is where a payout in flight lies.
+func OpenKey(a AccountID, id TxID) []byte { return append(accountKey(rowOpen, a, 16), id[:]...) }
+
+// ItemKey is where the ordinal-th item of an account lies.
+func ItemKey(a AccountID, ordinal uint64) []byte {
+	return binary.BigEndian.AppendUint64(accountKey(rowItem, a, 8), ordinal)
+}
+
+// StatementKey is where the booking-th movement of an account lies.
+func StatementKey(a AccountID, booking uint64) []byte {
+	return binary.BigEndian.AppendUint64(accountKey(rowStatement, a, 8), booking)
+}
+
+// ReferenceKey is where a credit's reference lies.
+func ReferenceKey(a AccountID, reference string) []byte {
+	return append(accountKey(rowReference, a, len(reference)), reference...)
+}
+
+// ExternalKey is where an item named by the merchant's own id lies; without
+// its last 8 bytes it is the prefix of all items that share the id.
+func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
+	k := append(accountKey(rowExternal, a, len(external)+9), external...)
+	return binary.BigEndian.AppendUint64(append(k, 0), ordinal)
+}
+
+// IDKey is where a transaction lies by id and transaction_id.
+func IDKey(s ShortID) []byte { return append([]byte{rowID}, s[:]...) }
+
+// EndToEndKey is where a full end-to-end id lies: the participant's 11
+// characters first, so that ids of one minute do not share a long prefix.
+func EndToEndKey(e2e string) []byte {
+	cut := max(0, len(e2e)-suffixChars)
+	k := append(make([]byte, 0, 1+len(e2e)), rowEndToEnd)
+	return append(append(k, e2e[cut:]...), e2e[:cut]...)
+}
+
+// SuffixKey is where the newest use of a derived suffix lies.
+func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
+
+// DueKey is where work that waits for an instant lies.
+func DueKey(at Millis, a AccountID, id TxID) []byte {
+	k := append(make([]byte, 0, 33), rowDue)
+	k = binary.BigEndian.AppendUint64(k, uint64(at))
+	k = binary.BigEndian.AppendUint64(k, uint64(a))
+	return append(k, id[:]...)
+}
+
+// IdempotencyKey is where a claim lies: first its day, so that a day is
+// dropped whole.
+func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
+	k := append(make([]byte, 0, 27), rowIdempotency)
+	k = binary.BigEndian.AppendUint16(k, bucket)
+	k = binary.BigEndian.AppendUint64(k, uint64(a))
+	return append(k, scope[:]...)
+}
+
+// IDRow is what IDKey holds.
+type IDRow struct {
+	Account AccountID
+	ID      TxID
+	Kind    TxKind
+	Ordinal uint64 // among the account's items
+}
+
+const idRowBytes = 8 + 16 + 1 + 8
+
+func (r IDRow) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, idRowBytes), uint64(r.Account))
+	b = append(append(b, r.ID[:]...), byte(r.Kind))
+	return binary.BigEndian.AppendUint64(b, r.Ordinal)
+}
+
+// DecodeIDRow reads an id row.
+func DecodeIDRow(b []byte) (IDRow, error) {
+	if len(b) != idRowBytes {
+		return IDRow{}, shortRow("id", b)
+	}
+	return IDRow{
+		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
+		Kind: TxKind(b[24]), Ordinal: binary.BigEndian.Uint64(b[25:]),
+	}, nil
+}
+
+// EndToEndRow is what EndToEndKey and SuffixKey hold. Later versions may
+// append to it; what is here keeps its place.
+type EndToEndRow struct {
+	Account AccountID
+	ID      TxID
+	Seq     uint64   // the record that wrote the row
+	Status  TxStatus // StatusRefused where it never left; else as the record had it
+}
+
+const endToEndRowBytes = 8 + 16 + 8 + 1
+
+func (r EndToEndRow) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes), uint64(r.Account))
+	b = append(b, r.ID[:]...)
+	b = binary.BigEndian.AppendUint64(b, r.Seq)
+	return append(b, byte(r.Status))
+}
+
+// DecodeEndToEndRow reads an end-to-end row.
+func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
+	if len(b) < endToEndRowBytes {
+		return EndToEndRow{}, shortRow("end-to-end", b)
+	}
+	return EndToEndRow{
+		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
+		Seq: binary.BigEndian.Uint64(b[24:]), Status: TxStatus(b[32]),
+	}, nil
+}
+
+// ItemRow is what ItemKey holds: what lists filter on, and the newest record
+// that carries the item whole.
+type ItemRow struct {
+	CreatedAt Millis
+	Seq       uint64
+	Status    TxStatus
+	Kind      TxKind
+}
+
+const itemRowBytes = 8 + 8 + 1 + 1
+
+func (r ItemRow) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, itemRowBytes), uint64(r.CreatedAt))
+	b = binary.BigEndian.AppendUint64(b, r.Seq)
+	return append(b, byte(r.Status), byte(r.Kind))
+}
+
+// DecodeItemRow reads an item row.
+func DecodeItemRow(b []byte) (ItemRow, error) {
+	if len(b) != itemRowBytes {
+		return ItemRow{}, shortRow("item", b)
+	}
+	return ItemRow{
+		CreatedAt: Millis(binary.BigEndian.Uint64(b)), Seq: binary.BigEndian.Uint64(b[8:]),
+		Status: TxStatus(b[16]), Kind: TxKind(b[17]),
+	}, nil
+}
+
+// StatementRow is what StatementKey holds: what the statement filters on, and
+// the item's place.
+type StatementRow struct {
+	BookedAt Millis
+	Ordinal  uint64
+	Status   TxStatus
+	Kind     TxKind
+}
+
+const statementRowBytes = 8 + 8 + 1 + 1
+
+func (r StatementRow) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, statementRowBytes), uint64(r.BookedAt))
+	b = binary.BigEndian.AppendUint64(b, r.Ordinal)
+	return append(b, byte(r.Status), byte(r.Kind))
+}
+
+// IdempotencyRow is what IdempotencyKey holds.
+type IdempotencyRow struct {
+	Answered bool   // false: the claim's work has not answered yet
+	Seq      uint64 // of the record with the answer, or with the claim
+	At       Millis // of the claim: 24 h count from it
+	BodyHash [16]byte
+	Tx       TxID // the transaction that the claim is about
+}
+
+const idempotencyRowBytes = 1 + 8 + 8 + 16 + 16
+
+func (r IdempotencyRow) encode() []byte {
+	b := make([]byte, 1, idempotencyRowBytes)
+	if r.Answered {
+		b[0] = 1
+	}
+	b = binary.BigEndian.AppendUint64(b, r.Seq)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.At))
+	b = append(b, r.BodyHash[:]...)
+	return append(b, r.Tx[:]...)
+}
+
+// DecodeIdempotencyRow reads an idempotency row.
+func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
+	if len(b) != idempotencyRowBytes {
+		return IdempotencyRow{}, shortRow("idempotency", b)
+	}
+	return IdempotencyRow{
+		Answered: b[0] == 1, Seq: binary.BigEndian.Uint64(b[1:]), At: Millis(binary.BigEndian.Uint64(b[9:])),
+		BodyHash: [16]byte(b[17:33]), Tx: TxID(b[33:49]),
+	}, nil
+}
+
+// Due rows hold one byte: what waits.
+const DuePayout = 1
+
+// DecodeDueKey reads the instant, account and transaction of a due row.
+func DecodeDueKey(k []byte) (Millis, AccountID, TxID, error) {
+	if len(k) != 33 || k[0] != rowDue {
+		return 0, 0, TxID{}, shortRow("due", k)
+	}
+	return Millis(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(k[9:])), TxID(k[17:33]), nil
+}
+
+// DueRange is the keys of due rows from one instant on, up to and without another.
+func DueRange(from, until Millis) (lo, hi []byte) {
+	lo = binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(from))
+	return lo, binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(until))
+}
+
+// SeqRow is what OpenKey and ReferenceKey hold: the record that carries the
+// item whole.
+func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// DecodeSeqRow reads an open or a reference row.
+func DecodeSeqRow(b []byte) (uint64, error) {
+	if len(b) != 8 {
+		return 0, shortRow("sequence", b)
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+func shortRow(what string, b []byte) error {
+	return fmt.Errorf("ledger: %s row of %d bytes", what, len(b))
+}

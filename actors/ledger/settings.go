@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// Settings are what an operator decides for an account. Whether the account is
+// active is not among them: the registry owns that.
+type Settings struct {
+	Name              string   `cbor:"1,keyasint"`           // 1 to 100 characters
+	Document          string   `cbor:"2,keyasint"`           // CPF digits or CNPJ
+	City              string   `cbor:"3,keyasint,omitempty"` // 1 to 60 characters
+	CashInFee         Fee      `cbor:"4,keyasint,omitempty"`
+	CashOutFee        Fee      `cbor:"5,keyasint,omitempty"`
+	CashOutCeiling    Amount   `cbor:"6,keyasint,omitempty"` // base units per payout without the fee; 0: none
+	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // base units; nil: off
+	BlockCNPJOut      bool     `cbor:"8,keyasint,omitempty"`
+	AuthorizedCNPJs   []string `cbor:"9,keyasint,omitempty"`
+	RepeatWindow      Millis   `cbor:"10,keyasint"` // a duration, MinRepeatWindow to MaxRepeatWindow
+}
+
+// How long a settled payout makes an equal request a repeat. The upper bound is
+// the life of an end-to-end id at the scheme (12 h around its minute).
+const (
+	MinRepeatWindow = Millis(60 * 1000)
+	MaxRepeatWindow = Millis(12 * 60 * 60 * 1000)
+)
+
+// DefaultCity is the merchant city of a QR code where the operator names none.
+const DefaultCity = "SAO PAULO"
+
+// DefaultSettings are those of an account that states only who it is.
+func DefaultSettings() Settings {
+	return Settings{City: DefaultCity, RepeatWindow: MaxRepeatWindow}
+}
+
+const maxAuthorizedCNPJs = 1000
+
+// Normalise strips documents to their characters and tells the first setting
+// that cannot be: RefuseSetting with its field, or nil.
+func (s *Settings) Normalise() *Refusal {
+	ok := false
+	switch n := utf8.RuneCountInString(s.Name); {
+	case !utf8.ValidString(s.Name) || n < 1 || n > 100:
+		return refuseField(RefuseSetting, "name", "name must be 1 to 100 characters")
+	}
+	if s.Document, ok = CleanHolder(s.Document); !ok {
+		return refuseField(RefuseSetting, "document", "document must be a CPF (11 digits) or a CNPJ (14 characters)")
+	}
+	if n := utf8.RuneCountInString(s.City); !utf8.ValidString(s.City) || n < 1 || n > 60 {
+		return refuseField(RefuseSetting, "city", "city must be 1 to 60 characters")
+	}
+	if !s.CashInFee.valid() {
+		return refuseField(RefuseSetting, "fees.cash_in", "fixed must be 0 to 99999999999900 base units and bps 0 to 10000")
+	}
+	if !s.CashOutFee.valid() {
+		return refuseField(RefuseSetting, "fees.cash_out", "fixed must be 0 to 99999999999900 base units and bps 0 to 10000")
+	}
+	if s.CashOutCeiling < 0 {
+		return refuseField(RefuseSetting, "cash_out_ceiling", "cash_out_ceiling must be 0 (none) or a positive amount in base units")
+	}
+	if s.ApprovalThreshold != nil && *s.ApprovalThreshold < 0 {
+		return refuseField(RefuseSetting, "approval_threshold", "approval_threshold must be null or an amount in base units")
+	}
+	if s.RepeatWindow < MinRepeatWindow || s.RepeatWindow > MaxRepeatWindow {
+		return refuseField(RefuseSetting, "repeat_window", "repeat_window must be from 1m to 12h")
+	}
+	return s.normaliseCNPJs()
+}
+
+func (s *Settings) normaliseCNPJs() *Refusal {
+	if len(s.AuthorizedCNPJs) > maxAuthorizedCNPJs {
+		return refuseField(RefuseSetting, "authorized_cnpjs", "authorized_cnpjs takes at most 1000 entries")
+	}
+	list := make([]string, 0, len(s.AuthorizedCNPJs))
+	for _, c := range s.AuthorizedCNPJs {
+		c, _ = CleanHolder(c)
+		if !IsCNPJ(c) {
+			return refuseField(RefuseSetting, "authorized_cnpjs", "authorized_cnpjs must hold CNPJs of 14 characters")
+		}
+		list = append(list, c)
+	}
+	slices.Sort(list)
+	s.AuthorizedCNPJs = slices.Compact(list)
+	return nil
+}
+
+// authorized tells whether payouts to the CNPJ are allowed while BlockCNPJOut is on.
+func (s *Settings) authorized(cnpj string) bool {
+	_, found := slices.BinarySearch(s.AuthorizedCNPJs, cnpj)
+	return found
+}

@@ -1,0 +1,142 @@
+package ledger
+
+// TxKind is what a transaction is. Its values are stored.
+type TxKind uint8
+
+// The kinds. A charge and the payment that completes it are one transaction;
+// a received payment without a charge is a receipt.
+const (
+	TxCharge   TxKind = 1
+	TxReceipt  TxKind = 2
+	TxPayout   TxKind = 3
+	TxRefund   TxKind = 4
+	TxReturn   TxKind = 5
+	TxTED      TxKind = 6
+	TxInternal TxKind = 7
+)
+
+// The prefixes of public identifiers.
+const (
+	prefixIn       = "PIXIN"
+	prefixOut      = "PIXOUT"
+	prefixReturn   = "PIXRET"
+	prefixTED      = "TED"
+	prefixInternal = "INT"
+)
+
+func (k TxKind) prefix() string {
+	switch k {
+	case TxCharge, TxReceipt:
+		return prefixIn
+	case TxPayout:
+		return prefixOut
+	case TxRefund, TxReturn:
+		return prefixReturn
+	case TxTED:
+		return prefixTED
+	case TxInternal:
+		return prefixInternal
+	}
+	panic("ledger: transaction of no kind")
+}
+
+// Outbound tells whether money of this kind leaves the account.
+func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
+
+// TxStatus is how far a transaction is. Its values are stored.
+type TxStatus uint8
+
+// The statuses. Held and Refused are never shown to the merchant: a payout is
+// shown from its acceptance on, and one refused in the call leaves nothing.
+const (
+	StatusActive    TxStatus = 1  // a charge waits for its payer
+	StatusCompleted TxStatus = 2  // credited
+	StatusHeld      TxStatus = 3  // gross amount held, the scheme not yet heard
+	StatusAccepted  TxStatus = 4  // with the scheme, or in doubt
+	StatusQueued    TxStatus = 5  // waits for directory capacity
+	StatusPending   TxStatus = 6  // waits for an operator's approval
+	StatusSettled   TxStatus = 7  // final
+	StatusRejected  TxStatus = 8  // final: the scheme rejected it after acceptance
+	StatusFailed    TxStatus = 9  // final: refused after acceptance, expired, declined or voided
+	StatusRefused   TxStatus = 10 // final: refused inside the call
+)
+
+// InFlight tells a payout or refund whose gross amount is held.
+func (s TxStatus) InFlight() bool { return s >= StatusHeld && s <= StatusPending }
+
+// Transaction is one item of an account's history and, while it is in flight,
+// the whole state of its work. Every record about it carries it whole, as it
+// is after the record.
+type Transaction struct {
+	ID     TxID     `cbor:"1,keyasint"`
+	Kind   TxKind   `cbor:"2,keyasint"`
+	Status TxStatus `cbor:"3,keyasint"`
+	Amount Amount   `cbor:"4,keyasint"`           // base units, without the fee
+	Fee    Amount   `cbor:"5,keyasint,omitempty"` // base units
+
+	EndToEnd         string  `cbor:"6,keyasint,omitempty"`
+	ExternalID       string  `cbor:"7,keyasint,omitempty"`
+	Description      string  `cbor:"8,keyasint,omitempty"`
+	CounterpartyName string  `cbor:"9,keyasint,omitempty"`
+	KeyType          KeyType `cbor:"10,keyasint,omitempty"`
+	Key              string  `cbor:"11,keyasint,omitempty"` // the recipient's; of a charge or receipt, the account's own
+	PayerDocument    string  `cbor:"12,keyasint,omitempty"`
+	PayerISPB        string  `cbor:"13,keyasint,omitempty"`
+	GivenDocument    string  `cbor:"14,keyasint,omitempty"` // recipient_document as the merchant sent it, stripped
+	OwnerDocument    string  `cbor:"15,keyasint,omitempty"` // as the directory names it
+	OwnerISPB        string  `cbor:"16,keyasint,omitempty"`
+	RecipientISPB    string  `cbor:"17,keyasint,omitempty"` // manual routing
+	Purpose          string  `cbor:"18,keyasint,omitempty"`
+
+	CreatedAt  Millis `cbor:"19,keyasint,omitempty"` // when it was first shown
+	BookedAt   Millis `cbor:"20,keyasint,omitempty"` // when its status became final
+	ReasonCode string `cbor:"21,keyasint,omitempty"`
+	Ordinal    uint64 `cbor:"22,keyasint,omitempty"` // place among the account's items, from 1
+	Booking    uint64 `cbor:"23,keyasint,omitempty"` // place among its bookings, from 1
+
+	DueAt       Millis `cbor:"24,keyasint,omitempty"` // its due row while in flight
+	Attempt     uint64 `cbor:"25,keyasint,omitempty"` // of its fingerprint
+	OwnEndToEnd bool   `cbor:"26,keyasint,omitempty"` // the merchant named the end-to-end id
+	Repeat      bool   `cbor:"27,keyasint,omitempty"` // another transaction holds its end-to-end id
+	DuplicateOf *TxID  `cbor:"28,keyasint,omitempty"` // that transaction, where the scheme said DUPL
+	Claim       *Claim `cbor:"29,keyasint,omitempty"` // the request's idempotency claim, until it is answered
+	Reference   string `cbor:"30,keyasint,omitempty"` // of a credit
+	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back
+}
+
+// Gross is what the transaction takes from the account (outbound) or what it
+// would bring without its fee.
+func (t *Transaction) Gross() Amount {
+	if t.Kind.Outbound() {
+		return t.Amount + t.Fee
+	}
+	return t.Amount
+}
+
+// Net is the movement on the account: amount + fee outbound, amount - fee inbound.
+func (t *Transaction) Net() Amount {
+	if t.Kind.Outbound() {
+		return t.Amount + t.Fee
+	}
+	return t.Amount - t.Fee
+}
+
+// Public is the transaction_id.
+func (t *Transaction) Public() string { return t.ID.Public(t.Kind) }
+
+// Claim is an idempotency key's hold on its answer: the request's scope (which
+// already names method and path; the account is in the row's key), the day
+// bucket the row lies in, and what a replay compares and needs.
+type Claim struct {
+	Scope    [16]byte `cbor:"1,keyasint"` // first 16 bytes of SHA-256 over method, path and key
+	Bucket   uint16   `cbor:"2,keyasint"` // days since 1970-01-01 UTC at the claim
+	At       Millis   `cbor:"3,keyasint"`
+	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
+	Camel    bool     `cbor:"5,keyasint,omitempty"` // the answer's keys are camelCase
+}
+
+// Stored is the answer kept under a claim: what a replay sends again.
+type Stored struct {
+	Status int    `cbor:"1,keyasint"` // HTTP status, 2xx
+	Body   []byte `cbor:"2,keyasint"`
+}

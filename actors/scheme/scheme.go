@@ -1,0 +1,121 @@
+// Package scheme is the port to the PIX scheme: the directory that knows keys
+// (DICT) and the system that settles (SPI). One contract, several bodies: the
+// in-process simulator, later an HTTP provider, and Unassigned, which refuses
+// every call. Callers hold a Scheme and nothing more.
+package scheme
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// Scheme is what a payout needs of the outside world. A returned *Refused is
+// the other side's explicit word; every other error is a world that failed:
+// after Lookup no money has left, after Submit nothing is known.
+type Scheme interface {
+	// RegisterKey makes one of our PIX keys known. The same again is harmless.
+	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	// Lookup asks the directory who owns a key. It writes nothing.
+	Lookup(ctx context.Context, q Query) (ledger.Owner, error)
+	// Submit hands a payment over. The same again (same transaction id, same
+	// end-to-end id) answers what the first one did.
+	Submit(ctx context.Context, p Payment) (State, error)
+	// Ask tells what the scheme knows of a payment.
+	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
+}
+
+// Query is a directory lookup on behalf of a payer.
+type Query struct {
+	Account  ledger.AccountID
+	Tx       ledger.TxID
+	Key      ledger.Key
+	EndToEnd string
+}
+
+// Payment is a payout as the scheme sees it.
+type Payment struct {
+	Tx            ledger.TxID
+	Account       ledger.AccountID
+	EndToEnd      string
+	Amount        ledger.Amount
+	Key           ledger.Key
+	RecipientISPB string // manual routing; may be empty
+	Description   string
+	Purpose       string
+}
+
+// Progress is how far the scheme is with a payment.
+type Progress uint8
+
+// The progress values.
+const (
+	Unknown  Progress = iota // it never arrived
+	Pending                  // accepted, not settled
+	Settled                  // final
+	Rejected                 // final; State.Reason is the scheme's code
+)
+
+// State is a payment's progress at the scheme.
+type State struct {
+	Progress Progress
+	Reason   string
+}
+
+// Refused is an explicit refusal, with the code as merchants see it.
+type Refused struct{ Code ledger.RefusalCode }
+
+func (r *Refused) Error() string { return "scheme: refused: " + r.Code.String() }
+
+// NoticeKind is what a notice is about.
+type NoticeKind uint8
+
+// The notices of this version.
+const (
+	PaymentArrived  NoticeKind = iota + 1 // a customer paid one of our keys
+	PaymentSettled                        // a payout of ours settled
+	PaymentRejected                       // a payout of ours was rejected
+)
+
+// Notice is the scheme's word to us. It comes at least once, perhaps twice,
+// late and in any order; a notice about a payout names our transaction.
+type Notice struct {
+	Kind     NoticeKind
+	Tx       ledger.TxID           // of a payout
+	EndToEnd string                // of the payment
+	Reason   string                // with PaymentRejected
+	Arrived  ledger.ReceivePayment // with PaymentArrived
+}
+
+// Feed is where a body of Scheme delivers its notices. A nil return means that
+// the notice's effect is durable; on an error the notice comes again.
+type Feed func(ctx context.Context, n Notice) error
+
+// ErrUnassigned is every answer of Unassigned.
+var ErrUnassigned = errors.New("no scheme is connected")
+
+// Unassigned is the body that refuses every call: recovery replays with it in
+// the socket, so that a replay that would reach out shows itself.
+type Unassigned struct{}
+
+// RegisterKey refuses.
+func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
+}
+
+// Lookup refuses.
+func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Owner, error) {
+	return ledger.Owner{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
+}
+
+// Submit refuses.
+func (Unassigned) Submit(_ context.Context, p Payment) (State, error) {
+	return State{}, fmt.Errorf("scheme: submit %v: %w", p.Tx, ErrUnassigned)
+}
+
+// Ask refuses.
+func (Unassigned) Ask(_ context.Context, tx ledger.TxID, _ string) (State, error) {
+	return State{}, fmt.Errorf("scheme: ask for %v: %w", tx, ErrUnassigned)
+}
