@@ -85,11 +85,12 @@ type Owner struct {
 
 // ResolvePayout brings a payout's outcome home.
 type ResolvePayout struct {
-	ID      TxID
-	Result  PayoutResult
-	Owner   Owner       // where the lookup answered
-	Reason  string      // the scheme's code, with PayoutIsRejected
-	Refusal RefusalCode // with PayoutIsRefused
+	ID       TxID
+	EndToEnd string
+	Result   PayoutResult
+	Owner    Owner       // where the lookup answered
+	Reason   string      // the scheme's code, with PayoutIsRejected
+	Refusal  RefusalCode // with PayoutIsRefused
 }
 
 // ReadAccount asks for the head as it is: settings and totals.

@@ -81,7 +81,7 @@ func payoutEndToEndKey(t *Transaction) []byte {
 // row to the transaction that holds the id, and is found by an open row instead.
 func projectHold(rows []Row, r *Record) []Row {
 	t := r.Tx
-	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), []byte{DuePayout}})
+	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(DuePayout, r.Seq)})
 	if t.Repeat {
 		rows = append(rows, Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
 	} else {

@@ -228,8 +228,21 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	}, nil
 }
 
-// Due rows hold one byte: what waits.
+// DuePayout is what waits in a due row: a payout. Other work gets other values.
 const DuePayout = 1
+
+// dueRow is what DueKey holds: what waits, and the record that made it wait.
+func dueRow(kind byte, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{kind}, seq)
+}
+
+// DecodeDueRow reads a due row.
+func DecodeDueRow(b []byte) (kind byte, seq uint64, err error) {
+	if len(b) != 9 {
+		return 0, 0, shortRow("due", b)
+	}
+	return b[0], binary.BigEndian.Uint64(b[1:]), nil
+}
 
 // DecodeDueKey reads the instant, account and transaction of a due row.
 func DecodeDueKey(k []byte) (Millis, AccountID, TxID, error) {
@@ -245,7 +258,7 @@ func DueRange(from, until Millis) (lo, hi []byte) {
 	return lo, binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(until))
 }
 
-// SeqRow is what OpenKey and ReferenceKey hold: the record that carries the
+// seqRow is what OpenKey and ReferenceKey hold: the record that carries the
 // item whole.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 

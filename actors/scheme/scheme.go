@@ -89,9 +89,10 @@ type Notice struct {
 	Arrived  ledger.ReceivePayment // with PaymentArrived
 }
 
-// Feed is where a body of Scheme delivers its notices. A nil return means that
-// the notice's effect is durable; on an error the notice comes again.
-type Feed func(ctx context.Context, n Notice) error
+// Feed is where a body of Scheme delivers its notices. It does not block; done
+// is called once, from any goroutine: nil means that the notice's effect is
+// durable, on an error the notice must come again.
+type Feed func(n Notice, done func(error))
 
 // ErrUnassigned is every answer of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")

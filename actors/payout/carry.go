@@ -1,0 +1,46 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// pause is how long a payout in doubt waits before it asks again.
+const pause = 100 * time.Millisecond
+
+// Carry takes a job to its report. It returns when the scheme has spoken or
+// when ctx (lookup and submit together, inside one request) has run out.
+func Carry(ctx context.Context, s scheme.Scheme, j Job) ledger.ResolvePayout {
+	m := New(j)
+	for act := m.Begin(); act != Report; {
+		act = m.Step(do(ctx, s, m, act))
+	}
+	return m.Outcome
+}
+
+func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
+	var r Reply
+	var err error
+	switch act {
+	case Lookup:
+		r.Owner, err = s.Lookup(ctx, m.Query())
+	case Submit:
+		r.State, err = s.Submit(ctx, m.Payment())
+	case Ask:
+		r.State, err = s.Ask(ctx, m.job.Tx.ID, m.job.Tx.EndToEnd)
+	case Pause:
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	if err != nil && !errors.As(err, &r.Refused) {
+		r.Failed = true
+	}
+	r.Expired = ctx.Err() != nil
+	return r
+}

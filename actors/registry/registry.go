@@ -1,0 +1,250 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Stream is the registry's own in the journal.
+const Stream wal.Stream = 0
+
+// Journal is what the registry needs of the journal.
+type Journal interface {
+	Append(*wal.Entry) wal.Ticket
+	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
+}
+
+// Registry is the shell around Machine. Its methods that change something
+// return once the change is durable and visible to every reader.
+type Registry struct {
+	journal Journal
+	now     func() ledger.Millis
+
+	mu      sync.Mutex // guards machine and sum; held while a change is decided, not while it syncs
+	machine *Machine
+	sum     uint64
+
+	// What readers see: durable entries only.
+	accounts sync.Map // ledger.AccountID → *Account
+	apiKeys  sync.Map // client id → *APIKey
+	pixKeys  sync.Map // key → *PixKey
+	order    atomic.Pointer[[]ledger.AccountID]
+}
+
+// Open rebuilds the registry from its stream.
+func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
+	g := &Registry{journal: j, now: now, machine: NewMachine()}
+	err := j.Read(Stream, 1, 0, func(w wal.Record) error {
+		r := Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+		if err := r.Decode(w.Body); err != nil {
+			return err
+		}
+		g.sum = w.Sum
+		return g.machine.Apply(&r)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("registry: replay: %w", err)
+	}
+	for id, a := range g.machine.accounts {
+		g.accounts.Store(id, a)
+	}
+	for id, k := range g.machine.apiKeys {
+		g.apiKeys.Store(id, k)
+	}
+	for key, k := range g.machine.pixKeys {
+		g.pixKeys.Store(key, k)
+	}
+	g.publishOrder()
+	return g, nil
+}
+
+// publishOrder shows the accounts so far. The slice only grows, so readers of
+// an older header see what they saw.
+func (g *Registry) publishOrder() {
+	order := g.machine.order[:len(g.machine.order):len(g.machine.order)]
+	g.order.Store(&order)
+}
+
+// change decides under the lock, journals, and returns once that is durable.
+func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
+	g.mu.Lock()
+	now := max(g.now(), g.machine.Time)
+	records, err := decide(g.machine, now)
+	if err != nil || len(records) == 0 {
+		// What it was decided on may not be durable yet: wait for that all the same.
+		p := &published{done: make(chan error, 1)}
+		g.journal.Append(&wal.Entry{Stream: Stream, Out: []wal.Out{p}})
+		g.mu.Unlock()
+		if failed := <-p.done; failed != nil {
+			return failed
+		}
+		return err
+	}
+	p := &published{registry: g, done: make(chan error, 1)}
+	e := &wal.Entry{Stream: Stream, Expect: g.machine.Seq, Out: []wal.Out{p}}
+	for i := range records {
+		r := &records[i]
+		r.Seq, r.Time = g.machine.Seq+1, now
+		s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
+		if err := g.machine.Apply(r); err != nil {
+			panic(err)
+		}
+		g.sum = s.Sum
+		e.Records = append(e.Records, s)
+		p.take(g.machine, r)
+	}
+	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
+	g.journal.Append(e)
+	g.mu.Unlock()
+	return <-p.done
+}
+
+// published holds entries until they are durable and shows them then.
+type published struct {
+	registry *Registry
+	accounts []*Account
+	apiKeys  []*APIKey
+	pixKeys  []*PixKey
+	order    []ledger.AccountID
+	done     chan error
+}
+
+func (p *published) take(m *Machine, r *Record) {
+	switch {
+	case r.Account != nil:
+		p.accounts = append(p.accounts, m.accounts[r.Account.ID])
+	case r.APIKey != nil:
+		p.apiKeys = append(p.apiKeys, r.APIKey)
+		p.accounts = append(p.accounts, m.accounts[r.APIKey.Account])
+	case r.PixKey != nil:
+		p.pixKeys = append(p.pixKeys, r.PixKey)
+		p.accounts = append(p.accounts, m.accounts[r.PixKey.Account])
+	}
+}
+
+// Release is called by the journal, in order, so that newer entries are
+// published after older ones.
+func (p *published) Release(err error) {
+	if g := p.registry; g != nil && err == nil {
+		for _, a := range p.accounts {
+			g.accounts.Store(a.ID, a)
+		}
+		for _, k := range p.apiKeys {
+			g.apiKeys.Store(k.ClientID, k)
+		}
+		for _, k := range p.pixKeys {
+			g.pixKeys.Store(k.Key, k)
+		}
+		g.order.Store(&p.order)
+	}
+	p.done <- err
+}
+
+// ClaimAccount makes an account known under its first PIX key.
+func (g *Registry) ClaimAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
+	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+		a := Account{ID: id, Active: active, CreatedAt: now, Opening: opening}
+		return m.ClaimAccount(a, PixKey{Key: evp.Value, Type: evp.Type, Account: id, CreatedAt: now})
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, _ := g.Account(id)
+	return a, nil
+}
+
+// SetActive turns an account on or off.
+func (g *Registry) SetActive(id ledger.AccountID, active bool) error {
+	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.SetActive(id, active) })
+}
+
+// MakeAPIKey adds a credential; ClientID, Account, SecretHash, Permissions,
+// Whitelist, ExpiresAt and Signing come with it.
+func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
+	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+		k.Active, k.CreatedAt = true, now
+		return m.MakeAPIKey(k)
+	})
+	if err != nil {
+		return nil, err
+	}
+	made, _ := g.APIKey(k.ClientID)
+	return made, nil
+}
+
+// ChangeAPIKey edits a copy of the key and puts it in the key's place.
+func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, error) {
+	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.ChangeAPIKey(clientID, edit) })
+	if err != nil {
+		return nil, err
+	}
+	k, _ := g.APIKey(clientID)
+	return k, nil
+}
+
+// ClaimPixKey gives a PIX key to an account; ErrKeyTaken where it is another's.
+func (g *Registry) ClaimPixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
+	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+		return m.ClaimPixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
+	})
+	if err != nil {
+		return nil, err
+	}
+	k, _ := g.PixKey(key.Value)
+	return k, nil
+}
+
+// RegisteredPixKey notes that the scheme knows a key.
+func (g *Registry) RegisteredPixKey(key string) error {
+	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(key) })
+}
+
+// Account is an account by id. What is returned must not be changed.
+func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
+	return load[*Account](&g.accounts, id)
+}
+
+// APIKey is a credential by client id. What is returned must not be changed.
+func (g *Registry) APIKey(clientID string) (*APIKey, bool) { return load[*APIKey](&g.apiKeys, clientID) }
+
+// PixKey is one of this service's PIX keys, in the directory's spelling.
+func (g *Registry) PixKey(key string) (*PixKey, bool) { return load[*PixKey](&g.pixKeys, key) }
+
+func load[V any](m *sync.Map, key any) (V, bool) {
+	v, ok := m.Load(key)
+	if !ok {
+		var none V
+		return none, false
+	}
+	return v.(V), true
+}
+
+// Accounts lists account ids by creation, from a place on, at most limit.
+// The second result is the place to go on from, or -1 at the end.
+func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
+	order := *g.order.Load()
+	from = min(max(from, 0), len(order))
+	to := min(from+limit, len(order))
+	next := to
+	if to == len(order) {
+		next = -1
+	}
+	return slices.Clone(order[from:to]), next
+}
+
+// Unregistered lists the PIX keys that the scheme has not yet taken.
+func (g *Registry) Unregistered() []*PixKey {
+	var keys []*PixKey
+	g.pixKeys.Range(func(_, v any) bool {
+		if k := v.(*PixKey); !k.Registered {
+			keys = append(keys, k)
+		}
+		return true
+	})
+	return keys
+}
