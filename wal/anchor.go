@@ -1,0 +1,139 @@
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The anchor is a small file outside the journal that says how long the
+// journal is. It has two slots, a block apart, written in turn: a torn write
+// costs the newer one, and the older still holds.
+//
+//	slot: magic "pixdanch" | version u8 | state u8 | generation u64 | position u64 | batch sum u64 | checksum u64
+const (
+	anchorName    = "anchor"
+	anchorMagic   = "pixdanch"
+	anchorVersion = 1
+	slotLen       = 8 + 1 + 1 + 8 + 8 + 8 + 8
+	slotGap       = 4096
+
+	stateCreating = 1 // the store beside it is not complete; nothing was ever answered from it
+	stateReady    = 2
+)
+
+// slot is what one anchor write says.
+type slot struct {
+	state      uint8
+	generation uint64
+	at         head // time is not kept
+}
+
+func (s slot) encode() []byte {
+	b := make([]byte, 0, slotLen)
+	b = append(b, anchorMagic...)
+	b = append(b, anchorVersion, s.state)
+	b = binary.BigEndian.AppendUint64(b, s.generation)
+	b = binary.BigEndian.AppendUint64(b, s.at.position)
+	b = binary.BigEndian.AppendUint64(b, s.at.sum)
+	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b))
+}
+
+// decodeSlot is false for a slot that was never written or was torn.
+func decodeSlot(b []byte) (slot, bool) {
+	if len(b) < slotLen || string(b[:8]) != anchorMagic || b[8] != anchorVersion {
+		return slot{}, false
+	}
+	if xxhash.Sum64(b[:slotLen-8]) != binary.BigEndian.Uint64(b[slotLen-8:]) {
+		return slot{}, false
+	}
+	return slot{
+		state:      b[9],
+		generation: binary.BigEndian.Uint64(b[10:]),
+		at:         head{position: binary.BigEndian.Uint64(b[18:]), sum: binary.BigEndian.Uint64(b[26:])},
+	}, true
+}
+
+// readAnchor gives the newest whole slot. ok is false if there is none.
+func readAnchor(fs FS, dir string) (newest slot, ok bool, err error) {
+	data, err := readFile(fs, fs.PathJoin(dir, anchorName))
+	if err != nil {
+		return slot{}, false, err
+	}
+	for _, off := range []int{0, slotGap} {
+		if off >= len(data) {
+			break
+		}
+		if s, whole := decodeSlot(data[off:]); whole && (!ok || s.generation > newest.generation) {
+			newest, ok = s, true
+		}
+	}
+	return newest, ok, nil
+}
+
+// anchorFile is the open anchor.
+type anchorFile struct {
+	file vfs.File
+	last slot
+}
+
+func openAnchor(fs FS, dir string, last slot) (*anchorFile, error) {
+	f, err := fs.OpenReadWrite(fs.PathJoin(dir, anchorName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	return &anchorFile{file: f, last: last}, nil
+}
+
+// write puts the next slot over the older one and syncs it.
+func (a *anchorFile) write(state uint8, at head) error {
+	next := slot{state: state, generation: a.last.generation + 1, at: at}
+	off := int64(next.generation%2) * slotGap
+	if _, err := a.file.WriteAt(next.encode(), off); err != nil {
+		return err
+	}
+	if err := a.file.Sync(); err != nil {
+		return err
+	}
+	a.last = next
+	return nil
+}
+
+func (a *anchorFile) close() error { return a.file.Close() }
+
+// writeAnchor lets the anchor follow the journal to h, which is durable.
+func (s *Store) writeAnchor(h head) error {
+	if h.position == s.anchored.position {
+		return nil
+	}
+	if err := s.anchor.write(stateReady, h); err != nil {
+		return err
+	}
+	s.anchored = h
+	return nil
+}
+
+// followJournal is the anchor's goroutine: every AnchorEvery, if the journal
+// has moved, the anchor follows, and behind it the verified mark.
+func (s *Store) followJournal() {
+	defer close(s.anchorDone)
+	tick := time.NewTicker(s.opts.AnchorEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.stopAnchor:
+			return
+		case <-s.fail.done:
+			return
+		}
+		if err := s.writeAnchor(s.durableHead()); err != nil {
+			s.fail.fail(errors.Join(errors.New("wal: write "+s.opts.Dir+"/"+anchorName), err))
+			return
+		}
+		s.writeMark()
+	}
+}

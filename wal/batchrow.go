@@ -1,0 +1,151 @@
+package wal
+
+import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// head is what is known of the newest batch: enough to make the next one.
+type head struct {
+	position uint64 // 0: there is none
+	time     int64  // Unix milliseconds
+	sum      uint64
+}
+
+// run is a stretch of one stream's records within a batch.
+type run struct {
+	stream Stream
+	first  uint64
+	count  uint64
+}
+
+// A batch row says which records one commit carried, in order:
+//
+//	version u8 | time i64 | prev sum u64 | { stream u64 | first uvarint | count uvarint }... | sum u64
+//
+// The position is in the key. sum chains over the previous row's sum, the
+// position, the time, the runs' bytes and the records' checksums in order.
+const (
+	batchVersion  = 1
+	batchHead     = 1 + 8 + 8
+	batchOverhead = batchHead + 8
+)
+
+// rowBuilder makes one batch row; its buffers are used again.
+type rowBuilder struct {
+	buf  []byte // head and runs
+	runs int
+	last run    // not yet in buf
+	sums []byte // the records' checksums, in order
+	time int64
+}
+
+func (b *rowBuilder) reset(prev head) {
+	b.buf = append(b.buf[:0], make([]byte, batchHead)...)
+	b.sums = b.sums[:0]
+	b.runs, b.last, b.time = 0, run{}, prev.time
+}
+
+// add notes one record. Neighbours of one stream join into one run.
+func (b *rowBuilder) add(stream Stream, r *Sealed) {
+	if b.last.count > 0 && b.last.stream == stream && b.last.first+b.last.count == r.Seq {
+		b.last.count++
+	} else {
+		b.flush()
+		b.last = run{stream: stream, first: r.Seq, count: 1}
+	}
+	b.sums = binary.BigEndian.AppendUint64(b.sums, r.Sum)
+	b.time = max(b.time, r.Time)
+}
+
+func (b *rowBuilder) flush() {
+	if b.last.count == 0 {
+		return
+	}
+	b.buf = binary.BigEndian.AppendUint64(b.buf, uint64(b.last.stream))
+	b.buf = binary.AppendUvarint(b.buf, b.last.first)
+	b.buf = binary.AppendUvarint(b.buf, b.last.count)
+	b.last = run{}
+}
+
+// finish returns the row's bytes, valid until the next reset, and the new head.
+func (b *rowBuilder) finish(prev head) ([]byte, head) {
+	b.flush()
+	h := head{position: prev.position + 1, time: b.time}
+	b.buf[0] = batchVersion
+	binary.BigEndian.PutUint64(b.buf[1:], uint64(h.time))
+	binary.BigEndian.PutUint64(b.buf[9:], prev.sum)
+	h.sum = batchSum(prev.sum, h.position, h.time, b.buf[batchHead:], b.sums)
+	b.buf = binary.BigEndian.AppendUint64(b.buf, h.sum)
+	return b.buf, h
+}
+
+func batchSum(prev, position uint64, time int64, runs, sums []byte) uint64 {
+	var h [24]byte
+	binary.BigEndian.PutUint64(h[0:], prev)
+	binary.BigEndian.PutUint64(h[8:], position)
+	binary.BigEndian.PutUint64(h[16:], uint64(time))
+	var d xxhash.Digest
+	d.Reset()
+	_, _ = d.Write(h[:])
+	_, _ = d.Write(runs)
+	_, _ = d.Write(sums)
+	return d.Sum64()
+}
+
+// batchRow is a row as it is read back; its sum is not verified yet, because
+// that takes the records' checksums.
+type batchRow struct {
+	time     int64
+	prev     uint64
+	runs     []run
+	runBytes []byte
+	sum      uint64
+}
+
+func decodeBatchRow(position uint64, v []byte) (batchRow, error) {
+	if len(v) < batchOverhead {
+		return batchRow{}, damagedBatch(position, "%d bytes are too short for a batch row", len(v))
+	}
+	if v[0] != batchVersion {
+		return batchRow{}, damagedBatch(position, "batch row version %d is unknown", v[0])
+	}
+	end := len(v) - 8
+	row := batchRow{
+		time:     int64(binary.BigEndian.Uint64(v[1:])),
+		prev:     binary.BigEndian.Uint64(v[9:]),
+		runBytes: v[batchHead:end],
+		sum:      binary.BigEndian.Uint64(v[end:]),
+	}
+	for p := row.runBytes; len(p) > 0; {
+		r, n := decodeRun(p)
+		if n <= 0 {
+			return batchRow{}, damagedBatch(position, "its list of records cannot be decoded")
+		}
+		row.runs = append(row.runs, r)
+		p = p[n:]
+	}
+	if len(row.runs) == 0 {
+		return batchRow{}, damagedBatch(position, "it names no record")
+	}
+	return row, nil
+}
+
+// decodeRun reads one run; n is 0 or less if it cannot.
+func decodeRun(p []byte) (r run, n int) {
+	if len(p) < 8 {
+		return run{}, 0
+	}
+	r.stream = Stream(binary.BigEndian.Uint64(p))
+	first, a := binary.Uvarint(p[8:])
+	if a <= 0 {
+		return run{}, 0
+	}
+	count, b := binary.Uvarint(p[8+a:])
+	if b <= 0 || count == 0 || first == 0 {
+		return run{}, 0
+	}
+	r.first, r.count = first, count
+	return r, 8 + a + b
+}

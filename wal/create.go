@@ -1,0 +1,93 @@
+package wal
+
+import (
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+	"io/fs"
+)
+
+// create makes a new store. The anchor is there first and says "creating", so
+// that a power cut on the way is told from a store that lost its anchor; what
+// it left is removed, nothing was ever answered from it.
+func create(o Options) (slot, error) {
+	first := slot{state: stateCreating, generation: 1}
+	if err := writeFirstAnchor(o, first); err != nil {
+		return slot{}, err
+	}
+	if err := o.FS.RemoveAll(o.FS.PathJoin(o.Dir, storeName)); err != nil {
+		return slot{}, err
+	}
+	if err := createPebble(o); err != nil {
+		return slot{}, err
+	}
+	a, err := openAnchor(o.FS, o.Dir, first)
+	if err != nil {
+		return slot{}, err
+	}
+	err = a.write(stateReady, head{})
+	return a.last, errors.Join(err, a.close(), syncDir(o.FS, o.Dir))
+}
+
+// writeFirstAnchor makes the file at its full length, so that later writes
+// change no metadata.
+func writeFirstAnchor(o Options, first slot) error {
+	data := make([]byte, slotGap+slotLen)
+	copy(data[slotGap*(first.generation%2):], first.encode())
+	if err := writeFile(o.FS, o.FS.PathJoin(o.Dir, anchorName), data); err != nil {
+		return err
+	}
+	return syncDir(o.FS, o.Dir)
+}
+
+// createPebble opens, closes and opens again: Pebble creates a store in an old
+// format and raises it afterwards, and the log that is open meanwhile stays in
+// the old format, in which a flipped byte drops synced records in silence.
+func createPebble(o Options) error {
+	fail := newFailure()
+	for _, step := range []func(*pebble.DB) error{nil, func(db *pebble.DB) error { return writeHard(db, o.Hard) }} {
+		p := o.pebbleOptions(fail, &flushNotes{})
+		p.ErrorIfNotExists = false
+		db, err := openPebble(o, p, fail)
+		if err != nil {
+			return err
+		}
+		if step != nil {
+			err = fail.guard(func() error { return step(db) })
+		}
+		if err = errors.Join(err, fail.guard(db.Close)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeFolder makes the folder and syncs each parent that gained an entry.
+func makeFolder(fsys FS, dir string) error {
+	var gained []string
+	for d := dir; ; {
+		if _, err := fsys.Stat(d); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		parent := fsys.PathDir(d)
+		gained = append(gained, parent)
+		if parent == d {
+			break
+		}
+		d = parent
+	}
+	if len(gained) == 0 {
+		return nil
+	}
+	if err := fsys.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for _, parent := range gained {
+		if err := syncDir(fsys, parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package wal
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// failure is the store's one-way switch. It is set before anything else
+// happens after a failed write or sync.
+type failure struct {
+	set  atomic.Bool   // the flag; read before every release
+	done chan struct{} // closed right after err is there
+
+	mu     sync.Mutex
+	err    error
+	notify func(error) // nil while the store is being opened: Open returns the error itself
+}
+
+func newFailure() *failure { return &failure{done: make(chan struct{})} }
+
+// fail sets the flag and, the first time, tells the caller. OnFailure runs on a
+// goroutine of its own: Pebble may hold locks here.
+func (f *failure) fail(err error) {
+	f.set.Store(true)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return
+	}
+	f.err = err
+	close(f.done)
+	if f.notify != nil {
+		go f.notify(err)
+	}
+}
+
+// arm makes the caller be told from now on. It returns what failed before.
+func (f *failure) arm(notify func(error)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notify = notify
+	return f.err
+}
+
+func (f *failure) cause() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// guard runs a call into Pebble that may end in Fatalf, which never returns,
+// and gives up on it then.
+func (f *failure) guard(call func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- call() }()
+	select {
+	case err := <-result:
+		return err
+	case <-f.done:
+		return f.cause()
+	}
+}
+
+// pebbleLog is Pebble's logger: its chatter goes to debug, its end is ours.
+type pebbleLog struct {
+	log  *slog.Logger
+	fail *failure
+}
+
+var _ pebble.Logger = pebbleLog{}
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	l.log.Debug("pebble", "what", fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.log.Error("pebble", "what", fmt.Sprintf(format, args...))
+}
+
+// Fatalf must not return: Pebble would go on as if the write had succeeded. It
+// blocks for ever instead of ending the goroutine, because Pebble calls it
+// with locks held, and deferred unlocks would let others in on half-made
+// state. The process is about to end.
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	l.fail.fail(fmt.Errorf("wal: "+format, args...))
+	select {}
+}

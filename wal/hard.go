@@ -1,0 +1,81 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The journal's own settings that may never change once a store exists.
+const (
+	settingFormat   = "format"
+	settingChecksum = "checksum"
+
+	formatVersion = 1
+	checksumName  = "xxh64"
+)
+
+// wantedHard joins the caller's settings with the journal's own.
+func wantedHard(caller map[string]string) map[string]string {
+	all := maps.Clone(caller)
+	if all == nil {
+		all = make(map[string]string)
+	}
+	for name, value := range map[string]string{
+		settingFormat:   strconv.Itoa(formatVersion),
+		settingChecksum: checksumName,
+	} {
+		if _, taken := all[name]; taken {
+			panic("wal: open: hard setting " + name + " is the journal's own")
+		}
+		all[name] = value
+	}
+	return all
+}
+
+func writeHard(db *pebble.DB, caller map[string]string) error {
+	b := db.NewBatch()
+	for name, value := range wantedHard(caller) {
+		if err := b.Set(metaKey(hardPrefix+name), []byte(value), nil); err != nil {
+			return err
+		}
+	}
+	return errors.Join(b.Commit(pebble.Sync), db.Flush())
+}
+
+// checkHard compares what was stored with what is wanted. The format is first:
+// a newer one may mean the other settings differently.
+func (s *Store) checkHard() error {
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+	wanted := wantedHard(s.opts.Hard)
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		stored, ok, err := get(s.db, metaKey(hardPrefix+name))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("setting %q is not in the store, this process wants %q", name, wanted[name])
+		}
+		if string(stored) != wanted[name] {
+			return fmt.Errorf("setting %q is %q in the store and cannot change, this process wants %q", name, stored, wanted[name])
+		}
+	}
+	return nil
+}
+
+func (s *Store) checkFormat() error {
+	stored, _, err := get(s.db, metaKey(hardPrefix+settingFormat))
+	if err != nil {
+		return err
+	}
+	if v, err := strconv.Atoi(string(stored)); err == nil && v > formatVersion {
+		return fmt.Errorf("written by a newer version: format %d, this binary knows %d", v, formatVersion)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package wal
+
+import "encoding/binary"
+
+// The journal's own keys, by first byte. Upper-case letters sort before
+// callers' lower-case ones, '!' before both.
+const (
+	recordPrefix = 'J'
+	batchPrefix  = 'B'
+	metaPrefix   = '!'
+
+	hardPrefix = "hard/" // settings that may never change
+	ownPrefix  = "wal/"  // the journal's own notes
+
+	recordKeyLen = 1 + 8 + 8
+	batchKeyLen  = 1 + 8
+)
+
+func putRecordKey(k []byte, stream Stream, seq uint64) {
+	k[0] = recordPrefix
+	binary.BigEndian.PutUint64(k[1:], uint64(stream))
+	binary.BigEndian.PutUint64(k[9:], seq)
+}
+
+func recordKey(stream Stream, seq uint64) []byte {
+	k := make([]byte, recordKeyLen)
+	putRecordKey(k, stream, seq)
+	return k
+}
+
+func putBatchKey(k []byte, position uint64) {
+	k[0] = batchPrefix
+	binary.BigEndian.PutUint64(k[1:], position)
+}
+
+func batchKey(position uint64) []byte {
+	k := make([]byte, batchKeyLen)
+	putBatchKey(k, position)
+	return k
+}
+
+// recordBounds are the bounds of a stream's records.
+func recordBounds(stream Stream) (lo, hi []byte) {
+	lo = recordKey(stream, 0)
+	return lo, PrefixEnd(lo[:9])
+}
+
+func metaKey(name string) []byte { return append([]byte{metaPrefix}, name...) }

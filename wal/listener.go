@@ -1,0 +1,51 @@
+package wal
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// flushNotes follow which positions have left the log for tables. Pebble
+// starts a new log only from within a commit of the single writer, so when it
+// does, everything committed before is in older memtables.
+type flushNotes struct {
+	committed atomic.Uint64 // newest position committed
+	rotated   atomic.Uint64 // newest position before the newest log began
+	flushing  atomic.Uint64 // newest position in the memtables that are being flushed
+	flushed   atomic.Uint64 // newest position that is in tables for certain
+}
+
+// listener turns Pebble's events into the store's failures and notes.
+func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener {
+	return &pebble.EventListener{
+		WALCreated: func(info pebble.WALCreateInfo) {
+			if info.Err == nil {
+				notes.rotated.Store(notes.committed.Load())
+			}
+		},
+		FlushBegin: func(pebble.FlushInfo) { notes.flushing.Store(notes.rotated.Load()) },
+		FlushEnd: func(info pebble.FlushInfo) {
+			if info.Err == nil && info.Done {
+				notes.flushed.Store(notes.flushing.Load())
+			}
+		},
+		BackgroundError: func(err error) {
+			// Damage that a compaction meets is met again by whoever reads it,
+			// and quarantines only that reader.
+			if pebble.IsCorruptionError(err) {
+				o.Log.Error("wal: damage met in the background", "dir", o.Dir, "err", err)
+				return
+			}
+			fail.fail(fmt.Errorf("wal: write %s in the background: %w", o.Dir, err))
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			o.Log.Error("wal: damage", "dir", o.Dir, "what", info.String())
+		},
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			o.Log.Warn("wal: writes stall", "dir", o.Dir, "why", info.Reason)
+		},
+		WriteStallEnd: func() { o.Log.Warn("wal: writes go on", "dir", o.Dir) },
+	}
+}

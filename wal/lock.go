@@ -1,0 +1,85 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// folderLock keeps other processes out. The lock itself is on a file that
+// nobody reads: closing any descriptor of it would release it. Who holds it
+// stands in a file beside it.
+type folderLock struct {
+	fs    FS
+	held  io.Closer
+	owner string
+}
+
+func lockFolder(fs FS, dir string) (*folderLock, error) {
+	owner := fs.PathJoin(dir, "owner")
+	held, err := fs.Lock(fs.PathJoin(dir, "lock"))
+	if err != nil {
+		return nil, lockError(fs, owner, err)
+	}
+	l := &folderLock{fs: fs, held: held, owner: owner}
+	if err := writeFile(fs, owner, []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return l, nil
+}
+
+// lockError tells a lock that is held from a folder that cannot be written.
+func lockError(fsys FS, owner string, err error) error {
+	var path *fs.PathError
+	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || !errors.As(err, new(syscall.Errno))
+	if errors.As(err, &path) || !held {
+		return err
+	}
+	pid, rerr := readFile(fsys, owner)
+	if pid = bytes.TrimSpace(pid); rerr != nil || len(pid) == 0 {
+		return errors.New("in use by another process")
+	}
+	return errors.New("in use by process " + string(pid))
+}
+
+func (l *folderLock) release() error {
+	rerr := l.fs.Remove(l.owner)
+	return errors.Join(rerr, l.held.Close())
+}
+
+func writeFile(fs FS, name string, data []byte) error {
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+func readFile(fs FS, name string) ([]byte, error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	return data, errors.Join(err, f.Close())
+}
+
+func syncDir(fs FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

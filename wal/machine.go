@@ -1,0 +1,138 @@
+package wal
+
+import "fmt"
+
+// Limits of one batch. Larger batches only add delay.
+const (
+	batchRecords = 256
+	batchBytes   = 1 << 20
+)
+
+// tail is where a stream stands.
+type tail struct {
+	seq uint64
+	sum uint64
+}
+
+// machine decides what one batch holds. It has no goroutine, clock or I/O: the
+// writer tells it where a stream stands (learn), offers it entries (take),
+// asks for the batch (seal), writes that, and only then says so (durable).
+//
+// It must be durable before the next batch is begun: a stream is forgotten
+// only once its newest record can be read back.
+type machine struct {
+	streams map[Stream]tail
+	newest  head // after the batch that is being built
+
+	entries []*Entry // of the batch being built, in order
+	refused []error  // parallel; nil: accepted
+	records int
+	bytes   int
+	forgets int
+	row     rowBuilder
+}
+
+func newMachine(newest head) *machine {
+	m := &machine{streams: make(map[Stream]tail), newest: newest}
+	m.row.reset(newest)
+	return m
+}
+
+// knows reports whether the machine can judge e without being told more.
+func (m *machine) knows(e *Entry) bool {
+	if len(e.Records) == 0 {
+		return true
+	}
+	_, ok := m.streams[e.Stream]
+	return ok
+}
+
+func (m *machine) learn(stream Stream, t tail) { m.streams[stream] = t }
+
+// full reports whether e has to wait for the next batch. The first entry never
+// has to, whatever its size: entries are not split.
+func (m *machine) full(e *Entry) bool {
+	if len(m.entries) == 0 || e.parked() {
+		return false
+	}
+	return m.records+len(e.Records) > batchRecords || m.bytes+e.size() > batchBytes
+}
+
+// take adds e to the batch, or notes its refusal in its place.
+func (m *machine) take(e *Entry) {
+	m.refuse(e, m.judge(e))
+}
+
+// refuse adds e with a verdict that was reached elsewhere; nil accepts it.
+func (m *machine) refuse(e *Entry, verdict error) {
+	m.entries = append(m.entries, e)
+	m.refused = append(m.refused, verdict)
+	if verdict != nil {
+		return
+	}
+	for i := range e.Records {
+		m.row.add(e.Stream, &e.Records[i])
+	}
+	if n := len(e.Records); n > 0 {
+		m.streams[e.Stream] = tail{e.Records[n-1].Seq, e.Records[n-1].Sum}
+		m.records += n
+	}
+	m.bytes += e.size()
+	if e.Forget {
+		m.forgets++
+	}
+}
+
+// judge is nil if e's records continue their stream.
+func (m *machine) judge(e *Entry) error {
+	if len(e.Records) == 0 {
+		return nil
+	}
+	at := m.streams[e.Stream]
+	if at.seq != e.Expect {
+		return refusal(e.Stream, "it stands at %d, the entry expects %d", at.seq, e.Expect)
+	}
+	for i := range e.Records {
+		r := &e.Records[i]
+		if r.Seq != at.seq+1 {
+			return refusal(e.Stream, "record %d follows %d", r.Seq, at.seq)
+		}
+		got, err := Unseal(at.sum, e.Stream, r.Seq, r.Value)
+		if err != nil || got.Sum != r.Sum || got.Time != r.Time {
+			return refusal(e.Stream, "record %d does not continue the chain", r.Seq)
+		}
+		at = tail{r.Seq, r.Sum}
+	}
+	return nil
+}
+
+func refusal(stream Stream, format string, args ...any) error {
+	return fmt.Errorf("%w: stream %d: %s", ErrSequence, stream, fmt.Sprintf(format, args...))
+}
+
+// seal ends the batch. row is empty if the batch has no records: such a batch
+// takes no position.
+func (m *machine) seal() (row []byte) {
+	if m.records == 0 {
+		return nil
+	}
+	row, m.newest = m.row.finish(m.newest)
+	return row
+}
+
+// durable says that the sealed batch is on disk and its Outs are released, and
+// begins the next.
+func (m *machine) durable() {
+	if m.forgets > 0 {
+		for i, e := range m.entries {
+			if e.Forget && m.refused[i] == nil {
+				delete(m.streams, e.Stream)
+			}
+		}
+	}
+	clear(m.entries)
+	clear(m.refused)
+	m.entries, m.refused = m.entries[:0], m.refused[:0]
+	m.records, m.bytes, m.forgets = 0, 0, 0
+	m.row.reset(m.newest)
+}

@@ -1,0 +1,205 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"io/fs"
+)
+
+// storeName is the folder within Dir that is Pebble's alone.
+const storeName = "store"
+
+// Open opens the store in o.Dir, and creates it if the folder is empty or not
+// there. It first looks at the store without writing, and refuses, leaving it
+// as it is, if another process has it, a setting differs, it was written by a
+// newer version, it does not reach its anchor, or the batches since the
+// verified mark and the records they name cannot be vouched for.
+func Open(o Options) (*Store, error) {
+	o = o.withDefaults()
+	s, err := open(o)
+	if err != nil {
+		return nil, fmt.Errorf("wal: open %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+func open(o Options) (*Store, error) {
+	if !o.ReadOnly {
+		if err := makeFolder(o.FS, o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := lockFolder(o.FS, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openLocked(o)
+	if err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
+	s.lock = lock
+	return s, nil
+}
+
+func openLocked(o Options) (*Store, error) {
+	anchor, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opts: o, fail: newFailure(), notes: &flushNotes{}}
+	if err := s.inspect(anchor); err != nil {
+		return nil, err
+	}
+	if o.ReadOnly {
+		return s, nil
+	}
+	if err := s.start(anchor); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare finds the anchor of an existing store, or creates a store.
+func prepare(o Options) (slot, error) {
+	anchor, ok, err := readAnchor(o.FS, o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return slot{}, err
+	}
+	filled, ferr := isFilled(o.FS, o.FS.PathJoin(o.Dir, storeName))
+	switch {
+	case ferr != nil:
+		return slot{}, ferr
+	case ok && anchor.state == stateReady:
+		return anchor, nil
+	case !ok && filled && err != nil:
+		return slot{}, fmt.Errorf("file %q is missing, and %q is not empty: without it nobody can tell whether the journal is whole", anchorName, storeName)
+	case !ok && filled:
+		return slot{}, fmt.Errorf("file %q is damaged in both slots: without it nobody can tell whether the journal is whole", anchorName)
+	case o.ReadOnly:
+		return slot{}, errors.New("there is no store")
+	}
+	return create(o)
+}
+
+// isFilled reports whether the folder is there and holds anything.
+func isFilled(fsys FS, dir string) (bool, error) {
+	names, err := fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(names) > 0, err
+}
+
+// inspect opens the store without writing to it and vouches for it. With
+// ReadOnly it stays open so.
+func (s *Store) inspect(anchor slot) error {
+	db, err := s.openPebble(true)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	if err = s.vouch(anchor); err != nil || !s.opts.ReadOnly {
+		err = errors.Join(err, db.Close())
+		s.db = nil
+	}
+	return err
+}
+
+// vouch checks settings, anchor and chain.
+func (s *Store) vouch(anchor slot) error {
+	if err := s.checkHard(); err != nil {
+		return err
+	}
+	newest, err := s.newestBatch()
+	if err != nil {
+		return err
+	}
+	if newest < anchor.at.position {
+		return fmt.Errorf("the journal ends at batch %d, its anchor says that it reached %d", newest, anchor.at.position)
+	}
+	if anchor.at.position > 0 {
+		at, err := s.batchHead(anchor.at.position)
+		if err != nil {
+			return err
+		}
+		if at.sum != anchor.at.sum {
+			return fmt.Errorf("batch %d has the sum %016x, its anchor says %016x", at.position, at.sum, anchor.at.sum)
+		}
+	}
+	s.head, err = s.verifyTail(newest, anchor.at.position)
+	return err
+}
+
+// start opens the store for writing and starts writer and anchor. The store
+// has been vouched for.
+func (s *Store) start(anchor slot) error {
+	vouched := s.head
+	db, err := s.openPebble(false)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	if err := s.begin(anchor, vouched); err != nil {
+		return errors.Join(err, s.fail.guard(db.Close))
+	}
+	return nil
+}
+
+func (s *Store) begin(anchor slot, vouched head) error {
+	newest, err := s.newestBatch()
+	if err != nil {
+		return err
+	}
+	if newest != vouched.position {
+		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", vouched.position, newest)
+	}
+	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
+	if err != nil {
+		return err
+	}
+	s.anchored = anchor.at
+	// What the open has found is as durable as Pebble makes it: replayed logs
+	// are flushed before Open returns.
+	if err := s.writeAnchor(vouched); err != nil {
+		return errors.Join(err, s.anchor.close())
+	}
+	if err := s.fail.arm(s.onFailure); err != nil {
+		return errors.Join(err, s.anchor.close())
+	}
+	s.notes.committed.Store(vouched.position)
+	s.notes.flushed.Store(vouched.position)
+	s.wake = make(chan struct{}, 1)
+	s.stopped = make(chan struct{})
+	s.stopAnchor = make(chan struct{})
+	s.anchorDone = make(chan struct{})
+	go newWriter(s, vouched).run()
+	go s.followJournal()
+	return nil
+}
+
+func (s *Store) onFailure(err error) {
+	s.opts.Log.Error("wal: failed, nothing is answered any more", "dir", s.opts.Dir, "err", err)
+	if s.opts.OnFailure != nil {
+		s.opts.OnFailure(err)
+	}
+}
+
+func (s *Store) openPebble(readOnly bool) (*pebble.DB, error) {
+	o := s.opts
+	o.ReadOnly = readOnly
+	return openPebble(o, o.pebbleOptions(s.fail, s.notes), s.fail)
+}
+
+// openPebble opens Pebble, which may end in Fatalf.
+func openPebble(o Options, p *pebble.Options, fail *failure) (db *pebble.DB, err error) {
+	err = fail.guard(func() (err error) {
+		db, err = pebble.Open(o.FS.PathJoin(o.Dir, storeName), p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", storeName, err)
+	}
+	return db, nil
+}

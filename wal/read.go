@@ -1,0 +1,221 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Get reads one key. The value is the caller's. What it shows may not be
+// durable yet.
+func (s *Store) Get(key []byte) (value []byte, ok bool, err error) { return get(s.db, key) }
+
+// Scan calls fn for each key in [lo, hi), upwards, until fn says no more. A nil
+// hi is no bound. k and v are valid only during the call. An error of fn is
+// returned as it is.
+func (s *Store) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+	return scan(s.db, lo, hi, false, fn)
+}
+
+// ScanBack is Scan, downwards.
+func (s *Store) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+	return scan(s.db, lo, hi, true, fn)
+}
+
+// View is the store at one moment. Close it soon: it keeps deleted rows alive.
+type View struct {
+	snap   *pebble.Snapshot
+	ticket Ticket
+}
+
+// View opens a view. Pebble shows a commit before it is synced, so what the
+// view shows may leave the process only once Ticket is durable: park an entry
+// behind it.
+func (s *Store) View() *View {
+	// First the view, then the ticket: the other way round, a commit between
+	// the two would be shown and not waited for.
+	snap := s.db.NewSnapshot()
+	return &View{snap: snap, ticket: s.Submitted()}
+}
+
+// Ticket was the newest ticket when the view was opened. When it is durable,
+// so is all that the view shows.
+func (v *View) Ticket() Ticket { return v.ticket }
+
+// Get is Store.Get as of the view.
+func (v *View) Get(key []byte) (value []byte, ok bool, err error) { return get(v.snap, key) }
+
+// Scan is Store.Scan as of the view.
+func (v *View) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+	return scan(v.snap, lo, hi, false, fn)
+}
+
+// ScanBack is Store.ScanBack as of the view.
+func (v *View) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+	return scan(v.snap, lo, hi, true, fn)
+}
+
+// Close gives the view back. It must be called before the store's Close.
+func (v *View) Close() error { return v.snap.Close() }
+
+func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
+	v, closer, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("wal: get %q: %w", key, err)
+	}
+	value := append(make([]byte, 0, len(v)), v...)
+	if err := closer.Close(); err != nil {
+		return nil, false, fmt.Errorf("wal: get %q: %w", key, err)
+	}
+	return value, true, nil
+}
+
+func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, err)
+	}
+	first, next := it.First, it.Next
+	if back {
+		first, next = it.Last, it.Prev
+	}
+	for ok := first(); ok; ok = next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, errors.Join(err, it.Close()))
+		}
+		more, err := fn(it.Key(), v)
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		if !more {
+			break
+		}
+	}
+	if err := it.Close(); err != nil {
+		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, err)
+	}
+	return nil
+}
+
+// Read calls fn for the stream's records from sequence from (at least 1) to
+// the newest, each verified against the one before. prev is the checksum of
+// record from-1, 0 if from is 1. It stops at the first record it cannot vouch
+// for with a *Damage. An error of fn is returned as it is. Body is valid only
+// during the call.
+func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+	_, hi := recordBounds(stream)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: recordKey(stream, from), UpperBound: hi})
+	if err != nil {
+		return unreadable(stream, from, err)
+	}
+	err = readRun(it, stream, from, prev, fn)
+	if cerr := it.Close(); err == nil && cerr != nil {
+		return unreadable(stream, from, cerr)
+	}
+	return err
+}
+
+func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Record) error) error {
+	for ok := it.First(); ok; ok = it.Next() {
+		if !bytes.Equal(it.Key(), recordKey(stream, seq)) {
+			return damaged(stream, seq, "is missing; the next key is %x", it.Key())
+		}
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return unreadable(stream, seq, err)
+		}
+		r, err := Unseal(prev, stream, seq, v)
+		if err != nil {
+			return err
+		}
+		if err := fn(r); err != nil {
+			return err
+		}
+		seq, prev = seq+1, r.Sum
+	}
+	if err := it.Error(); err != nil {
+		return unreadable(stream, seq, err)
+	}
+	return nil
+}
+
+// Record reads one record, verified with the checksum that the record before
+// it carries. Body is the caller's. A record that is there but cannot be
+// vouched for is a *Damage.
+func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
+	v, ok, err := get(s.db, recordKey(stream, seq))
+	if err != nil {
+		return Record{}, false, unreadable(stream, seq, err)
+	}
+	if !ok {
+		return Record{}, false, nil
+	}
+	prev, err := s.sumOf(stream, seq-1)
+	if err != nil {
+		return Record{}, false, err
+	}
+	r, err := Unseal(prev, stream, seq, v)
+	return r, err == nil, err
+}
+
+// sumOf is the checksum that record seq carries; 0 for seq 0.
+func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
+	if seq == 0 {
+		return 0, nil
+	}
+	v, ok, err := get(s.db, recordKey(stream, seq))
+	if err != nil {
+		return 0, unreadable(stream, seq, err)
+	}
+	if !ok {
+		return 0, damaged(stream, seq, "is missing")
+	}
+	r, err := decode(stream, seq, v)
+	return r.Sum, err
+}
+
+// Last tells where the stream stands: the sequence and checksum of its newest
+// record, 0 and 0 if it has none.
+func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
+	lo, hi := recordBounds(stream)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return 0, 0, unreadable(stream, 0, err)
+	}
+	seq, sum, err = last(it, stream)
+	if cerr := it.Close(); err == nil && cerr != nil {
+		err = unreadable(stream, seq, cerr)
+	}
+	return seq, sum, err
+}
+
+func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
+	if !it.Last() {
+		if err := it.Error(); err != nil {
+			return 0, 0, unreadable(stream, 0, err)
+		}
+		return 0, 0, nil
+	}
+	if len(it.Key()) != recordKeyLen {
+		return 0, 0, damaged(stream, 0, "key %x is not a record's", it.Key())
+	}
+	seq = binary.BigEndian.Uint64(it.Key()[9:])
+	v, err := it.ValueAndErr()
+	if err != nil {
+		return 0, 0, unreadable(stream, seq, err)
+	}
+	r, err := decode(stream, seq, v)
+	return seq, r.Sum, err
+}
+
+// Meta reads the named value, see MetaKey.
+func (s *Store) Meta(name string) (value []byte, ok bool, err error) {
+	return get(s.db, MetaKey(name))
+}

@@ -1,0 +1,153 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Store is an open journal. Its methods may be called from any goroutine;
+// Close only once, after all others.
+type Store struct {
+	opts   Options
+	db     *pebble.DB
+	lock   *folderLock
+	anchor *anchorFile
+	fail   *failure
+	notes  *flushNotes
+
+	submitted atomic.Uint64
+	durable   atomic.Uint64
+
+	mu      sync.Mutex // guards queue, idle, closing and the order of submitted
+	queue   []*Entry
+	idle    bool // the writer waits, and everything submitted is durable and released
+	closing bool
+	wake    chan struct{} // capacity 1
+	stopped chan struct{} // the writer has ended
+
+	headMu   sync.Mutex
+	head     head // newest durable batch
+	anchored head // never ahead of head
+
+	stopAnchor chan struct{}
+	anchorDone chan struct{}
+	marked     uint64 // verified mark that was written last; the anchor goroutine's
+}
+
+// Append queues e and returns its ticket. It never waits for the disk. An
+// entry without records, rows and Forget is released at once, on the caller's
+// goroutine, if nothing is under way. After a failure, or once Close has
+// begun, nothing is queued and nothing is released. It panics on keys that are
+// not a caller's.
+func (s *Store) Append(e *Entry) Ticket {
+	if s.opts.ReadOnly {
+		panic("wal: append: " + s.opts.Dir + " is open for reading only")
+	}
+	e.check()
+	return s.submit(e)
+}
+
+func (s *Store) submit(e *Entry) Ticket {
+	s.mu.Lock()
+	if s.closing || s.fail.set.Load() {
+		s.mu.Unlock()
+		return s.Submitted()
+	}
+	t := s.submitted.Add(1)
+	if s.idle && e.parked() {
+		s.durable.Store(t)
+		s.mu.Unlock()
+		release(e, nil)
+		return Ticket(t)
+	}
+	s.queue = append(s.queue, e)
+	wake := s.idle
+	s.idle = false
+	s.mu.Unlock()
+	if wake {
+		s.wake <- struct{}{}
+	}
+	return Ticket(t)
+}
+
+func release(e *Entry, err error) {
+	for _, out := range e.Out {
+		out.Release(err)
+	}
+}
+
+// Submitted is the newest ticket given out.
+func (s *Store) Submitted() Ticket { return Ticket(s.submitted.Load()) }
+
+// Durable is the newest ticket that is on disk, with all before it. Its Outs
+// may not have been released yet.
+func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
+
+// Head tells the newest durable batch: its position (0: none yet), its time in
+// Unix milliseconds and its sum.
+func (s *Store) Head() (position uint64, time int64, sum uint64) {
+	h := s.durableHead()
+	return h.position, h.time, h.sum
+}
+
+func (s *Store) durableHead() head {
+	s.headMu.Lock()
+	defer s.headMu.Unlock()
+	return s.head
+}
+
+// Err is why the store has failed, nil while it has not.
+func (s *Store) Err() error { return s.fail.cause() }
+
+// Close writes and releases what is queued, moves everything into tables,
+// writes anchor and verified mark and gives the folder back. After a failure
+// it only says what failed: what is on disk is left for the next Open to judge.
+func (s *Store) Close() error {
+	if s.opts.ReadOnly {
+		return s.wrapClose(errors.Join(s.db.Close(), s.lock.release()))
+	}
+	s.mu.Lock()
+	s.closing = true
+	wake := s.idle
+	s.idle = false
+	s.mu.Unlock()
+	if wake {
+		s.wake <- struct{}{}
+	}
+	close(s.stopAnchor)
+	if err := s.fail.guard(s.windUp); err != nil {
+		return s.wrapClose(err)
+	}
+	return s.wrapClose(s.lock.release())
+}
+
+// windUp is what Close does once the writer knows that it is the end.
+func (s *Store) windUp() error {
+	<-s.stopped
+	<-s.anchorDone
+	if err := s.fail.cause(); err != nil {
+		return err
+	}
+	h := s.durableHead()
+	if err := s.writeAnchor(h); err != nil {
+		return err
+	}
+	if err := s.db.Set(metaKey(markName), markValue(h), pebble.Sync); err != nil {
+		return err
+	}
+	if err := s.db.Flush(); err != nil {
+		return err
+	}
+	return errors.Join(s.db.Close(), s.anchor.close())
+}
+
+func (s *Store) wrapClose(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("wal: close %s: %w", s.opts.Dir, err)
+}

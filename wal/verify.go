@@ -1,0 +1,266 @@
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Report is what Verify has vouched for.
+type Report struct {
+	Records  uint64
+	Streams  uint64
+	Batches  uint64
+	Position uint64 // of the newest batch
+	Time     int64  // of the newest batch, Unix milliseconds
+	Sum      uint64 // of the newest batch
+}
+
+// Verify walks the whole journal, batch by batch in the order of writing, and
+// checks the chain of batches, every record's checksum and chain, that streams
+// have no gap, and that every record is named by exactly one batch. fn (may be
+// nil) gets each record once it is verified; Body is valid only during the
+// call. It stops at the first *Damage, with what it had vouched for until
+// then. It takes 16 bytes of memory and some for each stream.
+func (s *Store) Verify(fn func(Record) error) (Report, error) {
+	w, err := newWalk(s.db, make(map[Stream]tail))
+	if err != nil {
+		return Report{}, err
+	}
+	w.fn = fn
+	err = w.batches(1, head{})
+	rep := Report{
+		Records: w.records, Streams: uint64(len(w.tails)), Batches: w.at.position,
+		Position: w.at.position, Time: w.at.time, Sum: w.at.sum,
+	}
+	if err = errors.Join(err, w.close()); err != nil {
+		return rep, err
+	}
+	return rep, s.findUnnamed(w.tails)
+}
+
+// findUnnamed looks for records that no batch named: each stream's must end
+// where the batches left it.
+func (s *Store) findUnnamed(tails map[Stream]tail) error {
+	var stream Stream
+	var seq uint64
+	return s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
+		if len(k) != recordKeyLen {
+			return false, fmt.Errorf("wal: key %x is not a record's", k)
+		}
+		at := Stream(binary.BigEndian.Uint64(k[1:]))
+		if at != stream {
+			stream, seq = at, 0
+		}
+		seq++
+		if got := binary.BigEndian.Uint64(k[9:]); got != seq || got > tails[stream].seq {
+			return false, damaged(stream, got, "no batch names it")
+		}
+		return true, nil
+	})
+}
+
+// verifyTail verifies the batches after the verified mark, up to newest, and
+// the records they name. The anchor has been met.
+func (s *Store) verifyTail(newest, anchored uint64) (head, error) {
+	value, ok, err := get(s.db, metaKey(markName))
+	if err != nil {
+		return head{}, err
+	}
+	mark, whole := decodeMark(value)
+	if ok && !whole {
+		return head{}, errors.New("the verified mark cannot be decoded")
+	}
+	if mark.position > anchored {
+		return head{}, fmt.Errorf("the verified mark says batch %d, the anchor only %d", mark.position, anchored)
+	}
+	if mark.position > 0 {
+		at, err := s.batchHead(mark.position)
+		if err != nil {
+			return head{}, err
+		}
+		if at != mark {
+			return head{}, damagedBatch(mark.position, "is not the one that the verified mark names")
+		}
+	}
+	w, err := newWalk(s.db, nil)
+	if err != nil {
+		return head{}, err
+	}
+	if err := errors.Join(w.batches(mark.position+1, mark), w.close()); err != nil {
+		return head{}, err
+	}
+	if w.at.position != newest {
+		return head{}, damagedBatch(w.at.position+1, "is missing, the journal goes on to %d", newest)
+	}
+	return w.at, nil
+}
+
+// newestBatch is the position of the newest batch row, 0 if there is none.
+func (s *Store) newestBatch() (position uint64, err error) {
+	err = s.ScanBack([]byte{batchPrefix}, []byte{batchPrefix + 1}, func(k, _ []byte) (bool, error) {
+		if len(k) != batchKeyLen {
+			return false, fmt.Errorf("key %x is not a batch row's", k)
+		}
+		position = binary.BigEndian.Uint64(k[1:])
+		return false, nil
+	})
+	return position, err
+}
+
+// batchHead reads one batch row without verifying its sum.
+func (s *Store) batchHead(position uint64) (head, error) {
+	v, ok, err := get(s.db, batchKey(position))
+	if err != nil {
+		return head{}, &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+	}
+	if !ok {
+		return head{}, damagedBatch(position, "is missing")
+	}
+	row, err := decodeBatchRow(position, v)
+	return head{position: position, time: row.time, sum: row.sum}, err
+}
+
+// walk goes over batches in order and over the records they name.
+type walk struct {
+	rows    *pebble.Iterator
+	recs    *pebble.Iterator
+	tails   map[Stream]tail // where each stream stands; filled as the walk goes
+	partial bool            // the walk does not begin at the first batch
+	at      head
+	records uint64
+	sums    []byte
+	fn      func(Record) error
+}
+
+// newWalk begins a walk. Nil tails: it will not begin at the first batch.
+func newWalk(db *pebble.DB, tails map[Stream]tail) (*walk, error) {
+	w := &walk{tails: tails, partial: tails == nil}
+	if w.partial {
+		w.tails = make(map[Stream]tail)
+	}
+	var err error
+	w.rows, err = db.NewIter(&pebble.IterOptions{LowerBound: []byte{batchPrefix}, UpperBound: []byte{batchPrefix + 1}})
+	if err != nil {
+		return nil, err
+	}
+	w.recs, err = db.NewIter(&pebble.IterOptions{LowerBound: []byte{recordPrefix}, UpperBound: []byte{recordPrefix + 1}})
+	if err != nil {
+		return nil, errors.Join(err, w.rows.Close())
+	}
+	return w, nil
+}
+
+func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.Close()) }
+
+// batches walks from position to the newest; after is the batch before it.
+func (w *walk) batches(position uint64, after head) error {
+	w.at = after
+	for ok := w.rows.SeekGE(batchKey(position)); ok; ok = w.rows.Next() {
+		if got := w.rows.Key(); string(got) != string(batchKey(position)) {
+			return damagedBatch(position, "is missing; the next key is %x", got)
+		}
+		v, err := w.rows.ValueAndErr()
+		if err != nil {
+			return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+		}
+		if err := w.batch(position, v); err != nil {
+			return err
+		}
+		position++
+	}
+	if err := w.rows.Error(); err != nil {
+		return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// batch verifies one row and the records it names.
+func (w *walk) batch(position uint64, v []byte) error {
+	row, err := decodeBatchRow(position, v)
+	if err != nil {
+		return err
+	}
+	if row.prev != w.at.sum || row.time < w.at.time {
+		return damagedBatch(position, "does not continue the one before it")
+	}
+	w.sums = w.sums[:0]
+	for _, r := range row.runs {
+		if err := w.run(r); err != nil {
+			return err
+		}
+	}
+	if got := batchSum(row.prev, position, row.time, row.runBytes, w.sums); got != row.sum {
+		return damagedBatch(position, "sum is %016x, its bytes and records make %016x", row.sum, got)
+	}
+	w.at = head{position: position, time: row.time, sum: row.sum}
+	return nil
+}
+
+// run verifies one stretch of a stream.
+func (w *walk) run(r run) error {
+	at, err := w.before(r)
+	if err != nil {
+		return err
+	}
+	if at.seq+1 != r.first {
+		return damaged(r.stream, r.first, "is named after %d", at.seq)
+	}
+	w.recs.SeekGE(recordKey(r.stream, r.first))
+	for ; at.seq+1 < r.first+r.count; w.recs.Next() {
+		rec, err := w.record(r.stream, at)
+		if err != nil {
+			return err
+		}
+		at = tail{rec.Seq, rec.Sum}
+		w.sums = binary.BigEndian.AppendUint64(w.sums, rec.Sum)
+		w.records++
+		if w.fn != nil {
+			if err := w.fn(rec); err != nil {
+				return err
+			}
+		}
+	}
+	w.tails[r.stream] = at
+	return nil
+}
+
+// before is where the stream stood before the run.
+func (w *walk) before(r run) (tail, error) {
+	at, met := w.tails[r.stream]
+	if met || !w.partial || r.first == 1 {
+		return at, nil
+	}
+	seq := r.first - 1
+	if !w.recs.SeekGE(recordKey(r.stream, seq)) || string(w.recs.Key()) != string(recordKey(r.stream, seq)) {
+		return tail{}, missing(r.stream, seq, w.recs.Error())
+	}
+	v, err := w.recs.ValueAndErr()
+	if err != nil {
+		return tail{}, unreadable(r.stream, seq, err)
+	}
+	rec, err := decode(r.stream, seq, v)
+	return tail{seq, rec.Sum}, err
+}
+
+// record verifies the record under the iterator: the one after at.
+func (w *walk) record(stream Stream, at tail) (Record, error) {
+	seq := at.seq + 1
+	if !w.recs.Valid() || string(w.recs.Key()) != string(recordKey(stream, seq)) {
+		return Record{}, missing(stream, seq, w.recs.Error())
+	}
+	v, err := w.recs.ValueAndErr()
+	if err != nil {
+		return Record{}, unreadable(stream, seq, err)
+	}
+	return Unseal(at.sum, stream, seq, v)
+}
+
+func missing(stream Stream, seq uint64, err error) error {
+	if err != nil {
+		return unreadable(stream, seq, err)
+	}
+	return damaged(stream, seq, "is missing")
+}
