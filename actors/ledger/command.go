@@ -120,6 +120,7 @@ type Chain struct {
 	Attempt  uint64
 	Holder   *TxID  // the transaction that holds EndToEnd already: this one repeats it
 	Moved    *Moved // the older use of Suffix whose row makes room
+	Foreign  bool   // another account used EndToEnd
 }
 
 // Decision is what Decide came to: records, or a refusal, or neither where the

@@ -13,6 +13,9 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		DueAt: d.stamp.Time + c.OrphanAfter, Claim: c.Claim,
 		OwnEndToEnd: c.EndToEnd != "", Attempt: f.Chain.Attempt,
 	}
+	if f.Chain.Foreign {
+		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}
+	}
 	if r := d.refusePayout(&c, &t); r != nil {
 		return Decision{Refusal: r}
 	}

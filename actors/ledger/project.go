@@ -65,7 +65,7 @@ func projectBooking(rows []Row, r *Record) []Row {
 }
 
 func endToEndRow(r *Record) []byte {
-	return EndToEndRow{r.Account, r.Tx.ID, r.Seq, r.Tx.Status}.encode()
+	return EndToEndRow{r.Account, r.Tx.ID, r.Seq, r.Tx.Status}.Encode()
 }
 
 // payoutEndToEndKey is the short key for a derived id, the full one for the

@@ -132,7 +132,8 @@ type EndToEndRow struct {
 
 const endToEndRowBytes = 8 + 16 + 8 + 1
 
-func (r EndToEndRow) encode() []byte {
+// Encode is the row's stored form.
+func (r EndToEndRow) Encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes), uint64(r.Account))
 	b = append(b, r.ID[:]...)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)

@@ -1,0 +1,260 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Journal is what accounts need of the journal.
+type Journal interface {
+	Append(*wal.Entry) wal.Ticket
+	Durable() wal.Ticket
+}
+
+// Limits bound what one engine takes on at once.
+type Limits struct {
+	PerAccount    int           // requests of one account in work; default 4 096
+	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
+	SchemeTimeout time.Duration // lookup and submit of one payout together
+	IdleAfter     time.Duration // an account without work is put away; default 5 min
+}
+
+// Parts are what a directory is made of.
+type Parts struct {
+	Config  Config
+	Limits  Limits
+	Journal Journal
+	Rows    Rows
+	Tail    Tail
+	Scheme  scheme.Scheme
+	// Opening is what a claimed account is opened under; false: no such account.
+	Opening func(ledger.AccountID) (ledger.Settings, bool)
+	Now     func() ledger.Millis
+	Chance  func() [10]byte
+	Log     *slog.Logger
+}
+
+// Directory finds the actor of an account, or restores it, and knows how much
+// each has in work.
+type Directory struct {
+	config  Config
+	limits  Limits
+	journal Journal
+	rows    Rows
+	tail    Tail
+	scheme  scheme.Scheme
+	opening func(ledger.AccountID) (ledger.Settings, bool)
+	now     func() ledger.Millis
+	chance  func() [10]byte
+	log     *slog.Logger
+
+	system  *actor.ActorSystem
+	root    *actor.RootContext
+	running context.Context
+	stop    context.CancelFunc
+	desks   sync.Map // ledger.AccountID → *desk
+	payouts atomic.Int64
+	callers sync.Pool
+	number  atomic.Uint64
+}
+
+// desk is an account's place in the directory. Its lock is held while a message
+// is sent, so that none can reach an actor that was put away.
+type desk struct {
+	mu     sync.Mutex
+	pid    *actor.PID
+	used   time.Time
+	inWork atomic.Int64
+}
+
+// NewDirectory is a directory without accounts in memory: they come when asked for.
+func NewDirectory(p Parts) *Directory {
+	d := &Directory{
+		config: p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
+		scheme: p.Scheme, opening: p.Opening, now: p.Now, chance: p.Chance, log: p.Log,
+	}
+	if d.limits.PerAccount == 0 {
+		d.limits.PerAccount = 4096
+	}
+	if d.limits.Payouts == 0 {
+		d.limits.Payouts = 16384
+	}
+	if d.limits.IdleAfter == 0 {
+		d.limits.IdleAfter = 5 * time.Minute
+	}
+	d.running, d.stop = context.WithCancel(context.Background())
+	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return p.Log }))
+	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log})
+	d.callers.New = func() any { return &caller{ch: make(chan reply, 1), joined: new(atomic.Bool)} }
+	return d
+}
+
+// lastNet is the supervision behind the shell's own: whatever gets past it
+// stops the actor instead of starting it again without its state.
+type lastNet struct{ log *slog.Logger }
+
+// HandleFailure implements actor.SupervisorStrategy.
+func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
+	n.log.Error("account: actor stopped", "alert", "quarantine", "actor", child.Id, "error", fmt.Sprint(reason))
+	s.StopChildren(child)
+}
+
+func (d *Directory) desk(id ledger.AccountID) *desk {
+	if v, ok := d.desks.Load(id); ok {
+		return v.(*desk)
+	}
+	v, _ := d.desks.LoadOrStore(id, &desk{})
+	return v.(*desk)
+}
+
+// send hands a message to the account's actor, restoring the account first
+// where it is not in memory.
+func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
+	desk.mu.Lock()
+	defer desk.mu.Unlock()
+	if desk.pid == nil {
+		desk.pid = d.root.Spawn(actor.PropsFromProducer(
+			func() actor.Actor { return &shell{dir: d, id: id} },
+		))
+	}
+	desk.used = d.now().Time()
+	d.root.Send(desk.pid, message)
+}
+
+// Do carries a command out and returns its answer once that is durable. The
+// errors are the ledger's: ErrBusy at the door, before anything was decided;
+// ErrWaited where another request under the same key is still being worked on;
+// ErrCut where the outcome is not known.
+func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+	if _, ok := d.opening(id); !ok {
+		return ledger.Answer{}, ledger.ErrUnknown
+	}
+	desk := d.desk(id)
+	defer desk.inWork.Add(-1)
+	if desk.inWork.Add(1) > int64(d.limits.PerAccount) {
+		return ledger.Answer{}, ledger.ErrBusy
+	}
+	if _, ok := c.(ledger.RequestPayout); ok {
+		defer d.payouts.Add(-1)
+		if d.payouts.Add(1) > int64(d.limits.Payouts) {
+			return ledger.Answer{}, ledger.ErrBusy
+		}
+	}
+	to := d.callers.Get().(*caller)
+	to.number = d.number.Add(1)
+	to.joined.Store(false)
+	d.send(id, desk, &call{command: c, to: *to})
+	return d.wait(to)
+}
+
+// How much longer than the scheme may take a caller waits: one that joined
+// another's work, and one whose outcome must come.
+const (
+	joinGrace = 5 * time.Second
+	lastGrace = 20 * time.Second
+)
+
+func (d *Directory) wait(to *caller) (ledger.Answer, error) {
+	select {
+	case r := <-to.ch: // most answers are here within a millisecond
+		return d.take(to, r)
+	default:
+	}
+	timer := time.NewTimer(d.limits.SchemeTimeout + joinGrace)
+	defer timer.Stop()
+	select {
+	case r := <-to.ch:
+		return d.take(to, r)
+	case <-timer.C:
+	}
+	if to.joined.Load() {
+		return ledger.Answer{}, ledger.ErrWaited
+	}
+	timer.Reset(lastGrace)
+	select {
+	case r := <-to.ch:
+		return d.take(to, r)
+	case <-timer.C:
+		return ledger.Answer{}, ledger.ErrCut
+	}
+}
+
+// take gives the channel back for another request, unless something went
+// wrong: then a second reply may still come, and it must find nobody.
+func (d *Directory) take(to *caller, r reply) (ledger.Answer, error) {
+	if r.number != to.number {
+		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
+	}
+	if r.err == nil {
+		d.callers.Put(to)
+	}
+	return r.answer, r.err
+}
+
+// outcome brings a child's report home. It has no caller and no limit.
+func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout) {
+	d.send(id, d.desk(id), &call{command: c, done: func(err error) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			d.log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
+		}
+	}})
+}
+
+// Notice hands an account what the scheme says; done(nil) once its effect is
+// durable.
+func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
+	d.send(id, d.desk(id), &call{command: c, done: done})
+}
+
+// Resume starts the child of a payout that a lost process held.
+func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, endToEnd string, done func(error)) {
+	d.send(id, d.desk(id), &resume{tx, endToEnd, done})
+}
+
+// PutAway puts accounts away that have had no work for a while, and tells how
+// many are in memory still.
+func (d *Directory) PutAway() int {
+	before := d.now().Time().Add(-d.limits.IdleAfter)
+	left := 0
+	d.desks.Range(func(_, v any) bool {
+		desk := v.(*desk)
+		desk.mu.Lock()
+		defer desk.mu.Unlock()
+		if desk.pid != nil && desk.inWork.Load() == 0 && desk.used.Before(before) {
+			d.retire(desk)
+		}
+		if desk.pid != nil {
+			left++
+		}
+		return true
+	})
+	return left
+}
+
+// retire drains one account, with its desk locked so that nobody sends.
+func (d *Directory) retire(desk *desk) {
+	done := make(chan bool, 1)
+	d.root.Send(desk.pid, &putAway{done})
+	if <-done {
+		d.root.Stop(desk.pid)
+		desk.pid = nil
+	}
+}
+
+// Close ends calls to the scheme that are under way; the payouts they carry
+// are resumed at the next start. The journal is closed after it.
+func (d *Directory) Close() {
+	d.stop()
+	d.system.Shutdown()
+}

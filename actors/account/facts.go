@@ -1,0 +1,139 @@
+package account
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// gather reads the facts that a command names.
+func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.Facts, error) {
+	var out ledger.Facts
+	var err error
+	switch c := c.(type) {
+	case ledger.Credit:
+		out.Tx, err = f.credit(c.Reference)
+	case ledger.ReceivePayment:
+		if out.Tx, err = f.received(c.EndToEnd); err == nil && out.Tx == nil {
+			out.Open, err = f.charge(c.TxID)
+		}
+	case ledger.RequestPayout:
+		out.Chain, err = m.chain(f, &c, now)
+	case ledger.ResolvePayout:
+		out.Tx, err = m.payout(f, c.ID, c.EndToEnd)
+	}
+	if err != nil {
+		return out, fmt.Errorf("account %v: facts of %T: %w", f.account, c, err)
+	}
+	return out, nil
+}
+
+// credit is what a reference booked, if anything.
+func (f facts) credit(reference string) (*ledger.Transaction, error) {
+	if reference == "" {
+		return nil, nil
+	}
+	row, ok, err := f.get(ledger.ReferenceKey(f.account, reference))
+	if err != nil || !ok {
+		return nil, err
+	}
+	seq, err := ledger.DecodeSeqRow(row)
+	if err != nil {
+		return nil, err
+	}
+	return f.transaction(f.account, seq)
+}
+
+// received is the transaction that has an end-to-end id already.
+func (f facts) received(endToEnd string) (*ledger.Transaction, error) {
+	row, ok, err := f.endToEnd(ledger.EndToEndKey(endToEnd))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return f.transaction(row.Account, row.Seq)
+}
+
+func (f facts) endToEnd(key []byte) (ledger.EndToEndRow, bool, error) {
+	row, ok, err := f.get(key)
+	if err != nil || !ok {
+		return ledger.EndToEndRow{}, false, err
+	}
+	e, err := ledger.DecodeEndToEndRow(row)
+	return e, err == nil, err
+}
+
+// charge is the charge of this account that a txid names, if one does.
+func (f facts) charge(txid string) (*ledger.Transaction, error) {
+	short, ok := ledger.ParsePublic(txid)
+	if !ok {
+		return nil, nil
+	}
+	t, err := f.shown(short)
+	if err != nil || t == nil || t.Kind != ledger.TxCharge || t.Public() != txid {
+		return nil, err
+	}
+	return t, nil
+}
+
+// shown is an item of this account by its short id, as it stands now; nil
+// where there is none.
+func (f facts) shown(short ledger.ShortID) (*ledger.Transaction, error) {
+	row, ok, err := f.get(ledger.IDKey(short))
+	if err != nil || !ok {
+		return nil, err
+	}
+	id, err := ledger.DecodeIDRow(row)
+	if err != nil || id.Account != f.account {
+		return nil, err
+	}
+	row, ok, err = f.get(ledger.ItemKey(id.Account, id.Ordinal))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("item %d of %v has no row", id.Ordinal, id.Account)
+	}
+	item, err := ledger.DecodeItemRow(row)
+	if err != nil {
+		return nil, err
+	}
+	return f.transaction(id.Account, item.Seq)
+}
+
+// payout is a payout's state: from memory while its child runs, else from the
+// rows of one in flight, of one shown, or of one only held.
+func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Transaction, error) {
+	if t := m.work[id]; t != nil {
+		return t, nil
+	}
+	row, ok, err := f.get(ledger.OpenKey(f.account, id))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		seq, err := ledger.DecodeSeqRow(row)
+		if err != nil {
+			return nil, err
+		}
+		return f.transaction(f.account, seq)
+	}
+	if t, err := f.shown(id.Short()); err != nil || t != nil && t.ID == id {
+		return t, err
+	}
+	for _, key := range endToEndKeys(endToEnd) {
+		if e, ok, err := f.endToEnd(key); err != nil {
+			return nil, err
+		} else if ok && e.ID == id && e.Account == f.account {
+			return f.transaction(f.account, e.Seq)
+		}
+	}
+	return nil, nil
+}
+
+// endToEndKeys is where an id's row may lie: under its suffix, or whole.
+func endToEndKeys(endToEnd string) [][]byte {
+	if !ledger.ValidEndToEnd(endToEnd) {
+		return nil
+	}
+	return [][]byte{ledger.SuffixKey(endToEnd[len(endToEnd)-11:]), ledger.EndToEndKey(endToEnd)}
+}

@@ -1,0 +1,204 @@
+package account
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/wal"
+)
+
+// Config is what every account's machine is given.
+type Config struct {
+	// Secret keys the derived end-to-end ids; it lives in the store.
+	Secret []byte
+	// Render makes the HTTP answer that is kept under an idempotency claim. It
+	// is pure. Only a 2xx is kept.
+	Render func(a *ledger.Answer, camel bool) (status int, body []byte)
+	// HeadEvery is the interval of head rows, in records: a hard setting.
+	HeadEvery uint64
+}
+
+// Call is one command with what the machine may not draw itself.
+type Call struct {
+	Command ledger.Command
+	Now     ledger.Millis // the clock's word; the machine never goes back behind its newest record
+	Chance  [10]byte
+	Durable wal.Ticket // everything up to it is durable
+}
+
+// Effects are what a step asks the shell to do. Entry goes to the journal
+// first; everything else waits until it is durable.
+type Effects struct {
+	Entry wal.Entry
+
+	Answer *ledger.Answer // for the caller; nil: the caller waits for Await
+	Await  ledger.TxID    // the payout whose outcome answers the caller
+	Join   bool           // another request waits for it already: a 2xx is a replay here
+	Other  bool           // and that request's body was another
+
+	Start *payout.Job // to start
+
+	Ended   ledger.TxID    // the payout whose waiters are answered
+	Outcome *ledger.Answer // with what
+}
+
+// Machine is one account: its head, what of it is not durable yet, and the
+// payouts whose children run. It has no goroutine, clock or I/O: one call in,
+// effects out.
+type Machine struct {
+	config  Config
+	head    ledger.Account
+	sum     uint64 // checksum of the newest record
+	headAt  uint64 // sequence of the newest head row
+	overlay overlay
+	work    map[ledger.TxID]*ledger.Transaction // held payouts with a child
+
+	// The step under way, until Submitted.
+	records []ledger.Record
+	rows    []ledger.Row
+}
+
+func newMachine(c Config, id ledger.AccountID) *Machine {
+	return &Machine{
+		config: c, head: ledger.Account{ID: id},
+		overlay: newOverlay(), work: map[ledger.TxID]*ledger.Transaction{},
+	}
+}
+
+// Opened tells whether the account's opening is among its records.
+func (m *Machine) Opened() bool { return m.head.Seq > 0 }
+
+// Resting tells that nothing moves: no child, nothing on its way to the disk.
+func (m *Machine) Resting(durable wal.Ticket) bool {
+	m.overlay.forget(durable)
+	return len(m.work) == 0 && m.overlay.empty()
+}
+
+// Step carries one command out in memory. An error is a failing world (a row
+// could not be read): nothing has changed.
+func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
+	m.overlay.forget(c.Durable)
+	f := facts{&m.overlay, m.head.ID, rows}
+	now := max(c.Now, m.head.Time)
+	claim := claimOf(c.Command, now)
+	if claim != nil {
+		if e, found, err := m.recall(f, claim); err != nil || found {
+			return e, err
+		}
+	}
+	known, err := m.gather(f, c.Command, now)
+	if err != nil {
+		return Effects{}, err
+	}
+	d := m.head.Decide(c.Command, known, ledger.Stamp{Time: now, ID: ledger.NewTxID(now, c.Chance)})
+	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
+	m.keep(&d, a)
+	e := Effects{Entry: m.write(d.Records)}
+	m.direct(&e, c.Command, &d, a)
+	return e, nil
+}
+
+// keep puts the rendered answer into the record that answers the claim.
+func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
+	for i := range d.Records {
+		r := &d.Records[i]
+		if r.Claim == nil || r.Kind != ledger.ChargeCreated && r.Kind != ledger.PayoutAccepted {
+			continue
+		}
+		status, body := m.config.Render(a, r.Claim.Camel)
+		if status/100 != 2 {
+			panic(fmt.Sprintf("account %v: %v answers a claim with status %d", m.head.ID, r.Kind, status))
+		}
+		r.Stored = &ledger.Stored{Status: status, Body: body}
+		a.Stored = r.Stored
+	}
+}
+
+// write applies the records and makes the journal entry of them. A record that
+// does not apply is our mistake.
+func (m *Machine) write(records []ledger.Record) wal.Entry {
+	m.records, m.rows = records, m.rows[:0:0]
+	e := wal.Entry{Stream: wal.Stream(m.head.ID), Expect: m.head.Seq}
+	if len(records) == 0 {
+		return e
+	}
+	e.Records = make([]wal.Sealed, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		if err := m.head.Apply(r); err != nil {
+			panic(err)
+		}
+		s := wal.Seal(m.sum, wal.Record{
+			Stream: e.Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode(),
+		})
+		m.sum = s.Sum
+		e.Records = append(e.Records, s)
+		m.rows = ledger.Project(m.rows, r)
+	}
+	if m.head.Seq/m.config.HeadEvery > e.Expect/m.config.HeadEvery {
+		m.rows = append(m.rows, m.headRow())
+	}
+	e.Ops = ops(m.rows)
+	return e
+}
+
+func ops(rows []ledger.Row) []wal.Op {
+	out := make([]wal.Op, len(rows))
+	for i, r := range rows {
+		out[i] = wal.Op{Kind: wal.OpSet, Key: r.Key, Value: r.Value}
+		if r.Value == nil {
+			out[i].Kind = wal.OpDelete
+		}
+	}
+	return out
+}
+
+// Submitted tells the machine the ticket of the entry that its last Step made.
+func (m *Machine) Submitted(t wal.Ticket) {
+	m.overlay.add(t, m.records, m.rows)
+	m.records, m.rows = nil, nil
+}
+
+// direct says who is answered with what, and what is to start.
+func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *ledger.Answer) {
+	switch c := c.(type) {
+	case ledger.RequestPayout:
+		if d.Refusal == nil {
+			m.start(e, d.Tx, false)
+			e.Await = d.Tx.ID
+			return
+		}
+	case ledger.ResolvePayout:
+		delete(m.work, c.ID)
+		e.Ended, e.Outcome = c.ID, a
+	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
+		head := m.head
+		a.Head = &head
+	}
+	e.Answer = a
+}
+
+func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
+	m.work[t.ID] = t
+	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, InDoubt: inDoubt}
+}
+
+// Resume starts a child for a payout that is held and has none: the process
+// that held it has ended, so it may have been sent.
+func (m *Machine) Resume(rows Rows, id ledger.TxID, endToEnd string, durable wal.Ticket) (Effects, error) {
+	m.overlay.forget(durable)
+	f := facts{&m.overlay, m.head.ID, rows}
+	var e Effects
+	if m.work[id] != nil {
+		return e, nil
+	}
+	t, err := m.payout(f, id, endToEnd)
+	if err != nil {
+		return e, fmt.Errorf("account %v: resume %v: %w", m.head.ID, id, err)
+	}
+	if t != nil && t.Status == ledger.StatusHeld {
+		m.start(&e, t, true)
+	}
+	return e, nil
+}

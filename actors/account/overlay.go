@@ -1,0 +1,103 @@
+package account
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Rows is where facts are read: rows by key and records by sequence.
+type Rows interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+}
+
+// overlay is the account's own rows and records that are not durable yet, in
+// front of the store's.
+type overlay struct {
+	rows    map[string]freshRow
+	records map[uint64]*ledger.Record
+	order   []freshKey // in order of submission
+}
+
+type freshRow struct {
+	value  []byte // nil: deleted
+	ticket wal.Ticket
+}
+
+type freshKey struct {
+	key    string
+	seq    uint64 // of a record, where key is empty
+	ticket wal.Ticket
+}
+
+func newOverlay() overlay {
+	return overlay{rows: map[string]freshRow{}, records: map[uint64]*ledger.Record{}}
+}
+
+// add keeps what one entry writes until its ticket is durable.
+func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) {
+	for i := range records {
+		seq := records[i].Seq
+		o.records[seq] = &records[i]
+		o.order = append(o.order, freshKey{seq: seq, ticket: t})
+	}
+	for _, r := range rows {
+		key := string(r.Key)
+		o.rows[key] = freshRow{r.Value, t}
+		o.order = append(o.order, freshKey{key: key, ticket: t})
+	}
+}
+
+// forget drops what is durable by now: the store has it.
+func (o *overlay) forget(durable wal.Ticket) {
+	n := 0
+	for n < len(o.order) && o.order[n].ticket <= durable {
+		k := o.order[n]
+		if k.key == "" {
+			delete(o.records, k.seq)
+		} else if o.rows[k.key].ticket == k.ticket {
+			delete(o.rows, k.key)
+		}
+		n++
+	}
+	if n == len(o.order) {
+		o.order = o.order[:0]
+		return
+	}
+	o.order = o.order[n:]
+}
+
+// empty tells whether everything submitted is durable.
+func (o *overlay) empty() bool { return len(o.order) == 0 }
+
+// facts reads through the overlay to the store.
+type facts struct {
+	overlay *overlay
+	account ledger.AccountID
+	store   Rows
+}
+
+func (f facts) get(key []byte) ([]byte, bool, error) {
+	if r, ok := f.overlay.rows[string(key)]; ok {
+		return r.value, r.value != nil, nil
+	}
+	return f.store.Get(key)
+}
+
+func (f facts) record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	if a == f.account {
+		if r, ok := f.overlay.records[seq]; ok {
+			return r, nil
+		}
+	}
+	return f.store.Record(a, seq)
+}
+
+// transaction is the item that the record carries.
+func (f facts) transaction(a ledger.AccountID, seq uint64) (*ledger.Transaction, error) {
+	r, err := f.record(a, seq)
+	if err != nil {
+		return nil, err
+	}
+	return r.Tx, nil
+}

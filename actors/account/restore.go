@@ -1,0 +1,86 @@
+package account
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// headRow is the machine's head as a row: sequence, checksum and time of the
+// newest record, then the ledger's form.
+func (m *Machine) headRow() ledger.Row {
+	b := binary.BigEndian.AppendUint64(nil, m.head.Seq)
+	b = binary.BigEndian.AppendUint64(b, m.sum)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.head.Time))
+	m.headAt = m.head.Seq
+	return ledger.Row{Key: ledger.HeadKey(m.head.ID), Value: append(b, m.head.EncodeHead()...)}
+}
+
+const headRowStart = 24
+
+func (m *Machine) decodeHeadRow(b []byte) error {
+	if len(b) < headRowStart {
+		return fmt.Errorf("account %v: head row of %d bytes", m.head.ID, len(b))
+	}
+	m.head.Seq, m.sum = binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+	m.head.Time = ledger.Millis(binary.BigEndian.Uint64(b[16:]))
+	m.headAt = m.head.Seq
+	return m.head.DecodeHead(b[headRowStart:])
+}
+
+// Tail is where a machine is restored from: its head row and the records after.
+type Tail interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
+	Last(stream wal.Stream) (seq, sum uint64, err error)
+}
+
+// Restore makes the machine as it was: from the head row and the records after
+// it, each verified against the chain, through Apply only. It stops at the
+// first thing it cannot vouch for.
+func Restore(c Config, id ledger.AccountID, t Tail) (*Machine, error) {
+	m := newMachine(c, id)
+	row, ok, err := t.Get(ledger.HeadKey(id))
+	if err != nil {
+		return nil, fmt.Errorf("account %v: restore: %w", id, err)
+	}
+	if ok {
+		if err := m.decodeHeadRow(row); err != nil {
+			return nil, err
+		}
+	}
+	err = t.Read(wal.Stream(id), m.head.Seq+1, m.sum, func(w wal.Record) error {
+		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+		if err := r.Decode(w.Body); err != nil {
+			return err
+		}
+		if err := m.head.Apply(&r); err != nil {
+			return err
+		}
+		m.sum = w.Sum
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("account %v: restore: %w", id, err)
+	}
+	seq, sum, err := t.Last(wal.Stream(id))
+	if err != nil {
+		return nil, fmt.Errorf("account %v: restore: %w", id, err)
+	}
+	if seq != m.head.Seq || sum != m.sum {
+		return nil, fmt.Errorf("account %v: restore: the head stands at record %d, the journal ends at %d", id, m.head.Seq, seq)
+	}
+	return m, nil
+}
+
+// PutAway is the entry that leaves the account at rest: its head row, where
+// records came after the last, so that the next restore replays nothing.
+func (m *Machine) PutAway() wal.Entry {
+	e := wal.Entry{Stream: wal.Stream(m.head.ID), Forget: true}
+	if m.headAt != m.head.Seq {
+		e.Ops = ops([]ledger.Row{m.headRow()})
+	}
+	return e
+}

@@ -1,0 +1,248 @@
+package account
+
+import (
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/wal"
+)
+
+// The messages an account's actor takes.
+type (
+	// call is a command. A merchant's or operator's has a caller; an outcome or
+	// a notice has done, and is kept and tried again where a request would fail.
+	call struct {
+		command ledger.Command
+		to      caller
+		done    func(error)
+	}
+	// resume starts the child of a held payout that has none.
+	resume struct {
+		id       ledger.TxID
+		endToEnd string
+		done     func(error)
+	}
+	// putAway asks the account to leave its head row behind and take no more.
+	putAway struct{ done chan<- bool }
+)
+
+// errPutAway is never seen by callers: the directory keeps them away.
+var errPutAway = errors.New("account: put away")
+
+// shell connects one machine to its mailbox, the journal and the scheme. It
+// has no rules of its own: what happens is the machine's word.
+type shell struct {
+	dir     *Directory
+	id      ledger.AccountID
+	machine *Machine
+	waiting map[ledger.TxID][]waiter
+	broken  error // quarantined: why
+	panics  []time.Time
+}
+
+// Receive implements actor.Actor.
+func (s *shell) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.restore()
+	case *call:
+		s.attempt(m.to, m.done, func() error { return s.command(m) })
+	case *resume:
+		s.attempt(caller{}, m.done, func() error { return s.resume(m) })
+	case *putAway:
+		done := false
+		if _, panicked := s.contain(func() error { done = s.putAway(); return nil }); panicked {
+			s.quarantine(errors.New("panic while it was put away"))
+		}
+		m.done <- done
+	}
+}
+
+// attempt runs one message's work and contains a panic in it: a request is told
+// that nothing of it was journaled, an outcome or notice is tried once more
+// after the rebuild.
+func (s *shell) attempt(to caller, done func(error), work func() error) {
+	for {
+		if s.broken != nil {
+			to.tell(ledger.Answer{}, ledger.ErrQuarantined)
+			settle(done, s.broken)
+			return
+		}
+		err, panicked := s.contain(work)
+		if err == nil && !panicked {
+			return
+		}
+		if panicked {
+			s.rebuild()
+		} else {
+			s.dir.log.Error("account: command", "account", s.id.String(), "error", err)
+		}
+		if done == nil || !panicked {
+			to.tell(ledger.Answer{}, ledger.ErrInternal)
+			settle(done, err)
+			return
+		}
+	}
+}
+
+func settle(done func(error), err error) {
+	if done != nil {
+		done(err)
+	}
+}
+
+func (s *shell) contain(work func() error) (err error, panicked bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.dir.log.Error("account: panic", "account", s.id.String(), "panic", p, "stack", string(debug.Stack()))
+			panicked = true
+		}
+	}()
+	return work(), false
+}
+
+func (s *shell) command(m *call) error {
+	e, err := s.machine.Step(s.dir.rows, Call{
+		Command: m.command, Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable(),
+	})
+	if err != nil {
+		return err
+	}
+	s.carryOut(e, m.to, m.done)
+	return nil
+}
+
+func (s *shell) resume(m *resume) error {
+	e, err := s.machine.Resume(s.dir.rows, m.id, m.endToEnd, s.dir.journal.Durable())
+	if err != nil {
+		return err
+	}
+	s.carryOut(e, caller{}, m.done)
+	return nil
+}
+
+// carryOut hands the effects on: everything that leaves rides in the entry and
+// is released by the journal when the entry is durable.
+func (s *shell) carryOut(e Effects, to caller, done func(error)) {
+	entry := e.Entry
+	entry.Stream = wal.Stream(s.id)
+	switch {
+	case e.Answer != nil && to.ch != nil:
+		entry.Out = append(entry.Out, &answered{to, e.Answer})
+	case to.ch != nil:
+		to.joined.Store(e.Join)
+		s.waiting[e.Await] = append(s.waiting[e.Await], waiter{to, e.Join, e.Other})
+	}
+	if w := s.waiting[e.Ended]; e.Outcome != nil && len(w) > 0 {
+		delete(s.waiting, e.Ended)
+		entry.Out = append(entry.Out, &outcomes{w, e.Outcome})
+	}
+	if done != nil {
+		entry.Out = append(entry.Out, acknowledged{done})
+	}
+	if e.Start != nil {
+		entry.Out = append(entry.Out, s.spawn(*e.Start))
+	}
+	s.machine.Submitted(s.dir.journal.Append(&entry))
+}
+
+// spawn makes the payout's child; it begins when its hold is durable.
+func (s *shell) spawn(j payout.Job) wal.Out {
+	pid := s.dir.root.Spawn(actor.PropsFromProducer(func() actor.Actor { return &child{s.dir, j} }))
+	return begin{s.dir.root, pid}
+}
+
+func (s *shell) restore() {
+	s.waiting = map[ledger.TxID][]waiter{}
+	s.load()
+}
+
+// load makes the machine from the journal, and opens an account that was only
+// claimed so far.
+func (s *shell) load() {
+	err, panicked := s.contain(func() error {
+		m, err := Restore(s.dir.config, s.id, s.dir.tail)
+		if err != nil {
+			return err
+		}
+		s.machine = m
+		if m.Opened() {
+			return nil
+		}
+		return s.open()
+	})
+	if err != nil {
+		s.quarantine(err)
+	} else if panicked {
+		s.quarantine(errors.New("restore panicked"))
+	}
+}
+
+func (s *shell) open() error {
+	settings, ok := s.dir.opening(s.id)
+	if !ok {
+		return ledger.ErrUnknown
+	}
+	e, err := s.machine.Step(s.dir.rows, Call{
+		Command: ledger.OpenAccount{Settings: settings}, Now: s.dir.now(), Durable: s.dir.journal.Durable(),
+	})
+	if err != nil {
+		return err
+	}
+	s.machine.Submitted(s.dir.journal.Append(&e.Entry))
+	return nil
+}
+
+// rebuild throws the machine away and makes it again from the journal, once
+// what it has queued is durable. A third panic within a minute quarantines the
+// account.
+func (s *shell) rebuild() {
+	now := s.dir.now().Time()
+	recent := s.panics[:0]
+	for _, t := range s.panics {
+		if now.Sub(t) < time.Minute {
+			recent = append(recent, t)
+		}
+	}
+	s.panics = append(recent, now)
+	if len(s.panics) >= 3 {
+		s.quarantine(errors.New("third panic within a minute"))
+		return
+	}
+	done := make(chan error, 1)
+	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
+	<-done
+	s.load()
+}
+
+// quarantine closes the account off. Who waits for an outcome is cut: any
+// status would be read as one.
+func (s *shell) quarantine(why error) {
+	s.broken = why
+	s.dir.log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
+	for id, waiters := range s.waiting {
+		(&outcomes{to: waiters}).Release(why)
+		delete(s.waiting, id)
+	}
+}
+
+// putAway leaves the head row behind, where nothing moves.
+func (s *shell) putAway() bool {
+	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.dir.journal.Durable()) {
+		return false
+	}
+	e := s.machine.PutAway()
+	done := make(chan error, 1)
+	e.Out = []wal.Out{acknowledged{func(err error) { done <- err }}}
+	s.dir.journal.Append(&e)
+	if err := <-done; err != nil {
+		return false
+	}
+	s.broken = errPutAway
+	return true
+}
