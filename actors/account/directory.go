@@ -217,9 +217,9 @@ func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(erro
 	d.send(id, d.desk(id), &call{command: c, done: done})
 }
 
-// Resume starts the child of a payout that a lost process held.
-func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, endToEnd string, done func(error)) {
-	d.send(id, d.desk(id), &resume{tx, endToEnd, done})
+// Resume starts the child of a payout that a lost process held with the record seq.
+func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, seq uint64, done func(error)) {
+	d.send(id, d.desk(id), &resume{tx, seq, done})
 }
 
 // PutAway puts accounts away that have had no work for a while, and tells how

@@ -184,16 +184,19 @@ func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
 	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, InDoubt: inDoubt}
 }
 
-// Resume starts a child for a payout that is held and has none: the process
-// that held it has ended, so it may have been sent.
-func (m *Machine) Resume(rows Rows, id ledger.TxID, endToEnd string, durable wal.Ticket) (Effects, error) {
+// Resume starts a child for a payout that the record seq holds and that has
+// none: the process that held it has ended, so it may have been sent.
+func (m *Machine) Resume(rows Rows, id ledger.TxID, seq uint64, durable wal.Ticket) (Effects, error) {
 	m.overlay.forget(durable)
 	f := facts{&m.overlay, m.head.ID, rows}
 	var e Effects
 	if m.work[id] != nil {
 		return e, nil
 	}
-	t, err := m.payout(f, id, endToEnd)
+	t, err := f.transaction(m.head.ID, seq)
+	if err == nil && t != nil {
+		t, err = m.payout(f, id, t.EndToEnd)
+	}
 	if err != nil {
 		return e, fmt.Errorf("account %v: resume %v: %w", m.head.ID, id, err)
 	}

@@ -23,9 +23,9 @@ type (
 	}
 	// resume starts the child of a held payout that has none.
 	resume struct {
-		id       ledger.TxID
-		endToEnd string
-		done     func(error)
+		id   ledger.TxID
+		seq  uint64 // of the record that holds it
+		done func(error)
 	}
 	// putAway asks the account to leave its head row behind and take no more.
 	putAway struct{ done chan<- bool }
@@ -118,7 +118,7 @@ func (s *shell) command(m *call) error {
 }
 
 func (s *shell) resume(m *resume) error {
-	e, err := s.machine.Resume(s.dir.rows, m.id, m.endToEnd, s.dir.journal.Durable())
+	e, err := s.machine.Resume(s.dir.rows, m.id, m.seq, s.dir.journal.Durable())
 	if err != nil {
 		return err
 	}

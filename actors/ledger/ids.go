@@ -206,3 +206,14 @@ func ValidEndToEnd(s string) bool {
 
 func digit(c byte) bool  { return '0' <= c && c <= '9' }
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// RandomSuffix makes the 11 characters of an end-to-end id that nobody derives
+// again, from ten bytes of chance.
+func RandomSuffix(chance [10]byte) string {
+	sum := sha256.Sum256(chance[:])
+	var out [suffixChars]byte
+	for i := range out {
+		out[i] = base62[binary.BigEndian.Uint16(sum[2*i:])%62]
+	}
+	return string(out[:])
+}

@@ -210,7 +210,9 @@ func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 }
 
 // APIKey is a credential by client id. What is returned must not be changed.
-func (g *Registry) APIKey(clientID string) (*APIKey, bool) { return load[*APIKey](&g.apiKeys, clientID) }
+func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
+	return load[*APIKey](&g.apiKeys, clientID)
+}
 
 // PixKey is one of this service's PIX keys, in the directory's spelling.
 func (g *Registry) PixKey(key string) (*PixKey, bool) { return load[*PixKey](&g.pixKeys, key) }

@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// The book's rows. docs/formats-sim.md draws them.
+const (
+	rowKey     = 'k' // a PIX key of the engine's
+	rowPayment = 'p' // a payout submitted to us, by the engine's transaction id
+	rowHolder  = 'e' // which payment, in or out, holds an end-to-end id
+	rowOpen    = 'o' // a notice to deliver, by its instant; gone once acknowledged
+	rowArrival = 'a' // a customer's payment, by its end-to-end id
+)
+
+// keyRow is one of the engine's PIX keys.
+type keyRow struct {
+	Account ledger.AccountID `cbor:"1,keyasint"`
+	Type    ledger.KeyType   `cbor:"2,keyasint"`
+}
+
+// payment is a payout as the scheme has it. What becomes of it is settled when
+// it is submitted: Reason, or none, at DueAt.
+type payment struct {
+	Tx       ledger.TxID      `cbor:"1,keyasint"`
+	Account  ledger.AccountID `cbor:"2,keyasint"`
+	EndToEnd string           `cbor:"3,keyasint"`
+	Amount   ledger.Amount    `cbor:"4,keyasint"`
+	Key      string           `cbor:"5,keyasint"`
+	At       ledger.Millis    `cbor:"6,keyasint"` // when it was submitted
+	DueAt    ledger.Millis    `cbor:"7,keyasint"` // when it is final
+	Reason   string           `cbor:"8,keyasint,omitempty"`
+}
+
+// arrival is a customer's payment to one of the engine's keys.
+type arrival struct {
+	EndToEnd      string           `cbor:"1,keyasint"`
+	Account       ledger.AccountID `cbor:"2,keyasint"`
+	Key           string           `cbor:"3,keyasint"`
+	Amount        ledger.Amount    `cbor:"4,keyasint"`
+	TxID          string           `cbor:"5,keyasint,omitempty"`
+	PayerName     string           `cbor:"6,keyasint,omitempty"`
+	PayerDocument string           `cbor:"7,keyasint,omitempty"`
+	PayerISPB     string           `cbor:"8,keyasint,omitempty"`
+	At            ledger.Millis    `cbor:"9,keyasint"` // the scheme's own date of it
+	Description   string           `cbor:"10,keyasint,omitempty"`
+}
+
+func key(tag byte, rest string) []byte { return append([]byte{tag}, rest...) }
+
+// openKey orders notices by their instant; what they are about follows.
+func openKey(at ledger.Millis, about []byte) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{rowOpen}, uint64(at)), about...)
+}
+
+func openInstant(k []byte) ledger.Millis { return ledger.Millis(binary.BigEndian.Uint64(k[1:9])) }
+
+var encoding, _ = cbor.CoreDetEncOptions().EncMode()
+
+func set(k []byte, v any) wal.Op {
+	b, err := encoding.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sim: encode %T: %v", v, err))
+	}
+	return wal.Op{Kind: wal.OpSet, Key: k, Value: b}
+}
+
+// read decodes one row into v; false where there is none.
+func read(s *wal.Store, k []byte, v any) (bool, error) {
+	b, ok, err := s.Get(k)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := cbor.Unmarshal(b, v); err != nil {
+		return false, fmt.Errorf("sim: row %q: %w", k, err)
+	}
+	return true, nil
+}

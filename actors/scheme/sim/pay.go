@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Payment is a customer paying one of the engine's keys.
+type Payment struct {
+	Key           string        // as the directory spells it
+	Amount        ledger.Amount // base units, 1 to ledger.MaxAmount
+	TxID          string
+	Description   string
+	EndToEnd      string        // empty: made up
+	At            ledger.Millis // the scheme's own date of it; 0: now
+	PayerName     string
+	PayerDocument string
+	PayerISPB     string
+}
+
+// What Pay refuses.
+var (
+	ErrUnknownKey = errors.New("no key of this engine is registered under that name")
+	ErrEndToEnd   = errors.New("end_to_end_id belongs to another payment")
+)
+
+// ackPatience is how long Pay waits for the engine to take the payment, so
+// that whoever paid finds it there; the notice goes on without it.
+const ackPatience = 2 * time.Second
+
+// Pay books a customer's payment and tells the engine. A repeated end-to-end
+// id answers the first result and pays nothing.
+func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledger.Amount, err error) {
+	row, err := s.arrive(p)
+	if err != nil {
+		return "", 0, err
+	}
+	if first, err := s.repeated(row.EndToEnd); err != nil {
+		return "", 0, err
+	} else if first != nil {
+		return first.EndToEnd, first.Amount, nil
+	}
+	acked := make(chan struct{})
+	done, err := s.book(row, acked)
+	if errors.Is(err, ErrEndToEnd) {
+		return s.first(ctx, row.EndToEnd, err)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	if err := wait(ctx, done); err != nil {
+		return "", 0, err
+	}
+	select {
+	case <-acked:
+	case <-time.After(ackPatience):
+	case <-ctx.Done():
+	}
+	return row.EndToEnd, row.Amount, nil
+}
+
+// first is the result of the payment that holds an end-to-end id, which may
+// have been on its way to the book; conflict where it is no customer's.
+func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, ledger.Amount, error) {
+	if err := wait(ctx, s.append(nil, nil)); err != nil {
+		return "", 0, err
+	}
+	a, err := s.repeated(endToEnd)
+	if err != nil {
+		return "", 0, err
+	}
+	if a == nil {
+		return "", 0, conflict
+	}
+	return a.EndToEnd, a.Amount, nil
+}
+
+// arrive fills in what the customer did not say.
+func (s *Sim) arrive(p Payment) (*arrival, error) {
+	owner, ok, err := s.key(p.Key)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", p.Key, ErrUnknownKey)
+	}
+	a := &arrival{
+		EndToEnd: p.EndToEnd, Account: owner.Account, Key: p.Key, Amount: p.Amount, TxID: p.TxID, At: p.At,
+		PayerName: p.PayerName, PayerDocument: p.PayerDocument, PayerISPB: p.PayerISPB, Description: p.Description,
+	}
+	if a.At == 0 {
+		a.At = s.opts.Now()
+	}
+	if a.PayerISPB == "" {
+		a.PayerISPB = payerISPB
+	}
+	if a.PayerName == "" {
+		a.PayerName = "Cliente Simulado"
+	}
+	if a.PayerDocument == "" {
+		a.PayerDocument = cpf(123456789)
+	}
+	if a.EndToEnd == "" {
+		a.EndToEnd = ledger.EndToEnd(a.PayerISPB, a.At, ledger.RandomSuffix(s.opts.Chance()))
+	}
+	return a, nil
+}
+
+func (s *Sim) repeated(endToEnd string) (*arrival, error) {
+	var a arrival
+	ok, err := read(s.store, key(rowArrival, endToEnd), &a)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// book writes the arrival and its notice down.
+func (s *Sim) book(a *arrival, acked chan struct{}) (<-chan error, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, held, err := s.holder(a.EndToEnd); err != nil {
+		return nil, err
+	} else if held {
+		return nil, fmt.Errorf("%s: %w", a.EndToEnd, ErrEndToEnd)
+	}
+	s.holders[a.EndToEnd] = ledger.TxID{}
+	at := s.opts.Now()
+	open := openKey(at, []byte(a.EndToEnd))
+	ops := []wal.Op{
+		set(key(rowArrival, a.EndToEnd), a),
+		{Kind: wal.OpSet, Key: key(rowHolder, a.EndToEnd), Value: make([]byte, 16)},
+		{Kind: wal.OpSet, Key: open, Value: []byte{rowArrival}},
+	}
+	return s.append(ops, func() {
+		s.mu.Lock()
+		delete(s.holders, a.EndToEnd)
+		s.mu.Unlock()
+		s.out.add(item{at: at, key: open, notice: a.notice(), acked: acked})
+	}), nil
+}
+
+func (a *arrival) notice() scheme.Notice {
+	return scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: a.EndToEnd, Arrived: ledger.ReceivePayment{
+		EndToEnd: a.EndToEnd, Amount: a.Amount, Key: a.Key, TxID: a.TxID, Description: a.Description,
+		PayerName: a.PayerName, PayerDocument: a.PayerDocument, PayerISPB: a.PayerISPB,
+	}}
+}

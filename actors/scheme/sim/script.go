@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"pixd/actors/ledger"
+)
+
+// outcome is what the simulator does with a payment.
+type outcome struct {
+	lookup ledger.RefusalCode // the directory refuses
+	submit ledger.RefusalCode // the provider refuses
+	now    bool               // settles inside the submit call
+	reason string             // rejected after acceptance, with this code
+	owner  string             // the document of the key's owner, where scripted
+}
+
+// scriptDomain is where e-mail keys script their outcome by their local part.
+const scriptDomain = "@pix.test"
+
+var refusals = map[string]outcome{
+	"not-found":         {lookup: ledger.RefuseKeyNotFound},
+	"blocked":           {lookup: ledger.RefuseKeyBlocked},
+	"lookup-failed":     {lookup: ledger.RefuseLookupFailed},
+	"provider-rejected": {submit: ledger.RefuseProvider},
+	"provider-unknown":  {submit: ledger.RefuseProviderOther},
+
+	"provider-schema-error": {submit: ledger.RefuseProviderSchema},
+	"settle-now":            {now: true},
+}
+
+// script reads the outcome of a key: settles after the delay, unless an e-mail
+// key at pix.test says otherwise. "+anything" before the @ makes distinct keys
+// with one outcome.
+func script(k ledger.Key) outcome {
+	local, ok := strings.CutSuffix(k.Value, scriptDomain)
+	if k.Type != ledger.KeyEmail || !ok {
+		return outcome{}
+	}
+	local, _, _ = strings.Cut(local, "+")
+	if o, ok := refusals[local]; ok {
+		return o
+	}
+	if code, ok := strings.CutPrefix(local, "reject-"); ok && code != "" {
+		return outcome{reason: strings.ToUpper(code)}
+	}
+	if doc, ok := strings.CutPrefix(local, "owner-"); ok && ledger.IsCNPJ(doc) {
+		return outcome{owner: doc}
+	}
+	return outcome{}
+}
+
+// The participants that the simulator plays. 99999xxx are the scheme's own
+// fictitious ISPBs.
+const (
+	payerISPB     = "99999003"
+	recipientISPB = "99999005"
+)
+
+// owner is whom the directory names for a key: the document that the key
+// states, else a made-up person, the same for the same key.
+func owner(k ledger.Key, o outcome) ledger.Owner {
+	own := ledger.Owner{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
+	if own.Document == "" {
+		own.Document = k.Document()
+	}
+	if own.Document == "" {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(k.Value))
+		own.Document = cpf(h.Sum64() % 1_000_000_000)
+	}
+	if ledger.IsCNPJ(own.Document) {
+		own.Name = "Empresa Simulada LTDA"
+	}
+	return own
+}
+
+// cpf is nine digits with their two check digits (modulo 11).
+func cpf(base uint64) string {
+	s := strconv.FormatUint(1_000_000_000+base, 10)[1:]
+	for range 2 {
+		sum := 0
+		for i := range len(s) {
+			sum += int(s[i]-'0') * (len(s) + 1 - i)
+		}
+		check := sum * 10 % 11 % 10
+		s += strconv.Itoa(check)
+	}
+	return s
+}

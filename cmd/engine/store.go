@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"fmt"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// headEvery is the interval of head rows, in records. It is a hard setting:
+// once data exist it may not change.
+const headEvery = 256
+
+// hard are the settings that a store keeps for ever.
+func hard(ispb string) map[string]string {
+	return map[string]string{
+		"journal": "pixd-1", "ispb": ispb, "head-interval": fmt.Sprint(headEvery),
+	}
+}
+
+// rows reads the store for accounts.
+type rows struct{ *wal.Store }
+
+// Record implements account.Rows.
+func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return history.Record(r.Store, a, seq)
+}
+
+// written is told that an entry is durable.
+type written chan error
+
+// Release implements wal.Out.
+func (w written) Release(err error) { w <- err }
+
+func write(s *wal.Store, ops ...wal.Op) error {
+	w := make(written, 1)
+	s.Append(&wal.Entry{Ops: ops, Out: []wal.Out{w}})
+	return <-w
+}
+
+const (
+	metaSecret = "e2e-secret"  // keys the derived end-to-end ids; made once
+	metaResume = "resume-from" // while the pass over held payouts has not ended
+)
+
+// endToEndSecret is the store's own; made at the first start.
+func endToEndSecret(s *wal.Store) ([]byte, error) {
+	b, ok, err := s.Get(wal.MetaKey(metaSecret))
+	if err != nil {
+		return nil, fmt.Errorf("read the end-to-end secret: %w", err)
+	}
+	if ok {
+		return b, nil
+	}
+	b = secret(32)
+	if err := write(s, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaSecret), Value: b}); err != nil {
+		return nil, fmt.Errorf("write the end-to-end secret: %w", err)
+	}
+	return b, nil
+}
