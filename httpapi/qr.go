@@ -27,9 +27,8 @@ const (
 
 // qrImage appends the QR code of text to dst, as a data URI of a PNG: black on
 // white, qrScale pixels a module, with the quiet zone of four modules that the
-// standard asks for. text is 1 to 2,331 bytes, more where
-// it has long runs in upper case; a longer or an empty one is
-// an error.
+// standard asks for. text is 1 to 2,331 bytes, more where it has long runs in
+// upper case; a longer or an empty one is an error.
 func qrImage(dst []byte, text string) ([]byte, error) {
 	if text == "" {
 		return dst, fmt.Errorf("QR code of an empty text")
