@@ -1,0 +1,49 @@
+package brcode
+
+// crcTable holds, for every byte, what eight steps of the division by the
+// polynomial 0x1021 leave of it, so that CRC takes one step a byte.
+var crcTable = makeCRCTable()
+
+func makeCRCTable() (table [256]uint16) {
+	for i := range table {
+		c := uint16(i) << 8
+		for range 8 {
+			if c&0x8000 != 0 {
+				c = c<<1 ^ 0x1021
+			} else {
+				c <<= 1
+			}
+		}
+		table[i] = c
+	}
+	return table
+}
+
+// CRC returns the CRC-16/CCITT-FALSE of s, which closes every BR Code:
+// polynomial 0x1021, initial value 0xFFFF, nothing reflected, nothing inverted
+// at the end. CRC("123456789") is 0x29B1. In a code it is taken over everything
+// before its four digits, the "6304" included (EMV QR Code specification for
+// merchant-presented codes, field 63).
+func CRC(s string) uint16 {
+	crc := uint16(0xFFFF)
+	for i := range len(s) {
+		crc = crc<<8 ^ crcTable[byte(crc>>8)^s[i]]
+	}
+	return crc
+}
+
+// appendCRC closes b with field 63: the CRC of all of b and of "6304" itself, in
+// four upper-case hexadecimal digits.
+func appendCRC(b []byte) []byte {
+	b = append(b, crcHead...)
+	crc := uint16(0xFFFF)
+	for _, c := range b {
+		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
+	}
+	return appendHex(b, crc)
+}
+
+func appendHex(b []byte, crc uint16) []byte {
+	const digits = "0123456789ABCDEF"
+	return append(b, digits[crc>>12], digits[crc>>8&15], digits[crc>>4&15], digits[crc&15])
+}

@@ -1,0 +1,176 @@
+package brcode
+
+import "strings"
+
+// reader gathers a Code from the fields of a text.
+type reader struct {
+	code Code
+	has  [100]bool // top-level ids that have been read
+	pix  bool      // a Pix template has been read
+	txid string    // 62-05 as it stands
+}
+
+// top takes one field of the top level.
+func (r *reader) top(id int, v string) error {
+	r.has[id] = true
+	switch {
+	case id == 1:
+		r.code.OneTime = v == "12"
+		return require(v == "11" || v == "12", "01 is neither 11 nor 12")
+	case id >= 26 && id <= 51:
+		return r.template(v)
+	case id == 52:
+		return require(digits(v) && len(v) == 4, "52 is not four digits")
+	case id == 53:
+		return require(v == "986", "53 is not 986")
+	case id == 54:
+		return r.amount(v)
+	case id == 58:
+		return require(v == "BR", "58 is not BR")
+	case id == 59:
+		r.code.Name = v
+		return require(len(v) <= maxName, "59 is longer than 25")
+	case id == 60:
+		r.code.City = v
+		return require(len(v) <= maxCity, "60 is longer than 15")
+	case id == 62:
+		return each(v, r.additional)
+	case id == 63:
+		return malformed("63 is not the last field")
+	case id >= 80:
+		return r.recurrence(v)
+	}
+	return nil
+}
+
+// template takes one of 26 to 51, which belong to as many payment schemes; Pix is
+// the one that says so in its 00.
+func (r *reader) template(v string) error {
+	var sub [100]string
+	if err := split(v, &sub); err != nil {
+		return err
+	}
+	if !strings.EqualFold(sub[0], gui) {
+		return nil
+	}
+	if r.pix {
+		return malformed("two Pix templates")
+	}
+	r.pix = true
+	r.code.Key, r.code.Description = sub[1], sub[2]
+	r.code.Facilitator, r.code.URL = sub[3], sub[25]
+	if sub[1] != "" && sub[25] != "" {
+		return malformed("a key and a URL together")
+	}
+	if len(sub[1]) > maxKey || !visible(sub[1]) {
+		return malformed("the key is longer than 77 or holds a space")
+	}
+	if sub[3] != "" && !isISPB(sub[3]) {
+		return malformed("the facilitator is not an ISPB")
+	}
+	return checkURL(sub[25])
+}
+
+// recurrence takes one of 80 to 99; Pix puts the URL of an automatic-payment
+// authorisation there.
+func (r *reader) recurrence(v string) error {
+	var sub [100]string
+	if err := split(v, &sub); err != nil {
+		return err
+	}
+	if !strings.EqualFold(sub[0], gui) {
+		return nil
+	}
+	if sub[25] == "" || r.code.Recurrence != "" {
+		return malformed("80 to 99 have no URL, or two")
+	}
+	r.code.Recurrence = sub[25]
+	return checkURL(sub[25])
+}
+
+func (r *reader) additional(id int, v string) error {
+	if id == 5 {
+		r.txid = v
+	}
+	return nil
+}
+
+// amount takes 54: one to ten digits, a point and two digits. No int64 overflow is
+// possible in twelve digits.
+func (r *reader) amount(v string) error {
+	whole, cents, _ := strings.Cut(v, ".")
+	if len(whole) < 1 || len(whole) > 10 || len(cents) != 2 || !digits(whole) || !digits(cents) {
+		return malformed("54 is not one to ten digits, a point and two digits")
+	}
+	for _, c := range []byte(whole + cents) {
+		r.code.AmountCentavos = r.code.AmountCentavos*10 + int64(c-'0')
+	}
+	return nil
+}
+
+// complete checks what only the whole text can tell.
+func (r *reader) complete() error {
+	for _, id := range [...]int{52, 53, 58, 59, 60} {
+		if !r.has[id] {
+			return malformed(string([]byte{byte('0' + id/10), byte('0' + id%10)}) + " is missing")
+		}
+	}
+	switch {
+	case !r.pix:
+		return malformed("no Pix template in 26 to 51")
+	case r.code.Key == "" && r.code.URL == "" && r.code.Recurrence == "":
+		return malformed("neither a key nor a URL")
+	case r.txid == "":
+		return malformed("62-05 is missing")
+	case r.code.Key == "" || r.txid == noTxID:
+		return nil // a dynamic code's 62-05 is to be ignored
+	case !isTxID(r.txid):
+		return malformed("62-05 is not 1 to 25 ASCII letters and digits")
+	}
+	r.code.TxID = r.txid
+	return nil
+}
+
+// split reads a template's fields into sub, by id; absent ones stay empty, which
+// no field that is there can be.
+func split(v string, sub *[100]string) error {
+	return each(v, func(id int, value string) error {
+		sub[id] = value
+		return nil
+	})
+}
+
+// checkURL judges a location: no scheme in front, no spaces, at most 77 bytes. An
+// empty one passes.
+func checkURL(url string) error {
+	if len(url) > maxKey || !visible(url) || strings.Contains(url, "://") {
+		return malformed("the URL has a scheme, a space or more than 77 bytes")
+	}
+	return nil
+}
+
+func require(holds bool, what string) error {
+	if holds {
+		return nil
+	}
+	return malformed(what)
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// isISPB reports whether s is [0-9A-Z]{8}.
+func isISPB(s string) bool {
+	for i := range len(s) {
+		if !alphanumeric(s[i]) || s[i] >= 'a' {
+			return false
+		}
+	}
+	return len(s) == 8
+}

@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The grammar of RFC 8259, without its objects: each function reads one thing of
+// the body and writes it in canonical spelling, and returns false where the body
+// turns out to be unusable.
+
+// next passes over white space and returns the byte that follows, 0 at the end;
+// a 0 in the body is no JSON either.
+func (c *canonicaliser) next() byte {
+	for ; c.at < len(c.in); c.at++ {
+		switch b := c.in[c.at]; b {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return b
+		}
+	}
+	return 0
+}
+
+// take reads b, which next has just returned, and writes it.
+func (c *canonicaliser) take(b byte) {
+	c.at++
+	c.out = append(c.out, b)
+}
+
+// value reads one value of any kind, inside level objects and arrays.
+func (c *canonicaliser) value(level int) bool {
+	switch b := c.next(); {
+	case b == '"':
+		return c.text()
+	case b == '-' || digit(b):
+		return c.number()
+	case b == '{':
+		return c.object(level + 1)
+	case b == '[':
+		return c.array(level + 1)
+	case b == 't':
+		return c.word("true")
+	case b == 'f':
+		return c.word("false")
+	case b == 'n':
+		return c.word("null")
+	}
+	return c.refuse(reasonNotJSON)
+}
+
+func (c *canonicaliser) word(word string) bool {
+	if !bytes.HasPrefix(c.in[c.at:], []byte(word)) {
+		return c.refuse(reasonNotJSON)
+	}
+	c.at += len(word)
+	c.out = append(c.out, word...)
+	return true
+}
+
+// array reads an array, c.at being at its opening bracket.
+func (c *canonicaliser) array(level int) bool {
+	if level > maxDepth {
+		return c.refuse(reasonTooDeep)
+	}
+	c.take('[')
+	for empty := true; ; empty = false {
+		switch b := c.next(); {
+		case b == ']':
+			c.take(b)
+			return true
+		case empty:
+		case b == ',':
+			c.take(b)
+		default:
+			return c.refuse(reasonNotJSON)
+		}
+		if !c.value(level) {
+			return false
+		}
+	}
+}
+
+// number reads a number and leaves it as it is written: 1.0 and 1 are different
+// numbers to a signature.
+func (c *canonicaliser) number() bool {
+	start := c.at
+	if c.in[c.at] == '-' {
+		c.at++
+	}
+	if c.at < len(c.in) && c.in[c.at] == '0' {
+		c.at++
+	} else if !c.digits() {
+		return c.refuse(reasonNotJSON)
+	}
+	if c.at < len(c.in) && c.in[c.at] == '.' {
+		if c.at++; !c.digits() {
+			return c.refuse(reasonNotJSON)
+		}
+	}
+	if c.at < len(c.in) && c.in[c.at]|0x20 == 'e' {
+		c.at++
+		if c.at < len(c.in) && (c.in[c.at] == '+' || c.in[c.at] == '-') {
+			c.at++
+		}
+		if !c.digits() {
+			return c.refuse(reasonNotJSON)
+		}
+	}
+	c.out = append(c.out, c.in[start:c.at]...)
+	return true
+}
+
+// digits passes over one or more digits.
+func (c *canonicaliser) digits() bool {
+	start := c.at
+	for c.at < len(c.in) && digit(c.in[c.at]) {
+		c.at++
+	}
+	return c.at > start
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+// text reads a string, c.at being at its opening quote.
+func (c *canonicaliser) text() bool {
+	c.take('"')
+	from := c.at
+	for c.at < len(c.in) {
+		switch b := c.in[c.at]; {
+		case b == '"':
+			c.at++
+			c.out = append(c.out, c.in[from:c.at]...)
+			return true
+		case b == '\\':
+			c.out = append(c.out, c.in[from:c.at]...)
+			if !c.escape() {
+				return false
+			}
+			from = c.at
+		case b < ' ':
+			return c.refuse(reasonNotJSON)
+		default:
+			c.at++
+		}
+	}
+	return c.refuse(reasonNotJSON)
+}
+
+// escape reads an escape, c.at being at its backslash.
+func (c *canonicaliser) escape() bool {
+	if c.at+1 == len(c.in) {
+		return c.refuse(reasonNotJSON)
+	}
+	switch e := c.in[c.at+1]; e {
+	case '"', '\\', 'b', 'f', 'n', 'r', 't':
+		c.out = append(c.out, '\\', e)
+	case '/':
+		c.out = append(c.out, e)
+	case 'u':
+		return c.unicode()
+	default:
+		return c.refuse(reasonNotJSON)
+	}
+	c.at += 2
+	return true
+}
+
+// unicode reads \uXXXX, or two of them where the first is half of a pair.
+func (c *canonicaliser) unicode() bool {
+	r, ok := hex4(c.in[c.at:])
+	if !ok {
+		return c.refuse(reasonNotJSON)
+	}
+	n := 6
+	if utf16.IsSurrogate(r) {
+		low, _ := hex4(c.in[c.at+n:])
+		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+			return c.refuse(reasonSurrogate)
+		}
+		n = 12
+	}
+	c.at += n
+	c.out = appendCharacter(c.out, r)
+	return true
+}
+
+// hex4 decodes the \uXXXX that b begins with; 0 and false where it does not.
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, d := range b[2:6] {
+		switch {
+		case digit(d):
+			d -= '0'
+		case d|0x20 >= 'a' && d|0x20 <= 'f':
+			d = d | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(d)
+	}
+	return r, true
+}
+
+// shortEscapes are the control characters that have an escape of two characters.
+var shortEscapes = [' ']byte{'\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
+
+// appendCharacter writes r as it stands in a canonical string: escaped only where
+// JSON requires it, and then as short as it can be.
+func appendCharacter(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	switch {
+	case r == '"' || r == '\\':
+		return append(b, '\\', byte(r))
+	case r >= ' ':
+		return utf8.AppendRune(b, r)
+	case shortEscapes[r] != 0:
+		return append(b, '\\', shortEscapes[r])
+	}
+	return append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+}
+
+// appendDecoded appends the characters that text, the inside of a canonical
+// string, stands for.
+func appendDecoded(b, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			return append(b, text...)
+		}
+		b = append(b, text[:i]...)
+		switch e := text[i+1]; e {
+		case 'u':
+			r, _ := hex4(text[i:])
+			b, text = append(b, byte(r)), text[i+6:] // a control character
+		case '"', '\\':
+			b, text = append(b, e), text[i+2:]
+		default:
+			b, text = append(b, byte(bytes.IndexByte(shortEscapes[:], e))), text[i+2:]
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"bytes"
+	"slices"
+)
+
+// snake returns the snake_case form of a key in camelCase, the form in which the
+// service knows its fields; originalTransactionId is original_transaction_id. An
+// upper-case ASCII letter becomes "_" and its lower-case one where a lower-case
+// letter or a digit stands before it, or where it is the last of several and a
+// lower-case letter follows (recipientISPBCode is recipient_ispb_code), else its
+// lower-case one alone. Everything else stays, so a key in snake_case is its own
+// form, and snake(snake(k)) is snake(k).
+func snake(key string) string {
+	if !hasUpper(key) {
+		return key
+	}
+	return string(appendSnake(make([]byte, 0, len(key)+8), key))
+}
+
+func appendSnake[K string | []byte](dst []byte, key K) []byte {
+	for i := range len(key) {
+		c := key[i]
+		if !upper(c) {
+			dst = append(dst, c)
+			continue
+		}
+		last := i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z'
+		if i > 0 && (lowerOrDigit(key[i-1]) || upper(key[i-1]) && last) {
+			dst = append(dst, '_')
+		}
+		dst = append(dst, c+'a'-'A')
+	}
+	return dst
+}
+
+func hasUpper[K string | []byte](key K) bool {
+	for i := range len(key) {
+		if upper(key[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func lowerOrDigit(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
+// snakeForm is the snake_case form of a member's key.
+type snakeForm struct {
+	start, end int // in the canonicaliser's keys
+	of         member
+}
+
+// checkForms sees to it that no two keys of the object whose members start at
+// first have the same snake_case form, because one of them would be lost unseen.
+// The spellings in aliases are those that an endpoint takes for one field and
+// chooses between by an order of its own; these may meet, on the first level,
+// where an endpoint's fields stand.
+func (c *canonicaliser) checkForms(first, level int) bool {
+	members, converted := c.members[first:], false
+	c.forms = c.forms[:0] // they lie behind the keys, and go with them
+	for _, m := range members {
+		start := len(c.keys)
+		key := c.keys[m.key:m.keyEnd]
+		converted = converted || hasUpper(key)
+		c.keys = appendSnake(c.keys, key)
+		c.forms = append(c.forms, snakeForm{start, len(c.keys), m})
+	}
+	if !converted {
+		return true // every key is its own form, and none stands twice
+	}
+	form := func(f snakeForm) []byte { return c.keys[f.start:f.end] }
+	slices.SortFunc(c.forms, func(a, b snakeForm) int { return bytes.Compare(form(a), form(b)) })
+	for i, f := range c.forms[1:] {
+		before := c.forms[i]
+		if bytes.Equal(form(before), form(f)) && (level > 1 || !c.isAlias(before.of) || !c.isAlias(f.of)) {
+			return c.refuse(reasonOneKey)
+		}
+	}
+	return true
+}
+
+func (c *canonicaliser) isAlias(m member) bool {
+	return slices.Contains(c.aliases, string(c.keys[m.key:m.keyEnd]))
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/adler32"
+	"hash/crc32"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+	goqr "github.com/piglig/go-qr"
+)
+
+const (
+	// qrScale is the side of a module in pixels. Four modules make two bytes of
+	// a row then, and a charge's image is about 220 to 260 pixels wide.
+	qrScale = 4
+
+	// qrQuiet is the width of the white frame in modules (ISO/IEC 18004).
+	qrQuiet = 4
+)
+
+// PNG's fixed parts (ISO/IEC 15948): the signature, the head of the first chunk,
+// and what follows its width and height: one bit a pixel, grey, deflate, adaptive
+// filters, not interlaced.
+const (
+	pngStart = "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
+	pngKind  = "\x01\x00\x00\x00\x00"
+	pngEnd   = "\x00\x00\x00\x00IEND\xae\x42\x60\x82"
+
+	filterUp = 2 // a row is written as its difference to the row above
+)
+
+// noDifference is as long as the widest row: 177 modules and the frame.
+var noDifference [((177+2*qrQuiet)*qrScale + 7) / 8]byte
+
+// pngWriters keeps writers between images: a fresh compressor is larger than a
+// hundred images.
+var pngWriters = sync.Pool{New: func() any {
+	w := new(pngWriter)
+	// The level is a constant within its range, so there is no error.
+	w.deflate, _ = flate.NewWriter(&w.image, flate.BestSpeed)
+	return w
+}}
+
+// pngWriter writes QR codes as PNG with one bit a pixel. The standard library's
+// encoder writes greys with eight, and judges five filters for every row, although
+// it is known here which one fits.
+type pngWriter struct {
+	image   bytes.Buffer
+	rows    []byte
+	deflate *flate.Writer
+}
+
+// write returns the image of code; the bytes are the writer's, until its next
+// image.
+func (w *pngWriter) write(code *goqr.QrCode) ([]byte, error) {
+	w.draw(code)
+	w.image.Reset()
+	w.image.WriteString(pngStart)
+	side := uint32((code.Size() + 2*qrQuiet) * qrScale) //nolint:gosec // at most 740
+	head := w.image.AvailableBuffer()
+	head = binary.BigEndian.AppendUint32(head, side)
+	head = binary.BigEndian.AppendUint32(head, side)
+	w.image.Write(append(head, pngKind...))
+	w.sum(12)
+
+	start := w.image.Len()
+	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // length, type, zlib's head
+	w.deflate.Reset(&w.image)
+	if _, err := w.deflate.Write(w.rows); err != nil {
+		return nil, err
+	}
+	if err := w.deflate.Close(); err != nil {
+		return nil, err
+	}
+	w.number(adler32.Checksum(w.rows))
+	length := w.image.Len() - start - 8
+	binary.BigEndian.PutUint32(w.image.Bytes()[start:], uint32(length)) //nolint:gosec // far below 2^32
+	w.sum(start + 4)
+	w.image.WriteString(pngEnd)
+	return w.image.Bytes(), nil
+}
+
+// sum writes the checksum of a chunk whose type starts at start.
+func (w *pngWriter) sum(start int) { w.number(crc32.ChecksumIEEE(w.image.Bytes()[start:])) }
+
+func (w *pngWriter) number(n uint32) {
+	w.image.Write(binary.BigEndian.AppendUint32(w.image.AvailableBuffer(), n))
+}
+
+// draw fills rows with the image's rows, each a filter byte and its pixels, white
+// being 1. Rows that repeat the one above are differences, so all zero, and
+// nearly free to compress: that is three of four, and most of the frame.
+func (w *pngWriter) draw(code *goqr.QrCode) {
+	size := code.Size()
+	width := ((size+2*qrQuiet)*qrScale + 7) / 8
+	w.rows = append(w.rows[:0], 0)
+	w.rows = appendRepeated(w.rows, 0xff, width)
+	w.repeat(width, qrQuiet*qrScale-1)
+	for y := range size {
+		w.rows = append(w.rows, 0)
+		w.rows = appendModules(w.rows, code, y, width)
+		w.repeat(width, qrScale-1)
+	}
+	w.rows = append(w.rows, 0)
+	w.rows = appendRepeated(w.rows, 0xff, width)
+	w.repeat(width, qrQuiet*qrScale-1)
+}
+
+// repeat adds n rows that are like the last.
+func (w *pngWriter) repeat(width, n int) {
+	for range n {
+		w.rows = append(w.rows, filterUp)
+		w.rows = append(w.rows, noDifference[:width]...)
+	}
+}
+
+// appendModules adds the pixels of one row of modules between its two ends of
+// frame. A module is half a byte (qrScale), so two go into each.
+func appendModules(b []byte, code *goqr.QrCode, y, width int) []byte {
+	for i := range width {
+		pixels := byte(0xff)
+		x := 2*i - qrQuiet
+		if code.Module(x, y) {
+			pixels &^= 0xf0
+		}
+		if code.Module(x+1, y) {
+			pixels &^= 0x0f
+		}
+		b = append(b, pixels)
+	}
+	return b
+}
+
+func appendRepeated(b []byte, c byte, n int) []byte {
+	start := len(b)
+	b = slices.Grow(b, n)[:start+n]
+	for i := range b[start:] {
+		b[start+i] = c
+	}
+	return b
+}

@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	goqr "github.com/piglig/go-qr"
+)
+
+const (
+	// qrLevel restores up to 15 % of a code: a screen has no dirt, but glare.
+	qrLevel = goqr.Medium
+
+	// qrMask is one of the eight patterns that the QR standard allows; the code
+	// itself says which. Trying all eight and judging them, as encoders do by
+	// default, takes ten times as long, and readers read any.
+	qrMask = 0
+
+	// alnumRun is the length from which a run of upper-case letters, digits and
+	// $%*+-./: is worth a segment of its own: 5.5 bits a character instead of 8
+	// against the 13 to 17 bits of its head, twice.
+	alnumRun = 12
+
+	pngURI = "data:image/png;base64,"
+)
+
+// qrImage appends the QR code of text to dst, as a data URI of a PNG: black on
+// white, qrScale pixels a module, with the quiet zone of four modules that the
+// standard asks for. text is 1 to 2,331 bytes, more where it has long runs in
+// upper case; a longer or an empty one is an error.
+func qrImage(dst []byte, text string) ([]byte, error) {
+	if text == "" {
+		return dst, fmt.Errorf("QR code of an empty text")
+	}
+	segments, err := qrSegments(text)
+	if err != nil {
+		return dst, fmt.Errorf("QR code of %d bytes: %w", len(text), err)
+	}
+	code, err := goqr.EncodeSegments(segments, qrLevel, goqr.MinVersion, goqr.MaxVersion, qrMask, false)
+	if err != nil {
+		return dst, fmt.Errorf("QR code of %d bytes: %w", len(text), err)
+	}
+	w := pngWriters.Get().(*pngWriter)
+	defer pngWriters.Put(w)
+	image, err := w.write(code)
+	if err != nil {
+		return dst, fmt.Errorf("QR code as PNG: %w", err)
+	}
+	return base64.StdEncoding.AppendEncode(append(dst, pngURI...), image), nil
+}
+
+// qrSegments splits text into bytes and runs of the QR standard's alphanumeric
+// set. A BR Code has two or three such runs (its txid is one), so its QR code gets
+// by with fewer modules, which are then larger on the same screen.
+func qrSegments(text string) ([]*goqr.QrSegment, error) {
+	segments := make([]*goqr.QrSegment, 0, 8)
+	done := 0
+	for i := 0; i < len(text); i++ {
+		start := i
+		for i < len(text) && alnum(text[i]) {
+			i++
+		}
+		if i-start < alnumRun {
+			continue
+		}
+		segments = appendBytes(segments, text[done:start])
+		run, err := goqr.MakeAlphanumeric(text[start:i])
+		if err != nil {
+			return nil, err
+		}
+		segments, done = append(segments, run), i
+	}
+	return appendBytes(segments, text[done:]), nil
+}
+
+func appendBytes(segments []*goqr.QrSegment, text string) []*goqr.QrSegment {
+	if text == "" {
+		return segments
+	}
+	s, _ := goqr.MakeBytes([]byte(text)) // refuses nothing but nil
+	return append(segments, s)
+}
+
+// alnum reports whether c is in the QR standard's alphanumeric set. The space,
+// which is in it too, is left to the bytes: it stands between words in lower case.
+func alnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || strings.IndexByte("$%*+-./:", c) >= 0
+}
