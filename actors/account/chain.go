@@ -94,7 +94,7 @@ func (m *Machine) newestAttempt(f facts, print ledger.Fingerprint) (uint64, *led
 // out as it is, again and again; only another account's is refused.
 func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 	c := ledger.Chain{EndToEnd: endToEnd}
-	for _, key := range endToEndKeys(endToEnd) {
+	for _, key := range ledger.EndToEndKeys(endToEnd) {
 		row, ok, err := f.endToEnd(key)
 		if err != nil {
 			return c, err

@@ -120,7 +120,7 @@ func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Tran
 	if t, err := f.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
 	}
-	for _, key := range endToEndKeys(endToEnd) {
+	for _, key := range ledger.EndToEndKeys(endToEnd) {
 		if e, ok, err := f.endToEnd(key); err != nil {
 			return nil, err
 		} else if ok && e.ID == id && e.Account == f.account {
@@ -128,12 +128,4 @@ func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Tran
 		}
 	}
 	return nil, nil
-}
-
-// endToEndKeys is where an id's row may lie: under its suffix, or whole.
-func endToEndKeys(endToEnd string) [][]byte {
-	if !ledger.ValidEndToEnd(endToEnd) {
-		return nil
-	}
-	return [][]byte{ledger.SuffixKey(endToEnd[len(endToEnd)-11:]), ledger.EndToEndKey(endToEnd)}
 }

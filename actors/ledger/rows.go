@@ -77,6 +77,15 @@ func EndToEndKey(e2e string) []byte {
 // SuffixKey is where the newest use of a derived suffix lies.
 func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
 
+// EndToEndKeys is where an id's row may lie: under its suffix where it was
+// derived here, else whole. None for what has not the scheme's form.
+func EndToEndKeys(e2e string) [][]byte {
+	if !ValidEndToEnd(e2e) {
+		return nil
+	}
+	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
+}
+
 // DueKey is where work that waits for an instant lies.
 func DueKey(at Millis, a AccountID, id TxID) []byte {
 	k := append(make([]byte, 0, 33), rowDue)

@@ -4,10 +4,13 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
 
+	"pixd/actors/ledger"
 	"pixd/wal"
 )
 
@@ -39,4 +42,23 @@ func Defaults() Config {
 		ISPB: "99999004", Scheme: "sim", SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 	}
+}
+
+// Check tells the first setting that cannot be.
+func (c *Config) Check() error {
+	switch {
+	case c.DataDir == "":
+		return errors.New("--data-dir is empty")
+	case !ledger.ISPB(c.ISPB):
+		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+	case c.Scheme != "sim":
+		return fmt.Errorf("--scheme %q: this version connects to sim, the simulator in the process", c.Scheme)
+	case c.SettleDelay < 0:
+		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
+	case c.SchemeTimeout <= 0:
+		return fmt.Errorf("--scheme-timeout %v: longer than 0", c.SchemeTimeout)
+	case c.OrphanAfter <= 0:
+		return fmt.Errorf("--orphan-after %v: longer than 0", c.OrphanAfter)
+	}
+	return nil
 }

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pixd/actors/account"
+	"pixd/actors/due"
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi"
+	"pixd/wal"
+)
+
+// Engine is a running engine without its listeners: the rooms, connected.
+type Engine struct {
+	Config    Config
+	Store     *wal.Store
+	Registry  *registry.Registry
+	Directory *account.Directory
+	History   *history.History
+	Sim       *sim.Sim
+
+	registrar *registrar
+	chances   *chances
+	ready     atomic.Bool
+	cancel    context.CancelFunc
+	work      sync.WaitGroup
+}
+
+// Open restores an engine from its data folder, or makes a new one, and starts
+// its work. Errors say what could not be done and where; nothing is written
+// where the folder is not usable.
+func Open(c Config) (*Engine, error) {
+	e := &Engine{Config: c, chances: newChances()}
+	if err := e.open(); err != nil {
+		return nil, errors.Join(err, e.closeRooms())
+	}
+	return e, nil
+}
+
+func (e *Engine) open() error {
+	c := &e.Config
+	if err := makeFolder(c); err != nil {
+		return err
+	}
+	var err error
+	if e.Store, err = wal.Open(wal.Options{
+		Dir: filepath.Join(c.DataDir, "journal"), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+	}); err != nil {
+		return err
+	}
+	secret, err := endToEndSecret(e.Store)
+	if err != nil {
+		return err
+	}
+	if e.Registry, err = registry.Open(e.Store, now); err != nil {
+		return err
+	}
+	if c.SimDir == "" {
+		c.SimDir = filepath.Join(c.DataDir, "sim")
+	}
+	if e.Sim, err = sim.Open(sim.Options{
+		Dir: c.SimDir, FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+	}); err != nil {
+		return err
+	}
+	e.History = history.New(e.Store)
+	e.Directory = account.NewDirectory(account.Parts{
+		Config:  account.Config{Secret: secret, Render: httpapi.Render, HeadEvery: headEvery},
+		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
+		Journal: e.Store, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
+		Opening: e.opening, Now: now, Chance: e.chances.draw, Log: c.Log,
+	})
+	e.registrar = &registrar{registry: e.Registry, scheme: e.Sim, log: c.Log, timeout: c.SchemeTimeout}
+	return e.start()
+}
+
+// makeFolder makes the data folder, for its owner alone. On a file system of a
+// test's there is nothing to make.
+func makeFolder(c *Config) error {
+	if c.FS != nil {
+		return nil
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
+	a, ok := e.Registry.Account(id)
+	if !ok {
+		return ledger.Settings{}, false
+	}
+	return a.Opening, true
+}
+
+// start sets the work going that needs no request.
+func (e *Engine) start() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
+	f := &feed{directory: e.Directory, registry: e.Registry, store: e.Store, log: e.Config.Log}
+	if err := e.Sim.Start(f.take); err != nil {
+		return err
+	}
+	since, err := e.resumeSince()
+	if err != nil {
+		return err
+	}
+	e.work.Add(3)
+	go func() { defer e.work.Done(); e.resume(since) }()
+	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
+	go func() { defer e.work.Done(); e.putAway(ctx) }()
+	return nil
+}
+
+// resumeMargin is how long, at most, a payout stays held before it is accepted
+// or refused, beyond the scheme's timeout.
+const resumeMargin = time.Minute
+
+// resumeSince is the oldest instant at which the last process may have held a
+// payout that it did not see accepted. It stays in the store until the pass
+// over them has ended, so that a crash in between loses none.
+func (e *Engine) resumeSince() (ledger.Millis, error) {
+	_, last, _ := e.Store.Head()
+	since := max(0, ledger.Millis(last)-ledger.Millis((e.Config.SchemeTimeout+resumeMargin)/time.Millisecond))
+	b, ok, err := e.Store.Get(wal.MetaKey(metaResume))
+	if err != nil {
+		return 0, fmt.Errorf("read where to resume: %w", err)
+	}
+	if ok && len(b) == 8 {
+		since = min(since, ledger.Millis(binary.BigEndian.Uint64(b)))
+	}
+	return since, write(e.Store, wal.Op{
+		Kind: wal.OpSet, Key: wal.MetaKey(metaResume), Value: binary.BigEndian.AppendUint64(nil, uint64(since)),
+	})
+}
+
+func (e *Engine) resume(since ledger.Millis) {
+	orphanAfter := ledger.Millis(e.Config.OrphanAfter / time.Millisecond)
+	n, err := due.Resume(e.Store, since, orphanAfter, e.Directory.Resume)
+	if err != nil {
+		e.Config.Log.Error("held payouts were not all resumed; the next start tries again", "error", err)
+		return
+	}
+	e.Config.Log.Debug("held payouts resumed", "looked_at", n)
+	e.Store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: wal.MetaKey(metaResume)}}})
+}
+
+// putAwayEvery is how often idle accounts are looked for.
+const putAwayEvery = 30 * time.Second
+
+func (e *Engine) putAway(ctx context.Context) {
+	ticker := time.NewTicker(putAwayEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			e.Directory.PutAway()
+		}
+	}
+}
+
+// Close ends the engine's work and closes its folders: what was answered is
+// durable already.
+func (e *Engine) Close() error {
+	e.ready.Store(false)
+	return e.closeRooms()
+}
+
+func (e *Engine) closeRooms() error {
+	if e.cancel != nil {
+		e.cancel()
+	}
+	var errs []error
+	if e.Directory != nil {
+		e.Directory.Close()
+	}
+	e.work.Wait()
+	if e.Sim != nil {
+		errs = append(errs, e.Sim.Close())
+	}
+	if e.Store != nil {
+		errs = append(errs, e.Store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
+)
+
+// serveFlags are what the command line says before it is understood.
+type serveFlags struct {
+	engine.Config
+	proxies   []string
+	demo      bool
+	logFormat string
+	logLevel  string
+}
+
+func serveCommand() *cobra.Command {
+	f := serveFlags{Config: engine.Defaults()}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the engine: merchant API, operator API, scheme",
+		Long: "Runs the engine until SIGTERM or SIGINT: it stops accepting then, finishes the requests in hand\n" +
+			"(10 s), and closes. A kill at any instant loses nothing that was answered.",
+		Example: "  pixd serve --demo",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.understand(); err != nil {
+				return err
+			}
+			return f.run(c)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
+	flags.StringVar(&f.Listen, "listen", f.Listen, "merchant API")
+	flags.StringVar(&f.AdminListen, "admin-listen", f.AdminListen, "operator API and health; loopback only")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB; fixed once data exist")
+	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
+	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process")
+	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
+	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
+	flags.DurationVar(&f.SchemeTimeout, "scheme-timeout", f.SchemeTimeout, "lookup and submit together, inside one request")
+	flags.DurationVar(&f.OrphanAfter, "orphan-after", f.OrphanAfter, "when a payout without the scheme's reply is due")
+	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
+	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	return c
+}
+
+// understand checks what the flags say, before anything is written.
+func (f *serveFlags) understand() error {
+	if err := f.logger(); err != nil {
+		return err
+	}
+	for _, p := range f.proxies {
+		for _, one := range strings.Split(p, ",") {
+			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))
+			if err != nil {
+				return fmt.Errorf("--trusted-proxy %q: not a CIDR such as 10.0.0.0/8", one)
+			}
+			f.TrustedProxies = append(f.TrustedProxies, prefix.Masked())
+		}
+	}
+	if !loopback(f.AdminListen) {
+		return fmt.Errorf("--admin-listen %s: the operator API takes loopback addresses only", f.AdminListen)
+	}
+	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
+		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")
+	}
+	return f.Config.Check()
+}
+
+// loopback tells whether a listen address stays on this machine.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+func (f *serveFlags) logger() error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return fmt.Errorf("--log-level %q: debug, info, warn or error", f.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch f.logFormat {
+	case "text":
+		f.Log = slog.New(slog.NewTextHandler(os.Stderr, options))
+	case "json":
+		f.Log = slog.New(slog.NewJSONHandler(os.Stderr, options))
+	default:
+		return fmt.Errorf("--log-format %q: text or json", f.logFormat)
+	}
+	return nil
+}
