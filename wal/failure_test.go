@@ -24,17 +24,19 @@ func TestFailedWrite(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		step = 9
 	}
-	ended := 0
+	ended, last := 0, 0
 	for k := 0; k < 4000; k += step {
 		reached, failed := failWrite(t, int64(k))
 		if !reached {
 			break
 		}
+		last = k
 		if failed {
 			ended++
 		}
-		step += k / 40 // the beginning is tried op by op
+		step += k / 150 // the beginning is tried op by op
 	}
+	t.Logf("%d failures up to operation %d", ended, last)
 	if ended < 10 {
 		t.Fatalf("only %d failures were met", ended)
 	}
