@@ -46,17 +46,39 @@ func (f *failure) arm(notify func(error)) error {
 	return f.err
 }
 
+func (f *failure) armed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.notify != nil
+}
+
+// stop fails and does not return: whoever called would go on as if the write
+// had succeeded. It blocks for ever instead of ending the goroutine, because
+// Pebble calls with locks held, and deferred unlocks would let others in on
+// half-made state.
+func (f *failure) stop(err error) {
+	f.fail(err)
+	select {}
+}
+
 func (f *failure) cause() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// guard runs a call into Pebble that may end in Fatalf, which never returns,
-// and gives up on it then.
+// guard runs a call into Pebble that may stop for ever, and gives up on it
+// then. A panic of Pebble's, which damaged files can provoke, is an error.
 func (f *failure) guard(call func() error) error {
 	result := make(chan error, 1)
-	go func() { result <- call() }()
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				result <- fmt.Errorf("pebble panicked: %v", r)
+			}
+		}()
+		result <- call()
+	}()
 	select {
 	case err := <-result:
 		return err
@@ -81,11 +103,7 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 	l.log.Error("pebble", "what", fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return: Pebble would go on as if the write had succeeded. It
-// blocks for ever instead of ending the goroutine, because Pebble calls it
-// with locks held, and deferred unlocks would let others in on half-made
-// state. The process is about to end.
+// Fatalf must not return, see stop.
 func (l pebbleLog) Fatalf(format string, args ...any) {
-	l.fail.fail(fmt.Errorf("wal: "+format, args...))
-	select {}
+	l.fail.stop(fmt.Errorf("wal: "+format, args...))
 }

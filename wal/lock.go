@@ -48,9 +48,11 @@ func lockError(fsys FS, owner string, err error) error {
 	return errors.New("in use by process " + string(pid))
 }
 
+// release gives the folder back. A name that stays behind does no harm: it is
+// read only while the lock is held, and written anew by whoever holds it.
 func (l *folderLock) release() error {
-	rerr := l.fs.Remove(l.owner)
-	return errors.Join(rerr, l.held.Close())
+	_ = l.fs.Remove(l.owner)
+	return l.held.Close()
 }
 
 func writeFile(fs FS, name string, data []byte) error {

@@ -1,6 +1,9 @@
 package wal
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // The verified mark says up to where the chain of batches need not be verified
 // again at the next open: what is in tables, whose blocks carry checksums, and
@@ -23,6 +26,32 @@ func decodeMark(b []byte) (head, bool) {
 		time:     int64(binary.BigEndian.Uint64(b[8:])),
 		sum:      binary.BigEndian.Uint64(b[16:]),
 	}, true
+}
+
+// readMark gives the mark, checked against the batch that it names; the zero
+// head if there is none. A mark past the anchor is not trusted: the anchor has
+// lost its newer slot, and everything is verified again.
+func (s *Store) readMark(anchored uint64) (head, error) {
+	value, ok, err := get(s.db, metaKey(markName))
+	if err != nil || !ok {
+		return head{}, err
+	}
+	mark, whole := decodeMark(value)
+	switch {
+	case !whole:
+		return head{}, errors.New("the verified mark cannot be decoded")
+	case mark.position > anchored:
+		s.opts.Log.Warn("wal: the anchor is behind the verified mark, verifying everything",
+			"dir", s.opts.Dir, "anchor", anchored, "mark", mark.position)
+		return head{}, nil
+	case mark.position == 0:
+		return head{}, nil
+	}
+	at, err := s.batchHead(mark.position)
+	if err == nil && at != mark {
+		err = damagedBatch(mark.position, "is not the one that the verified mark names")
+	}
+	return mark, err
 }
 
 // writeMark moves the mark to what has been flushed, through the writer.

@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 // flushing falls behind, before writes stall.
 func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 o.FS,
+		FS:                 storeFS{o.FS, fail},
 		FormatMajorVersion: pebble.FormatNewest, // older ones drop synced log records after a flipped byte, in silence
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,

@@ -10,7 +10,7 @@ import (
 )
 
 // Store is an open journal. Its methods may be called from any goroutine;
-// Close only once, after all others.
+// Close after all others.
 type Store struct {
 	opts   Options
 	db     *pebble.DB
@@ -33,6 +33,8 @@ type Store struct {
 	head     head // newest durable batch
 	anchored head // never ahead of head
 
+	closeOnce  sync.Once
+	closeErr   error
 	stopAnchor chan struct{}
 	anchorDone chan struct{}
 	marked     uint64 // verified mark that was written last; the anchor goroutine's
@@ -105,8 +107,15 @@ func (s *Store) Err() error { return s.fail.cause() }
 
 // Close writes and releases what is queued, moves everything into tables,
 // writes anchor and verified mark and gives the folder back. After a failure
-// it only says what failed: what is on disk is left for the next Open to judge.
+// it only says what failed: what is on disk is left for the next Open to judge,
+// and the folder stays locked until the process ends. A second call does
+// nothing and returns what the first did.
 func (s *Store) Close() error {
+	s.closeOnce.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Store) close() error {
 	if s.opts.ReadOnly {
 		return s.wrapClose(errors.Join(s.db.Close(), s.lock.release()))
 	}
@@ -120,6 +129,7 @@ func (s *Store) Close() error {
 	}
 	close(s.stopAnchor)
 	if err := s.fail.guard(s.windUp); err != nil {
+		s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
 		return s.wrapClose(err)
 	}
 	return s.wrapClose(s.lock.release())

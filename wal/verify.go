@@ -65,25 +65,9 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 // verifyTail verifies the batches after the verified mark, up to newest, and
 // the records they name. The anchor has been met.
 func (s *Store) verifyTail(newest, anchored uint64) (head, error) {
-	value, ok, err := get(s.db, metaKey(markName))
+	mark, err := s.readMark(anchored)
 	if err != nil {
 		return head{}, err
-	}
-	mark, whole := decodeMark(value)
-	if ok && !whole {
-		return head{}, errors.New("the verified mark cannot be decoded")
-	}
-	if mark.position > anchored {
-		return head{}, fmt.Errorf("the verified mark says batch %d, the anchor only %d", mark.position, anchored)
-	}
-	if mark.position > 0 {
-		at, err := s.batchHead(mark.position)
-		if err != nil {
-			return head{}, err
-		}
-		if at != mark {
-			return head{}, damagedBatch(mark.position, "is not the one that the verified mark names")
-		}
 	}
 	w, err := newWalk(s.db, nil)
 	if err != nil {

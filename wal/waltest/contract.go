@@ -1,7 +1,10 @@
-// Package waltest holds what every journal has to do, whatever it is made of.
+// Package waltest holds what every journal has to do, whatever it is made of:
+// the one over a disk and the one a simulation keeps in memory.
 package waltest
 
 import (
+	"testing"
+
 	"pixd/wal"
 )
 
@@ -29,4 +32,40 @@ type Journal interface {
 	View() View
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 	Last(stream wal.Stream) (seq, sum uint64, err error)
+}
+
+// Settler is a Journal that moves only when it is told to: the contract calls
+// Settle where it waits.
+type Settler interface{ Settle() }
+
+// Contract runs the contract. Each call of open gives an empty journal, which
+// open also arranges to close.
+func Contract(t *testing.T, open func() Journal) {
+	for _, c := range []struct {
+		name string
+		run  func(*bench)
+	}{
+		{"releases come in the order of submission, durable", releasesInOrder},
+		{"an entry that expects another sequence is refused in its place", refusesOtherSequence},
+		{"an entry with a gap is refused whole", refusesGap},
+		{"an entry that does not continue the chain is refused whole", refusesOtherChain},
+		{"after a refusal the stream goes on where it stood", goesOnAfterRefusal},
+		{"a parked read is released after what was before it", parkedReadWaits},
+		{"a parked read finds everything durable", parkedReadAtRest},
+		{"rows need no record", rowsAlone},
+		{"ranges are deleted up to their end", deletesRanges},
+		{"operations of an entry apply in order", opsInOrder},
+		{"scans go both ways, within bounds, until told to stop", scansBothWays},
+		{"a value read is the reader's", valueIsReaders},
+		{"a view does not move", viewStands},
+		{"a view's ticket covers what it shows", viewTicket},
+		{"a stream reads back whole and in order", readsBack},
+		{"a stream reads from the middle", readsFromMiddle},
+		{"reading with another checksum is damage", readsOtherPrev},
+		{"a stream that was put away goes on", forgetsAndGoesOn},
+		{"streams do not meet", streamsApart},
+		{"meta values are kept", metaKept},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(newBench(t, open())) })
+	}
 }

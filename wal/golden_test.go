@@ -1,0 +1,78 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+)
+
+var rewriteGolden = flag.Bool("golden.rewrite", false, "write the golden file anew")
+
+// TestGolden holds every kind of bytes against the file: formats are for ever.
+func TestGolden(t *testing.T) {
+	var out bytes.Buffer
+	put := func(name string, key, value []byte) {
+		fmt.Fprintf(&out, "%s\n  key   %s\n  value %s\n", name, hex.EncodeToString(key), hex.EncodeToString(value))
+	}
+	first := Seal(0, Record{Stream: 7, Seq: 1, Kind: 3, Time: 1_700_000_000_123, Body: []byte("body")})
+	second := Seal(first.Sum, Record{Stream: 7, Seq: 2, Kind: 4, Time: 1_700_000_000_124})
+	other := Seal(0, Record{Stream: 300, Seq: 1, Kind: 1, Time: 1_700_000_000_100, Body: []byte{0xff}})
+	put("record stream=7 seq=1 kind=3 time=1700000000123 body=\"body\"", recordKey(7, 1), first.Value)
+	put("record stream=7 seq=2 kind=4 time=1700000000124 body=\"\"", recordKey(7, 2), second.Value)
+	put("record stream=300 seq=1 kind=1 time=1700000000100 body=ff", recordKey(300, 1), other.Value)
+	var b rowBuilder
+	b.reset(head{})
+	b.add(7, &first)
+	b.add(7, &second)
+	b.add(300, &other)
+	row, h := b.finish(head{})
+	put("batch position=1 of 7/1..2 and 300/1", batchKey(1), row)
+	third := Seal(second.Sum, Record{Stream: 7, Seq: 3, Kind: 4, Time: 1})
+	b.reset(h)
+	b.add(7, &third)
+	row, h = b.finish(h)
+	put("batch position=2 of 7/3, time not before batch 1", batchKey(2), row)
+	put("verified mark at batch 2", metaKey(markName), markValue(h))
+	put("hard setting format", metaKey(hardPrefix+settingFormat), []byte("1"))
+	put("hard setting checksum", metaKey(hardPrefix+settingChecksum), []byte(checksumName))
+	put("anchor slot, ready, generation 5, at batch 2", nil, slot{stateReady, 5, h}.encode())
+	put("anchor slot, creating, generation 1", nil, slot{stateCreating, 1, head{}}.encode())
+
+	const file = "testdata/golden.txt"
+	if *rewriteGolden {
+		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, out.Bytes()) {
+		t.Errorf("the bytes on disk have changed:\n%s", out.Bytes())
+	}
+}
+
+// FuzzUnseal: no bytes make it panic, and what it accepts is what Seal makes.
+func FuzzUnseal(f *testing.F) {
+	f.Add(uint64(0), uint64(7), uint64(1), Seal(0, Record{Stream: 7, Seq: 1, Body: []byte("x")}).Value)
+	f.Fuzz(func(t *testing.T, prev, stream, seq uint64, value []byte) {
+		r, err := Unseal(prev, Stream(stream), seq, value)
+		if err == nil && !bytes.Equal(Seal(prev, r).Value, value) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// FuzzBatchRow: no bytes make the decoder panic.
+func FuzzBatchRow(f *testing.F) {
+	var b rowBuilder
+	b.reset(head{})
+	b.add(1, &Sealed{Seq: 1})
+	row, _ := b.finish(head{})
+	f.Add(row)
+	f.Fuzz(func(_ *testing.T, value []byte) { _, _ = decodeBatchRow(1, value) })
+}

@@ -1,0 +1,131 @@
+package wal
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// step is one entry for the machine, as a line: what is offered, and whether
+// it must wait for the next batch or is refused.
+func sealedRun(stream Stream, at *tail, n, size int) []Sealed {
+	var all []Sealed
+	for range n {
+		s := Seal(at.sum, Record{Stream: stream, Seq: at.seq + 1, Time: int64(at.seq), Body: make([]byte, size)})
+		*at = tail{s.Seq, s.Sum}
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestMachineLimits(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		records int
+		size    int
+		want    int // entries in the first batch
+	}{
+		{"one record each", 1, 10, batchRecords},
+		{"three records each", 3, 10, batchRecords / 3},
+		{"large entries", 1, 300 << 10, 3},
+		{"an entry larger than a batch goes alone", 1, batchBytes + 1, 1},
+		{"more records than a batch go alone", batchRecords + 1, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(head{})
+			m.learn(1, tail{})
+			var at tail
+			n := 0
+			for ; n < 1000; n++ {
+				e := &Entry{Stream: 1, Expect: at.seq}
+				e.Records = sealedRun(1, &at, c.records, c.size)
+				if m.full(e) {
+					break
+				}
+				m.take(e)
+			}
+			if n != c.want {
+				t.Errorf("%d entries in a batch, want %d", n, c.want)
+			}
+			if m.full(&Entry{}) {
+				t.Error("a parked read must join any batch")
+			}
+		})
+	}
+}
+
+func TestMachineBatch(t *testing.T) {
+	m := newMachine(head{position: 6, time: 500, sum: 42})
+	var a, b tail
+	m.learn(1, a)
+	m.learn(2, b)
+	if m.knows(&Entry{Stream: 3, Records: make([]Sealed, 1)}) || !m.knows(&Entry{Stream: 3}) {
+		t.Error("knows")
+	}
+	m.take(&Entry{Stream: 1, Records: sealedRun(1, &a, 2, 5)})
+	m.take(&Entry{Stream: 2, Records: sealedRun(2, &b, 1, 5)})
+	m.take(&Entry{Stream: 2, Expect: 7, Records: sealedRun(2, &tail{7, 7}, 1, 5)})
+	m.take(&Entry{Stream: 1, Expect: 2, Records: sealedRun(1, &a, 1, 5), Forget: true})
+	if !errors.Is(m.refused[2], ErrSequence) || !strings.Contains(m.refused[2].Error(), "stands at 1") {
+		t.Errorf("refused with %v", m.refused[2])
+	}
+	row, err := decodeBatchRow(7, m.seal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.time != 500 || row.prev != 42 || len(row.runs) != 3 || row.runs[0] != (run{1, 1, 2}) || row.runs[2] != (run{1, 3, 1}) {
+		t.Errorf("%+v", row)
+	}
+	if _, ok := m.streams[1]; !ok {
+		t.Error("forgotten before it could be read back")
+	}
+	m.durable()
+	if _, ok := m.streams[1]; ok || len(m.streams) != 1 {
+		t.Errorf("not forgotten: %v", m.streams)
+	}
+	if m.newest.position != 7 || m.newest.sum != row.sum {
+		t.Errorf("%+v", m.newest)
+	}
+}
+
+// TestMachineRowsAlone: a batch without records takes no position.
+func TestMachineRowsAlone(t *testing.T) {
+	m := newMachine(head{position: 6})
+	m.take(&Entry{Ops: []Op{{OpSet, []byte("a"), nil}}})
+	m.take(&Entry{})
+	if row := m.seal(); row != nil || m.newest.position != 6 {
+		t.Errorf("row %x, position %d", row, m.newest.position)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	s := memStore(t, Options{})
+	for name, e := range map[string]*Entry{
+		"upper case":       {Ops: []Op{{OpSet, []byte("J1"), nil}}},
+		"empty key":        {Ops: []Op{{OpSet, nil, nil}}},
+		"hard setting":     {Ops: []Op{{OpDelete, []byte("!hard/format"), nil}}},
+		"own note":         {Ops: []Op{{OpSet, []byte("!wal/verified"), nil}}},
+		"range from below": {Ops: []Op{{OpDeleteRange, []byte("J"), []byte("b")}}},
+		"range to above":   {Ops: []Op{{OpDeleteRange, []byte("a"), []byte("|")}}},
+		"unknown kind":     {Ops: []Op{{9, []byte("a"), nil}}},
+		"unsealed":         {Records: []Sealed{{Seq: 1, Value: []byte("x")}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("did not panic")
+				}
+			}()
+			s.Append(e)
+		})
+	}
+	s.Append(&Entry{Ops: []Op{{OpDeleteRange, []byte("z"), PrefixEnd([]byte("z"))}}})
+}
+
+func TestPrefixEnd(t *testing.T) {
+	for in, want := range map[string]string{"a": "b", "a\xff": "b", "ab": "ac", "\xff": "", "": ""} {
+		if got := PrefixEnd([]byte(in)); string(got) != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// closedStore is a store of some batches on a new file system, closed.
+func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *world) {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	opts.Dir, opts.FS = worldDir, fs
+	s := mustOpen(t, opts)
+	w := newWorld(5)
+	if err := errors.Join(w.run(s, 50), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return fs, w
+}
+
+// refuses wants Open to refuse with every word, and to leave the files as they
+// were.
+func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
+	t.Helper()
+	opts.Dir, opts.FS = worldDir, fs
+	before := listing(t, fs)
+	s, err := Open(opts)
+	if err == nil {
+		t.Fatalf("opened; Head %v", s.durableHead())
+	}
+	for _, word := range append(words, "wal: open "+worldDir+": ") {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not say %q", err, word)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than a line: %q", err)
+	}
+	if after := listing(t, fs); !slices.Equal(before, after) {
+		t.Errorf("files changed: %d before, %d after", len(before), len(after))
+	}
+}
+
+// listing names every file with its content.
+func listing(t *testing.T, fs *vfs.MemFS) (all []string) {
+	t.Helper()
+	for _, dir := range []string{worldDir, worldDir + "/" + storeName} {
+		names, err := fs.List(dir)
+		if err != nil {
+			continue
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			path := dir + "/" + n
+			if n == "lock" || n == "LOCK" || n == "owner" || n == storeName {
+				continue
+			}
+			all = append(all, fmt.Sprintf("%s %x", path, readAll(t, fs, path)))
+		}
+	}
+	return all
+}
+
+func TestMissingAnchorRefused(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	if err := fs.Remove(worldDir + "/anchor"); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, fs, Options{}, `"anchor" is missing`)
+}
+
+func TestDamagedAnchorRefused(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	if err := writeFile(fs, worldDir+"/anchor", make([]byte, slotGap+slotLen)); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, fs, Options{}, `"anchor" is damaged in both slots`)
+}
+
+// TestTornAnchorSlot tears the newer slot: the older one still holds.
+func TestTornAnchorSlot(t *testing.T) {
+	fs, w := closedStore(t, Options{AnchorEvery: time.Hour})
+	newest, _, err := readAnchor(fs, worldDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readAll(t, fs, worldDir+"/anchor")
+	data[slotGap*(newest.generation%2)+20] ^= 1
+	if err := writeFile(fs, worldDir+"/anchor", data); err != nil {
+		t.Fatal(err)
+	}
+	older, ok, err := readAnchor(fs, worldDir)
+	if err != nil || !ok || older.generation != newest.generation-1 {
+		t.Fatalf("%+v %t %v after %+v", older, ok, err, newest)
+	}
+	s, _, err := w.judge(fs, len(w.entries), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again, _, _ := readAnchor(fs, worldDir); again.at != newest.at {
+		t.Errorf("the anchor stands at %+v, stood at %+v", again.at, newest.at)
+	}
+}
+
+// TestShorterJournalRefused puts an older state of the journal under a newer
+// anchor.
+func TestShorterJournalRefused(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	w := newWorld(5)
+	if err := w.run(s, 20); err != nil {
+		t.Fatal(err)
+	}
+	older := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := errors.Join(w.run(s, 20), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(older, worldDir+"/anchor", readAll(t, fs, worldDir+"/anchor")); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, older, Options{}, "the journal ends at batch", "its anchor says that it reached")
+}
+
+// TestOtherJournalRefused puts the anchor of one store over another.
+func TestOtherJournalRefused(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	other := vfs.NewCrashableMem()
+	s := mustOpen(t, Options{Dir: worldDir, FS: other})
+	w := newWorld(77)
+	if err := errors.Join(w.run(s, 200), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(other, worldDir+"/anchor", readAll(t, fs, worldDir+"/anchor")); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, other, Options{}, "has the sum", "its anchor says")
+}
+
+func TestHardSettings(t *testing.T) {
+	fs, _ := closedStore(t, Options{Hard: map[string]string{"ispb": "12345678"}})
+	refuses(t, fs, Options{Hard: map[string]string{"ispb": "87654321"}}, `"ispb"`, `"12345678"`, `"87654321"`)
+	refuses(t, fs, Options{Hard: map[string]string{"ispb": "12345678", "x": "y"}}, `"x" is not in the store`, `"y"`)
+	for _, hard := range []map[string]string{nil, {"ispb": "12345678"}} {
+		s := mustOpen(t, Options{Dir: worldDir, FS: fs, Hard: hard})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spoil changes one key of a closed store behind the journal's back.
+func spoil(t *testing.T, fs FS, change func(*pebble.DB) error) {
+	t.Helper()
+	db, err := pebble.Open(worldDir+"/"+storeName, Options{FS: fs}.withDefaults().pebbleOptions(newFailure(), &flushNotes{}))
+	if err == nil {
+		err = errors.Join(change(db), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewerFormatRefused(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	spoil(t, fs, func(db *pebble.DB) error {
+		return db.Set(metaKey(hardPrefix+settingFormat), []byte("2"), pebble.Sync)
+	})
+	refuses(t, fs, Options{}, "written by a newer version", "format 2")
+}
+
+// TestSpoiledKeys changes what only the chain can notice.
+func TestSpoiledKeys(t *testing.T) {
+	row := func(db *pebble.DB, key []byte) []byte {
+		v, closer, err := db.Get(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = closer.Close() }()
+		return slices.Clone(v)
+	}
+	for name, change := range map[string]func(db *pebble.DB) error{
+		"a record changed": func(db *pebble.DB) error {
+			v := row(db, recordKey(1, 2))
+			v[recordHead] ^= 1
+			return db.Set(recordKey(1, 2), v, pebble.Sync)
+		},
+		"a record gone": func(db *pebble.DB) error { return db.Delete(recordKey(1, 2), pebble.Sync) },
+		"a stream's newest record gone": func(db *pebble.DB) error {
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: recordKey(1, 0), UpperBound: recordKey(2, 0)})
+			if err != nil {
+				return err
+			}
+			it.Last()
+			return errors.Join(db.Delete(slices.Clone(it.Key()), pebble.Sync), it.Close())
+		},
+		"a record too many": func(db *pebble.DB) error {
+			return db.Set(recordKey(900, 1), Seal(0, Record{Stream: 900, Seq: 1}).Value, pebble.Sync)
+		},
+		"a batch row gone":    func(db *pebble.DB) error { return db.Delete(batchKey(3), pebble.Sync) },
+		"a batch row changed": func(db *pebble.DB) error { return db.Set(batchKey(3), row(db, batchKey(4)), pebble.Sync) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs, _ := closedStore(t, Options{})
+			spoil(t, fs, change)
+			s := mustOpen(t, Options{Dir: worldDir, FS: fs}) // before the mark nothing is read again
+			_, err := s.Verify(nil)
+			var d *Damage
+			if !errors.As(err, &d) {
+				t.Errorf("Verify says %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, fs, func(db *pebble.DB) error { return db.Delete(metaKey(markName), pebble.Sync) })
+			if name != "a record too many" { // only Verify looks for those
+				refuses(t, fs, Options{}, "wal: ")
+			}
+		})
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	fs, w := closedStore(t, Options{})
+	before := listing(t, fs)
+	s, _, err := w.judge(fs, len(w.entries), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := listing(t, fs); !slices.Equal(before, after) {
+		t.Errorf("files changed: %d before, %d after", len(before), len(after))
+	}
+	refuses(t, vfs.NewCrashableMem(), Options{ReadOnly: true})
+}
+
+// TestUnwritableFolder refuses every write, as a read-only mount does.
+func TestUnwritableFolder(t *testing.T) {
+	for _, created := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		if created {
+			fs, _ = closedStore(t, Options{})
+		}
+		ro := onWrite(fs, func(op errorfs.Op) error {
+			return &os.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
+		})
+		_, err := Open(Options{Dir: worldDir, FS: ro})
+		if err == nil || !strings.Contains(err.Error(), "read-only file system") || strings.Contains(err.Error(), "in use") {
+			t.Errorf("created=%t: %v", created, err)
+		}
+	}
+}
+
+const holdEnv = "WAL_TEST_HOLD"
+
+// TestInUse has another process hold the store.
+func TestInUse(t *testing.T) {
+	if dir := os.Getenv(holdEnv); dir != "" {
+		s := mustOpen(t, Options{Dir: dir})
+		fmt.Println("holding")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		_ = s.Close()
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestInUse$", "-test.v")
+	cmd.Env = append(os.Environ(), holdEnv+"="+dir)
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	for buf, seen := make([]byte, 256), ""; !strings.Contains(seen, "holding"); {
+		n, err := out.Read(buf)
+		if seen += string(buf[:n]); err != nil {
+			t.Fatalf("%v: %s", err, seen)
+		}
+	}
+	_, err := Open(Options{Dir: dir})
+	want := fmt.Sprintf("wal: open %s: in use by process %d", dir, cmd.Process.Pid)
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, Options{Dir: dir})
+	_, err = Open(Options{Dir: dir})
+	if want := fmt.Sprintf("in use by process %d", os.Getpid()); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

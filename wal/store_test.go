@@ -1,0 +1,212 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.uber.org/goleak"
+)
+
+// memStore is a store in memory that the test closes.
+func memStore(t testing.TB, opts Options) *Store {
+	t.Helper()
+	opts.Dir = worldDir
+	if opts.FS == nil {
+		opts.FS = vfs.NewMem()
+	}
+	s := mustOpen(t, opts)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// count is an Out that counts.
+type count struct{ n atomic.Int64 }
+
+func (c *count) Release(err error) {
+	if err == nil {
+		c.n.Add(1)
+	}
+}
+
+func TestCloseDrains(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	fs := vfs.NewMem()
+	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	var c count
+	for i := range 5000 {
+		s.Append(&Entry{Ops: []Op{{OpSet, rowKey(i, 0), nil}}, Out: []Out{&c}})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c.n.Load() != 5000 {
+		t.Errorf("released %d of 5000", c.n.Load())
+	}
+	if before := s.Submitted(); s.Append(&Entry{Out: []Out{&c}}) != before || c.n.Load() != 5000 {
+		t.Error("something was queued after Close")
+	}
+	s = mustOpen(t, Options{Dir: worldDir, FS: fs})
+	if _, ok, err := s.Get(rowKey(4999, 0)); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAppendDoesNotWait: the disk stands still, and Append returns.
+func TestAppendDoesNotWait(t *testing.T) {
+	var stuck atomic.Bool
+	free := make(chan struct{})
+	fs := onWrite(vfs.NewMem(), func(errorfs.Op) error {
+		if stuck.Load() {
+			<-free
+		}
+		return nil
+	})
+	s := memStore(t, Options{FS: fs, AnchorEvery: time.Hour})
+	var c count
+	stuck.Store(true)
+	for i := range 1000 {
+		s.Append(&Entry{Ops: []Op{{OpSet, rowKey(i, 0), nil}}, Out: []Out{&c}})
+	}
+	s.Append(&Entry{Out: []Out{&c}})
+	time.Sleep(5 * time.Millisecond)
+	if n, d := c.n.Load(), s.Durable(); n != 0 || d != 0 {
+		t.Errorf("released %d, durable %d, with nothing synced", n, d)
+	}
+	stuck.Store(false)
+	close(free)
+	for c.n.Load() < 1001 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestAnchorFollows: without a Close, the anchor is at most AnchorEvery behind.
+func TestAnchorFollows(t *testing.T) {
+	fs := vfs.NewMem()
+	s := memStore(t, Options{FS: fs, AnchorEvery: time.Millisecond})
+	w := newWorld(3)
+	if err := w.run(s, 40); err != nil {
+		t.Fatal(err)
+	}
+	want, _, sum := s.Head()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		a, ok, err := readAnchor(fs, worldDir)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if a.at.position == want && a.at.sum == sum {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("anchor at %d, journal at %d", a.at.position, want)
+		}
+	}
+}
+
+// TestMarkFollows: after flushes the mark moves, so that opening after a crash
+// verifies little.
+func TestMarkFollows(t *testing.T) {
+	opts := smallOptions()
+	s := memStore(t, opts)
+	w := newWorld(4)
+	for range 200 {
+		if err := w.run(s, 50); err != nil {
+			t.Fatal(err)
+		}
+		v, ok, err := get(s.db, metaKey(markName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mark, _ := decodeMark(v); ok && mark.position > 0 {
+			if at, err := s.batchHead(mark.position); err != nil || at != mark {
+				t.Errorf("mark %+v, batch %+v, %v", mark, at, err)
+			}
+			return
+		}
+	}
+	t.Error("the mark never moved")
+}
+
+// TestCorruptStream: damage met while running is named, and the rest goes on.
+func TestCorruptStream(t *testing.T) {
+	s := memStore(t, Options{})
+	w := newWorld(8)
+	if err := w.run(s, 60); err != nil {
+		t.Fatal(err)
+	}
+	r, ok, err := s.Record(2, 3)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	bad := Seal(1, Record{Stream: 2, Seq: 3, Kind: r.Kind, Time: r.Time, Body: r.Body})
+	if err := s.db.Set(recordKey(2, 3), bad.Value, nil); err != nil {
+		t.Fatal(err)
+	}
+	var d *Damage
+	read := 0
+	err = s.Read(2, 1, 0, func(Record) error { read++; return nil })
+	if !errors.As(err, &d) || d.Stream != 2 || d.Seq != 3 || read != 2 {
+		t.Errorf("read %d, then %v", read, err)
+	}
+	if _, _, err := s.Record(2, 3); !errors.As(err, &d) {
+		t.Error(err)
+	}
+	if err := s.Read(1, 1, 0, func(Record) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := w.run(s, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConcurrentAppends: many callers, one order.
+func TestConcurrentAppends(t *testing.T) {
+	s := memStore(t, Options{AnchorEvery: time.Millisecond})
+	done := make(chan error, 8)
+	for g := range Stream(8) {
+		go func() {
+			var at tail
+			out := make(chan error, 1)
+			for range 300 {
+				e := &Entry{Stream: g, Expect: at.seq, Out: []Out{chanOut(out)}}
+				e.Records = sealedRun(g, &at, 1, 20)
+				s.Append(e)
+				if err := <-out; err != nil {
+					done <- err
+					return
+				}
+				v := s.View()
+				s.Append(&Entry{Out: []Out{chanOut(out)}})
+				<-out
+				if s.Durable() < v.Ticket() {
+					done <- fmt.Errorf("released before %d was durable", v.Ticket())
+				}
+				_ = v.Close()
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rep, err := s.Verify(nil); err != nil || rep.Records != 2400 || rep.Streams != 8 {
+		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+type chanOut chan error
+
+func (c chanOut) Release(err error) { c <- err }

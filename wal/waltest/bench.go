@@ -1,0 +1,129 @@
+package waltest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"pixd/wal"
+)
+
+// bench is one journal under test, and what it has released.
+type bench struct {
+	testing.TB
+	Journal
+	mu       sync.Mutex
+	released []release
+	tails    map[wal.Stream]Tail
+}
+
+// release is one call of an Out.
+type release struct {
+	name    string
+	err     error
+	durable wal.Ticket // when it was called
+}
+
+// Tail is where a stream stands, for who makes entries.
+type Tail struct{ Seq, Sum uint64 }
+
+func newBench(t testing.TB, j Journal) *bench {
+	return &bench{TB: t, Journal: j, tails: make(map[wal.Stream]Tail)}
+}
+
+type out struct {
+	b    *bench
+	name string
+}
+
+func (o out) Release(err error) {
+	o.b.mu.Lock()
+	defer o.b.mu.Unlock()
+	o.b.released = append(o.b.released, release{o.name, err, o.b.Durable()})
+}
+
+func (b *bench) out(name string) []wal.Out { return []wal.Out{out{b, name}} }
+
+// Seal makes n records that continue the stream from tail, which it moves.
+func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
+	var sealed []wal.Sealed
+	for _, body := range bodies {
+		s := wal.Seal(tail.Sum, wal.Record{
+			Stream: stream, Seq: tail.Seq + 1, Kind: 1, Time: int64(1000 + tail.Seq), Body: []byte(body),
+		})
+		*tail = Tail{s.Seq, s.Sum}
+		sealed = append(sealed, s)
+	}
+	return sealed
+}
+
+// entry makes the next entry of the stream, named for its Out.
+func (b *bench) entry(stream wal.Stream, name string, bodies ...string) *wal.Entry {
+	tail := b.tails[stream]
+	e := &wal.Entry{Stream: stream, Expect: tail.Seq, Out: b.out(name)}
+	e.Records = Seal(stream, &tail, bodies...)
+	b.tails[stream] = tail
+	return e
+}
+
+func set(k, v string) wal.Op { return wal.Op{Kind: wal.OpSet, Key: []byte(k), Value: []byte(v)} }
+
+// wait returns what was released, once that is n calls.
+func (b *bench) wait(n int) []release {
+	b.Helper()
+	if s, ok := b.Journal.(Settler); ok {
+		s.Settle()
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Microsecond) {
+		b.mu.Lock()
+		got := append([]release(nil), b.released...)
+		b.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("released %d of %d: %v", len(got), n, got)
+		}
+	}
+}
+
+// rows is everything a caller wrote in [lo, hi), as "k=v".
+func (b *bench) rows(r Reader, lo, hi string) (got []string) {
+	b.Helper()
+	err := r.Scan([]byte(lo), []byte(hi), func(k, v []byte) (bool, error) {
+		got = append(got, fmt.Sprintf("%s=%s", k, v))
+		return true, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+// bodies reads a stream from its start.
+func (b *bench) bodies(stream wal.Stream) (got []string) {
+	b.Helper()
+	err := b.Read(stream, 1, 0, func(r wal.Record) error {
+		got = append(got, string(r.Body))
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+func (b *bench) equal(got, want any) {
+	b.Helper()
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+		b.Fatalf("got %s, want %s", g, w)
+	}
+}
+
+func (b *bench) no(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
