@@ -1,0 +1,110 @@
+package account
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// memory is a store in a map: what a machine's entries have written, with a
+// ticket for each, so that a test decides what is durable and what a crash
+// takes away.
+type memory struct {
+	rows    map[string][]byte
+	records map[wal.Stream][]wal.Record
+	ticket  wal.Ticket
+	durable wal.Ticket
+}
+
+func newMemory() *memory {
+	return &memory{rows: map[string][]byte{}, records: map[wal.Stream][]wal.Record{}}
+}
+
+func (m *memory) append(e *wal.Entry) wal.Ticket {
+	for _, s := range e.Records {
+		have := m.records[e.Stream]
+		prev := uint64(0)
+		if len(have) > 0 {
+			prev = have[len(have)-1].Sum
+		}
+		r, err := wal.Unseal(prev, e.Stream, s.Seq, s.Value)
+		if err != nil || r.Seq != uint64(len(have))+1 {
+			panic(fmt.Sprintf("record %d: %v", s.Seq, err))
+		}
+		r.Body = slices.Clone(r.Body)
+		m.records[e.Stream] = append(have, r)
+	}
+	for _, o := range e.Ops {
+		if o.Kind == wal.OpDelete {
+			delete(m.rows, string(o.Key))
+		} else {
+			m.rows[string(o.Key)] = slices.Clone(o.Value)
+		}
+	}
+	m.ticket++
+	return m.ticket
+}
+
+func (m *memory) Get(key []byte) ([]byte, bool, error) {
+	v, ok := m.rows[string(key)]
+	return slices.Clone(v), ok, nil
+}
+
+func (m *memory) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	all := m.records[wal.Stream(a)]
+	if seq == 0 || seq > uint64(len(all)) {
+		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
+	}
+	w := all[seq-1]
+	r := &ledger.Record{Account: a, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+	return r, r.Decode(w.Body)
+}
+
+func (m *memory) Read(stream wal.Stream, from, _ uint64, fn func(wal.Record) error) error {
+	all := m.records[stream]
+	for i := int(from) - 1; i < len(all); i++ {
+		if err := fn(all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memory) Last(stream wal.Stream) (seq, sum uint64, err error) {
+	all := m.records[stream]
+	if len(all) == 0 {
+		return 0, 0, nil
+	}
+	last := all[len(all)-1]
+	return last.Seq, last.Sum, nil
+}
+
+// dump is every row, so that two stores can be compared.
+func (m *memory) dump(skip byte) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m.rows)) {
+		if k[0] != skip {
+			fmt.Fprintf(&b, "%x = %x\n", k, m.rows[k])
+		}
+	}
+	return b.String()
+}
+
+// rebuilt is the rows that the records alone make.
+func (m *memory) rebuilt() *memory {
+	out := newMemory()
+	for stream, all := range m.records {
+		for i := range all {
+			r, err := m.Record(ledger.AccountID(stream), uint64(i+1))
+			if err != nil {
+				panic(err)
+			}
+			out.append(&wal.Entry{Ops: ops(ledger.Project(nil, r))})
+		}
+	}
+	return out
+}

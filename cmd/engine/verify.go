@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/wal"
+)
+
+// Verified is what an offline check has vouched for.
+type Verified struct {
+	wal.Report
+	Accounts int
+	Balance  ledger.Amount // sums over all accounts, base units
+	Pending  ledger.Amount
+	MEDHeld  ledger.Amount
+}
+
+// Verify checks the journal of a data folder without an engine: every
+// checksum and chain, every balance derived again from the records, and every
+// head row against them. It stops at the first thing it cannot vouch for and
+// says where; what it had vouched for until then is in the result.
+func Verify(dataDir string, log *slog.Logger) (Verified, error) {
+	store, err := wal.Open(wal.Options{Dir: filepath.Join(dataDir, "journal"), ReadOnly: true, Log: log})
+	if err != nil {
+		return Verified{}, err
+	}
+	v := &verification{store: store, registry: registry.NewMachine(), accounts: map[ledger.AccountID]*derived{}}
+	report, err := store.Verify(v.record)
+	if err == nil {
+		err = v.finish()
+	}
+	out := Verified{Report: report, Accounts: len(v.accounts)}
+	for _, a := range v.accounts {
+		out.Balance += a.head.Totals.Balance
+		out.Pending += a.head.Totals.Pending
+		out.MEDHeld += a.head.Totals.MEDHeld
+	}
+	if closed := store.Close(); err == nil {
+		err = closed
+	}
+	return out, err
+}
+
+type verification struct {
+	store    *wal.Store
+	registry *registry.Machine
+	accounts map[ledger.AccountID]*derived
+}
+
+// derived is an account as its records so far have made it, and what its head
+// row claims, to be compared on the way past.
+type derived struct {
+	head    ledger.Account
+	claimed []byte
+	at      uint64 // sequence of the head row; 0: none
+}
+
+func (v *verification) record(w wal.Record) error {
+	if w.Stream == registry.Stream {
+		r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+		if err := r.Decode(w.Body); err != nil {
+			return err
+		}
+		return v.registry.Apply(&r)
+	}
+	a, err := v.account(ledger.AccountID(w.Stream))
+	if err != nil {
+		return err
+	}
+	r := ledger.Record{Account: a.head.ID, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+	if err := r.Decode(w.Body); err != nil {
+		return err
+	}
+	if err := a.head.Apply(&r); err != nil {
+		return err
+	}
+	return a.compare(w.Sum)
+}
+
+func (v *verification) account(id ledger.AccountID) (*derived, error) {
+	if a := v.accounts[id]; a != nil {
+		return a, nil
+	}
+	a := &derived{head: ledger.Account{ID: id}}
+	row, ok, err := v.store.Get(ledger.HeadKey(id))
+	if err != nil {
+		return nil, err
+	}
+	if ok && len(row) < 8 {
+		return nil, fmt.Errorf("head row of %v: %d bytes", id, len(row))
+	}
+	if ok {
+		a.claimed, a.at = row, binary.BigEndian.Uint64(row)
+	}
+	v.accounts[id] = a
+	return a, nil
+}
+
+// compare holds the head row against the records, at the record it claims.
+func (a *derived) compare(sum uint64) error {
+	if a.at == 0 || a.head.Seq != a.at {
+		return nil
+	}
+	want := binary.BigEndian.AppendUint64(nil, a.head.Seq)
+	want = binary.BigEndian.AppendUint64(want, sum)
+	want = binary.BigEndian.AppendUint64(want, uint64(a.head.Time))
+	want = append(want, a.head.EncodeHead()...)
+	if string(want) != string(a.claimed) {
+		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
+	}
+	return nil
+}
+
+// finish finds head rows ahead of their records.
+func (v *verification) finish() error {
+	for id, a := range v.accounts {
+		if a.at > a.head.Seq {
+			return fmt.Errorf("head row of %v stands at record %d, the journal ends at %d", id, a.at, a.head.Seq)
+		}
+	}
+	return nil
+}
