@@ -108,3 +108,5 @@ func (m *memory) rebuilt() *memory {
 	}
 	return out
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,104 @@
+package account
+
+import (
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// readFrom notes where a restore begins to read.
+type readFrom struct {
+	*memory
+	from uint64
+}
+
+func (r *readFrom) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
+	r.from = from
+	return r.memory.Read(stream, from, prev, fn)
+}
+
+func grown(t *testing.T, records int) *bench {
+	b := newBench(t)
+	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	for range records - 1 {
+		b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1})
+	}
+	return b
+}
+
+// TestRestoreReadsTheTail: a head row stands at the end of the entry that
+// crosses a multiple of the interval, and a restore begins after it.
+func TestRestoreReadsTheTail(t *testing.T) {
+	for records, from := range map[int]uint64{1: 1, 7: 1, 8: 9, 9: 9, 15: 9, 16: 17, 100: 97} {
+		b := grown(t, records)
+		r := &readFrom{memory: b.store}
+		m, err := Restore(testConfig, testAccount, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.from != from || m.head.Totals != b.machine.head.Totals || m.head.Settings.Name != "Loja" {
+			t.Errorf("%d records: read from %d, want %d; %+v", records, r.from, from, m.head)
+		}
+	}
+}
+
+// TestPutAway: the head row of an account at rest stands at its newest record,
+// and is written only where one is missing.
+func TestPutAway(t *testing.T) {
+	b := grown(t, 11)
+	e := b.machine.PutAway()
+	if len(e.Ops) != 1 || !e.Forget || len(e.Records) != 0 {
+		t.Fatalf("%+v", e)
+	}
+	b.store.append(&e)
+	if e := b.machine.PutAway(); len(e.Ops) != 0 || !e.Forget {
+		t.Errorf("put away twice wrote %d rows", len(e.Ops))
+	}
+	r := &readFrom{memory: b.store}
+	m, err := Restore(testConfig, testAccount, r)
+	if err != nil || r.from != 12 || m.head.Totals != b.machine.head.Totals {
+		t.Errorf("%v, read from %d, %+v", err, r.from, m.head)
+	}
+}
+
+// TestRestoreStops at a head row that the journal does not bear out.
+func TestRestoreStops(t *testing.T) {
+	for name, spoil := range map[string]func(*memory){
+		"records lost": func(m *memory) {
+			all := m.records[wal.Stream(testAccount)]
+			m.records[wal.Stream(testAccount)] = all[:len(all)-3]
+		},
+		"other sum": func(m *memory) { m.rows[string(ledger.HeadKey(testAccount))][15]++ },
+		"short row": func(m *memory) { m.rows[string(ledger.HeadKey(testAccount))] = []byte{1} },
+		"other balance": func(m *memory) {
+			b := newBench(t)
+			b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+			b.machine.head.Totals.Balance = 5
+			row := m.rows[string(ledger.HeadKey(testAccount))]
+			m.rows[string(ledger.HeadKey(testAccount))] = append(row[:headRowStart:headRowStart], b.machine.head.EncodeHead()...)
+			r := grownRecord(m)
+			m.records[wal.Stream(testAccount)] = append(m.records[wal.Stream(testAccount)], r)
+		},
+	} {
+		b := grown(t, 8)
+		spoil(b.store)
+		if _, err := Restore(testConfig, testAccount, b.store); err == nil {
+			t.Errorf("%s: restored", name)
+		} else if !strings.Contains(err.Error(), testAccount.String()) {
+			t.Errorf("%s: %v does not name the account", name, err)
+		}
+	}
+}
+
+// grownRecord is one more credit, as a machine that knows better would write it.
+func grownRecord(m *memory) wal.Record {
+	all := m.records[wal.Stream(testAccount)]
+	last := all[len(all)-1]
+	r := ledger.Record{Account: testAccount, Seq: last.Seq + 1, Time: ledger.Millis(last.Time), Kind: ledger.Credited, Body: ledger.Body{
+		Totals: ledger.Totals{Balance: 8, Items: 8, Bookings: 8},
+		Tx:     &ledger.Transaction{ID: ledger.TxID{9}, Kind: ledger.TxTED, Amount: 1, Ordinal: 8, Booking: 8},
+	}}
+	return wal.Record{Stream: wal.Stream(testAccount), Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode()}
+}
