@@ -17,36 +17,85 @@ func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Millis) (le
 	if err != nil || row == nil {
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, err
 	}
-	held, err := f.transactionOf(row)
+	use, err := f.use(row)
 	if err != nil {
 		return ledger.Chain{}, err
 	}
-	if noMoneyMoved(held) {
+	suffix := print.Suffix(m.config.Secret, attempt)
+	fresh := ledger.EndToEnd(c.OwnISPB, now, suffix)
+	switch window := m.head.Settings.RepeatWindow; {
+	case use.busy(now, window) || fresh == use.endToEnd && !use.noMoney:
+		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, nil
+	case use.noMoney:
 		attempt++
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, nil
 	}
-	if held.Status.InFlight() || now-row.ID.Time() < m.head.Settings.RepeatWindow {
-		return ledger.Chain{EndToEnd: held.EndToEnd, Attempt: attempt, Holder: &row.ID}, nil
-	}
 	// Its id has had its time at the scheme: the same suffix under a new minute.
 	return ledger.Chain{
-		Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt,
-		Moved: &ledger.Moved{EndToEnd: held.EndToEnd, Row: row.Encode()},
+		Suffix: suffix, Attempt: attempt, Moved: &ledger.Moved{EndToEnd: use.endToEnd, Row: row.Encode()},
 	}, nil
 }
 
-// noMoneyMoved tells an end that proves it. A DUPL says nothing of the money
-// that moved under the same id, and a voided payout may still settle.
-func noMoneyMoved(t *ledger.Transaction) bool {
-	switch t.Status {
-	case ledger.StatusRefused:
-		return true
-	case ledger.StatusRejected:
-		return t.ReasonCode != "DUPL"
-	case ledger.StatusFailed:
-		return t.ReasonCode != "orphan_force_voided"
+// use is what has become of the transactions under one end-to-end id.
+type use struct {
+	row      *ledger.EndToEndRow // its members thinned to those that still matter
+	endToEnd string
+	holder   ledger.TxID   // the one that moved money, else the first
+	inFlight bool          // one is
+	moved    bool          // one settled, or was voided and may settle yet
+	newest   ledger.Millis // when the newest of those was requested
+	noMoney  bool          // every end proves that no money moved
+}
+
+func (f facts) use(row *ledger.EndToEndRow) (use, error) {
+	u := use{holder: row.ID, noMoney: true}
+	first, err := f.state(row.Account, row.ID, row.Seq, row.Status)
+	if err != nil {
+		return u, err
 	}
-	return false
+	u.endToEnd = first.EndToEnd
+	u.take(first)
+	thin := *row
+	thin.Members = nil
+	for _, member := range row.Members {
+		t, err := f.state(row.Account, member.ID, member.Seq, ledger.StatusHeld)
+		if err != nil {
+			return u, err
+		}
+		if u.take(t) {
+			thin.Members = append(thin.Members, member)
+		}
+	}
+	u.row = &thin
+	return u, nil
+}
+
+// take counts one transaction in, and tells whether it still matters.
+func (u *use) take(t *ledger.Transaction) bool {
+	voided := t.Status == ledger.StatusFailed && t.ReasonCode == "orphan_force_voided"
+	switch {
+	case t.Status.InFlight():
+		u.inFlight = true
+	case t.Status == ledger.StatusSettled:
+		u.moved, u.holder = true, t.ID
+	case voided:
+		u.moved = true
+	case t.ReasonCode == "DUPL" && t.Status == ledger.StatusRejected:
+		// Money moved, or may move, under another transaction.
+		u.noMoney = u.noMoney && t.Repeat
+		return false
+	default:
+		return false
+	}
+	u.noMoney = false
+	u.newest = max(u.newest, t.ID.Time())
+	return true
+}
+
+// busy tells that the id may not make room for another: a repeat is sent under
+// it, and the scheme rejects it.
+func (u *use) busy(now, window ledger.Millis) bool {
+	return u.inFlight || u.moved && now-u.newest < window
 }
 
 // newestAttempt gallops along a fingerprint's attempts, which have no gaps, so
@@ -102,32 +151,33 @@ func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 		if !ok {
 			continue
 		}
-		held, err := f.transactionOf(&row)
+		use, err := f.use(&row)
 		if err != nil {
 			return c, err
 		}
-		if held.EndToEnd != endToEnd {
+		if use.endToEnd != endToEnd {
 			continue // only the suffix is the same
 		}
 		c.Foreign = row.Account != f.account
-		if held.Status != ledger.StatusRefused {
-			c.Holder = &row.ID
+		if row.Status != ledger.StatusRefused || len(use.row.Members) > 0 {
+			c.Shared, c.Holder = use.row, use.holder
 		}
 		return c, nil
 	}
 	return c, nil
 }
 
-// transactionOf is the newest state of an end-to-end row's transaction.
-func (f facts) transactionOf(row *ledger.EndToEndRow) (*ledger.Transaction, error) {
-	if row.Account == f.account && row.Status != ledger.StatusRefused {
-		if t, err := f.shown(row.ID.Short()); err != nil || t != nil {
+// state is the newest state of a transaction under an end-to-end id: as it is
+// shown, or as the record seq has it where it never was.
+func (f facts) state(a ledger.AccountID, id ledger.TxID, seq uint64, s ledger.TxStatus) (*ledger.Transaction, error) {
+	if a == f.account && s != ledger.StatusRefused {
+		if t, err := f.shown(id.Short()); err != nil || t != nil {
 			return t, err
 		}
 	}
-	t, err := f.transaction(row.Account, row.Seq)
+	t, err := f.transaction(a, seq)
 	if err == nil && t == nil {
-		err = fmt.Errorf("end-to-end row of %v names a record without a transaction", row.ID)
+		err = fmt.Errorf("end-to-end row of %v names a record without a transaction", id)
 	}
 	return t, err
 }

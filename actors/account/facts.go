@@ -20,7 +20,9 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 	case ledger.RequestPayout:
 		out.Chain, err = m.chain(f, &c, now)
 	case ledger.ResolvePayout:
-		out.Tx, err = m.payout(f, c.ID, c.EndToEnd)
+		if out.Tx, err = m.payout(f, c.ID, c.EndToEnd); err == nil && out.Tx != nil && c.Result == ledger.PayoutIsRefused {
+			out.Row, err = f.rowOf(out.Tx)
+		}
 	}
 	if err != nil {
 		return out, fmt.Errorf("account %v: facts of %T: %w", f.account, c, err)
@@ -121,11 +123,25 @@ func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Tran
 		return t, err
 	}
 	for _, key := range ledger.EndToEndKeys(endToEnd) {
-		if e, ok, err := f.endToEnd(key); err != nil {
+		row, ok, err := f.endToEnd(key)
+		if err != nil {
 			return nil, err
-		} else if ok && e.ID == id && e.Account == f.account {
-			return f.transaction(f.account, e.Seq)
+		}
+		if !ok || row.Account != f.account {
+			continue
+		}
+		if seq, ok := row.Find(id); ok {
+			return f.transaction(f.account, seq)
 		}
 	}
 	return nil, nil
+}
+
+// rowOf is the end-to-end row that a payout's id lies under.
+func (f facts) rowOf(t *ledger.Transaction) (*ledger.EndToEndRow, error) {
+	row, ok, err := f.endToEnd(ledger.EndToEndKeyOf(t))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &row, nil
 }

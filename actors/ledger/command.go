@@ -110,7 +110,8 @@ func (ResolvePayout) command()  {}
 type Facts struct {
 	Tx    *Transaction // the payout to resolve, the credit under a reference, the receipt of an end-to-end id
 	Open  *Transaction // the open charge that a received payment names
-	Chain Chain        // where a payout's derived end-to-end id stands
+	Chain Chain        // where a requested payout's end-to-end id stands
+	Row   *EndToEndRow // of the payout to resolve
 }
 
 // Chain is where a fingerprint's (or an own end-to-end id's) history stands.
@@ -118,9 +119,10 @@ type Chain struct {
 	EndToEnd string // the id to use; empty: derive a fresh one from Suffix
 	Suffix   string // of the attempt
 	Attempt  uint64
-	Holder   *TxID  // the transaction that holds EndToEnd already: this one repeats it
-	Moved    *Moved // the older use of Suffix whose row makes room
-	Foreign  bool   // another account used EndToEnd
+	Shared   *EndToEndRow // the row of EndToEnd, which this payout repeats
+	Holder   TxID         // of Shared: the transaction that moved money, else the first
+	Moved    *Moved       // the older use of Suffix whose row makes room
+	Foreign  bool         // another account used EndToEnd
 }
 
 // Decision is what Decide came to: records, or a refusal, or neither where the

@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // requestPayout holds amount and fee in one step with the check. The refusals
 // are those of PayoutForm (which the caller asked already, on the raw fields)
 // and then, in order: same institution, CNPJ control, ceiling, balance.
@@ -23,8 +25,14 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	if t.EndToEnd == "" {
 		t.EndToEnd = EndToEnd(c.OwnISPB, d.stamp.Time, f.Chain.Suffix)
 	}
-	t.Repeat, t.DuplicateOf = f.Chain.Holder != nil, f.Chain.Holder
-	if r := d.add(PayoutHeld, Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}); r != nil {
+	b := Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}
+	if shared := f.Chain.Shared; shared != nil {
+		t.Repeat, t.DuplicateOf = true, &f.Chain.Holder
+		row := *shared
+		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
+		b.Row = row.Encode()
+	}
+	if r := d.add(PayoutHeld, b); r != nil {
 		return Decision{Refusal: r}
 	}
 	return d.done(&t)
@@ -82,7 +90,7 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 		t.CounterpartyName, t.OwnerDocument, t.OwnerISPB = c.Owner.Name, c.Owner.Document, c.Owner.ISPB
 	}
 	if c.Result == PayoutIsRefused && t.Status == StatusHeld {
-		return d.refusedInCall(&t, c.Refusal)
+		return d.refusedInCall(&t, c.Refusal, f.Row)
 	}
 	if t.Status == StatusHeld {
 		t = d.acceptPayout(t)
@@ -111,10 +119,13 @@ func (d *draft) acceptPayout(t Transaction) Transaction {
 }
 
 // refusedInCall releases the hold and gives up the claim; nothing is shown.
-func (d *draft) refusedInCall(t *Transaction, code RefusalCode) Decision {
+func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
+	if row == nil {
+		panic("ledger: a held payout without an end-to-end row")
+	}
 	claim := t.Claim
 	t.Status, t.Claim, t.ReasonCode, t.DuplicateOf = StatusRefused, nil, code.String(), nil
-	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim})
+	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: row.refused(t.ID, d.account.Seq+1).Encode()})
 	return Decision{
 		Records: d.records, Tx: t,
 		Refusal: &Refusal{Code: code, Message: "the payment was refused", AfterHold: true},

@@ -41,6 +41,7 @@ func goldenRecords() []Record {
 		AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: MaxRepeatWindow,
 	}
 	totals := Totals{Balance: -1, Pending: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6}
+	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Status: StatusHeld, Members: []Member{{TxID{3}, 300}}}
 	stored := &Stored{Status: 200, Body: []byte(`{"worked":true}`)}
 	bodies := map[RecordKind]Body{
 		AccountOpened:   {Settings: settings},
@@ -48,11 +49,11 @@ func goldenRecords() []Record {
 		Credited:        {Tx: fullTx(TxTED, StatusCompleted)},
 		ChargeCreated:   {Tx: fullTx(TxCharge, StatusActive), Claim: fullClaim(), Stored: stored},
 		PaymentReceived: {Tx: fullTx(TxReceipt, StatusCompleted), Events: []EventKind{EventReceived, EventCompleted}},
-		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", []byte{9}}},
+		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", []byte{9}}, Row: row.Encode()},
 		PayoutAccepted:  {Tx: fullTx(TxPayout, StatusAccepted), Claim: fullClaim(), Stored: stored},
 		PayoutSettled:   {Tx: fullTx(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
 		PayoutRejected:  {Tx: fullTx(TxPayout, StatusRejected), Events: []EventKind{EventPayoutRejected}},
-		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim()},
+		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: row.Encode()},
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
 	}
 	var out []Record

@@ -65,52 +65,33 @@ func projectBooking(rows []Row, r *Record) []Row {
 }
 
 func endToEndRow(r *Record) []byte {
-	return EndToEndRow{r.Account, r.Tx.ID, r.Seq, r.Tx.Status}.Encode()
+	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq, Status: r.Tx.Status}.Encode()
 }
 
-// payoutEndToEndKey is the short key for a derived id, the full one for the
-// merchant's own.
-func payoutEndToEndKey(t *Transaction) []byte {
-	if t.OwnEndToEnd {
-		return EndToEndKey(t.EndToEnd)
-	}
-	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
-}
-
-// projectHold writes the due row and the end-to-end row. A repeat leaves that
-// row to the transaction that holds the id, and is found by an open row instead.
+// projectHold writes the due row and the end-to-end row: the payout's own, or
+// the one it shares, which the record carries.
 func projectHold(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(DuePayout, r.Seq)})
-	if t.Repeat {
-		rows = append(rows, Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
-	} else {
-		if m := r.Moved; m != nil {
-			rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row})
-		}
-		rows = append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
+	if m := r.Moved; m != nil {
+		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row})
 	}
-	return projectAnswer(rows, r)
+	row := r.Row
+	if row == nil {
+		row = endToEndRow(r)
+	}
+	return projectAnswer(append(rows, Row{EndToEndKeyOf(t), row}), r)
 }
 
 // projectRefusal undoes what the hold wrote; the end-to-end row stays, marked,
 // so that the next request counts the attempt and a late notice finds its end.
 func projectRefusal(rows []Row, r *Record) []Row {
 	t := r.Tx
-	rows = append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
-	if t.Repeat {
-		return append(rows, Row{Key: OpenKey(r.Account, t.ID)})
-	}
-	return append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
+	return append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)}, Row{EndToEndKeyOf(t), r.Row})
 }
 
-// projectEnd drops what waits. Of several transactions under one end-to-end
-// id, the one that moved money is found by it.
 func projectEnd(rows []Row, r *Record) []Row {
 	t := r.Tx
-	if t.Repeat && r.Kind == PayoutSettled {
-		rows = append(rows, Row{payoutEndToEndKey(t), endToEndRow(r)})
-	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
 }
 

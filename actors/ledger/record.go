@@ -81,6 +81,7 @@ type Body struct {
 	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that Stored answers, or that a refusal gives up
 	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
+	Row      []byte       `cbor:"8,keyasint,omitempty"` // the end-to-end row after it, where others share it or it was refused
 }
 
 // Record is one thing that happened to one account. Account, Seq and Time lie

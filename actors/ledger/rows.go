@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // The rows that records project to. docs/formats.md has a drawing of each key
@@ -86,6 +87,15 @@ func EndToEndKeys(e2e string) [][]byte {
 	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
 }
 
+// EndToEndKeyOf is where a payout's end-to-end row lies: under its suffix where
+// the id was derived, else whole.
+func EndToEndKeyOf(t *Transaction) []byte {
+	if t.OwnEndToEnd {
+		return EndToEndKey(t.EndToEnd)
+	}
+	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
+}
+
 // DueKey is where work that waits for an instant lies.
 func DueKey(at Millis, a AccountID, id TxID) []byte {
 	k := append(make([]byte, 0, 33), rowDue)
@@ -130,34 +140,77 @@ func DecodeIDRow(b []byte) (IDRow, error) {
 	}, nil
 }
 
-// EndToEndRow is what EndToEndKey and SuffixKey hold. Later versions may
-// append to it; what is here keeps its place.
+// EndToEndRow is what EndToEndKey and SuffixKey hold: the transaction that has
+// the id, and those that repeated it and are in flight or have moved money.
 type EndToEndRow struct {
 	Account AccountID
 	ID      TxID
-	Seq     uint64   // the record that wrote the row
-	Status  TxStatus // StatusRefused where it never left; else as the record had it
+	Seq     uint64   // the record that wrote this part
+	Status  TxStatus // StatusRefused where it never left; else as that record had it
+	Members []Member
 }
 
-const endToEndRowBytes = 8 + 16 + 8 + 1
+// Member is a repeat under an end-to-end id.
+type Member struct {
+	ID  TxID
+	Seq uint64 // the record that holds it
+}
+
+const (
+	endToEndRowBytes = 8 + 16 + 8 + 1
+	memberBytes      = 16 + 8
+)
 
 // Encode is the row's stored form.
 func (r EndToEndRow) Encode() []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes), uint64(r.Account))
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes+len(r.Members)*memberBytes), uint64(r.Account))
 	b = append(b, r.ID[:]...)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
-	return append(b, byte(r.Status))
+	b = append(b, byte(r.Status))
+	for _, m := range r.Members {
+		b = binary.BigEndian.AppendUint64(append(b, m.ID[:]...), m.Seq)
+	}
+	return b
 }
 
 // DecodeEndToEndRow reads an end-to-end row.
 func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
-	if len(b) < endToEndRowBytes {
+	if len(b) < endToEndRowBytes || (len(b)-endToEndRowBytes)%memberBytes != 0 {
 		return EndToEndRow{}, shortRow("end-to-end", b)
 	}
-	return EndToEndRow{
+	r := EndToEndRow{
 		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
 		Seq: binary.BigEndian.Uint64(b[24:]), Status: TxStatus(b[32]),
-	}, nil
+	}
+	for b = b[endToEndRowBytes:]; len(b) > 0; b = b[memberBytes:] {
+		r.Members = append(r.Members, Member{TxID(b[:16]), binary.BigEndian.Uint64(b[16:])})
+	}
+	return r, nil
+}
+
+// Find is the record that last wrote of a transaction under the id; false
+// where it has none such.
+func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
+	if r.ID == id {
+		return r.Seq, true
+	}
+	for _, m := range r.Members {
+		if m.ID == id {
+			return m.Seq, true
+		}
+	}
+	return 0, false
+}
+
+// refused is the row after a transaction under the id was refused inside the
+// call: the holder's part says so, a repeat's is gone.
+func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
+	if r.ID == id {
+		r.Seq, r.Status = seq, StatusRefused
+		return r
+	}
+	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m Member) bool { return m.ID == id })
+	return r
 }
 
 // ItemRow is what ItemKey holds: what lists filter on, and the newest record
