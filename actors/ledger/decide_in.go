@@ -60,6 +60,7 @@ func (d *draft) charge(c CreateCharge) Decision {
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxCharge, Status: StatusActive, Amount: c.Amount,
 		Description: c.Description, ExternalID: c.ExternalID, KeyType: c.Key.Type, Key: c.Key.Value,
+		MerchantName: d.account.Settings.Name, MerchantCity: d.account.Settings.City,
 	}
 	d.show(&t)
 	if r := d.add(ChargeCreated, Body{Tx: &t, Claim: c.Claim}); r != nil {

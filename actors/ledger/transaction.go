@@ -102,6 +102,9 @@ type Transaction struct {
 	Claim       *Claim `cbor:"29,keyasint,omitempty"` // the request's idempotency claim, until it is answered
 	Reference   string `cbor:"30,keyasint,omitempty"` // of a credit
 	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back
+
+	MerchantName string `cbor:"32,keyasint,omitempty"` // of a charge: the account's name and city as its QR code states them
+	MerchantCity string `cbor:"33,keyasint,omitempty"`
 }
 
 // Gross is what the transaction takes from the account (outbound) or what it
