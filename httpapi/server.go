@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"time"
@@ -66,12 +65,19 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 // reads the answer: closing on unread bytes would reset the connection.
 const (
 	drainBytes   = 8 << 20
-	drainPatient = 500 * time.Millisecond
+	drainPatient = 100 * time.Millisecond // without another byte
 )
 
 func drain(c net.Conn) {
-	if c.SetReadDeadline(time.Now().Add(drainPatient)) == nil {
-		_, _ = io.CopyN(io.Discard, c, drainBytes)
+	var room [8 << 10]byte
+	for n := 0; n < drainBytes; {
+		if c.SetReadDeadline(time.Now().Add(drainPatient)) != nil {
+			return
+		}
+		m, err := c.Read(room[:])
+		if n += m; err != nil {
+			return
+		}
 	}
 }
 
