@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/httpapi/operator"
+)
+
+type fees struct {
+	CashIn  ledger.Fee `json:"cash_in"`
+	CashOut ledger.Fee `json:"cash_out"`
+}
+
+// account is one as it is shown.
+type account struct {
+	ID                string         `json:"account_id"`
+	Name              string         `json:"name"`
+	Document          string         `json:"document"`
+	City              string         `json:"city"`
+	Active            bool           `json:"active"`
+	Fees              fees           `json:"fees"`
+	CashOutCeiling    ledger.Amount  `json:"cash_out_ceiling"`
+	ApprovalThreshold *ledger.Amount `json:"approval_threshold"`
+	BlockCNPJOut      bool           `json:"block_cnpj_out"`
+	AuthorizedCNPJs   []string       `json:"authorized_cnpjs"`
+	RepeatWindow      string         `json:"repeat_window"`
+	Balance           ledger.Amount  `json:"balance"`
+	Available         ledger.Amount  `json:"available"`
+	Pending           ledger.Amount  `json:"pending"`
+	MEDHeld           ledger.Amount  `json:"med_held"`
+	CreatedAt         string         `json:"created_at"`
+}
+
+// show is the account as it is now.
+func (s *service) show(id ledger.AccountID) (any, error) {
+	a, err := s.do(id, ledger.ReadAccount{})
+	if err != nil {
+		return nil, err
+	}
+	known, ok := s.Registry.Account(id)
+	if !ok || a.Head == nil {
+		return nil, ledger.ErrInternal
+	}
+	return shown(known, a.Head), nil
+}
+
+func shown(known *registry.Account, head *ledger.Account) account {
+	t, v := head.Totals, head.Settings
+	return account{
+		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: v.City, Active: known.Active,
+		Fees: fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: v.CashOutCeiling,
+		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: v.BlockCNPJOut,
+		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: duration(v.RepeatWindow),
+		Balance: t.Balance, Available: t.Available(), Pending: t.Pending, MEDHeld: t.MEDHeld,
+		CreatedAt: known.CreatedAt.String(),
+	}
+}
+
+// createAccount claims the account in the registry; its own opening follows from
+// that at its first touch, here or after a crash.
+func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
+	f := operator.Read(ctx.PostBody(), settingNames...)
+	f.Need("name", "document")
+	opening, active := ledger.DefaultSettings(), true
+	if err := settings(f, &opening, &active); err != nil {
+		return 0, nil, err
+	}
+	a, key, err := s.claim(active, opening)
+	if err != nil {
+		return 0, nil, err
+	}
+	created, err := s.show(a.ID)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.register(a.ID, key)
+	return fasthttp.StatusCreated, created, nil
+}
+
+// claims is how often fresh ids are drawn where they are taken.
+const claims = 4
+
+func (s *service) claim(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
+	for range claims {
+		key = ledger.Key{Type: ledger.KeyEVP, Value: s.NewEVP()}
+		a, err = s.Registry.ClaimAccount(s.NewAccountID(), active, opening, key)
+		if !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrKeyTaken) {
+			break
+		}
+	}
+	return a, key, err
+}
+
+func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
+	p, err := operator.ReadPage(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	ids, next := s.Registry.Accounts(p.From, p.Limit)
+	l := operator.List{Data: make([]any, 0, len(ids))}
+	for _, id := range ids {
+		a, err := s.show(id)
+		if err != nil {
+			return 0, nil, err
+		}
+		l.Data = append(l.Data, a)
+	}
+	if next >= 0 {
+		l.Next = operator.At(next)
+	}
+	return fasthttp.StatusOK, l, nil
+}
+
+func (s *service) showAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	v, err := s.show(a.ID)
+	return fasthttp.StatusOK, v, err
+}
+
+// changeAccount reads the settings, changes what is given and writes them back;
+// one change at a time, so that none is lost to another.
+func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.settings.Lock()
+	defer s.settings.Unlock()
+	was, err := s.do(a.ID, ledger.ReadAccount{})
+	if err != nil {
+		return 0, nil, err
+	}
+	f := operator.Read(ctx.PostBody(), settingNames...)
+	now, active := was.Head.Settings, a.Active
+	now.AuthorizedCNPJs = slices.Clone(now.AuthorizedCNPJs)
+	if err := settings(f, &now, &active); err != nil {
+		return 0, nil, err
+	}
+	if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
+		return 0, nil, err
+	}
+	if f.Has("active") {
+		if err := s.Registry.SetActive(a.ID, active); err != nil {
+			return 0, nil, err
+		}
+	}
+	v, err := s.show(a.ID)
+	return fasthttp.StatusOK, v, err
+}

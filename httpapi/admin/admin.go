@@ -1,0 +1,148 @@
+// Package admin is the operators' side over HTTP: accounts, their keys, the
+// money that operators bring, and the probes.
+package admin
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi"
+	"pixd/httpapi/operator"
+	simapi "pixd/httpapi/sim"
+)
+
+// Options are what the operator API is made of.
+type Options struct {
+	Engine   httpapi.Engine
+	Registry *registry.Registry
+
+	NewAccountID func() ledger.AccountID
+	NewEVP       func() string      // a UUID v4
+	NewSecret    func(n int) []byte // n bytes that nobody can guess
+
+	// RegisterKey tells the scheme of a key; true where it took it.
+	RegisterKey func(ledger.AccountID, ledger.Key) bool
+	Ready       func() bool // the merchant listener accepts
+
+	Version, Commit string
+	Token           string // the operators' bearer token
+	Now             func() ledger.Millis
+	Log             *slog.Logger
+	Sim             *sim.Sim // nil: no simulator in this process
+}
+
+type service struct {
+	Options
+	settings sync.Mutex // held from reading an account's settings to writing them
+}
+
+// New is the operator API, with the simulator's where there is one.
+func New(o Options) fasthttp.RequestHandler {
+	s := &service{Options: o}
+	r := router.New()
+	httpapi.Strict(r, func(ctx *fasthttp.RequestCtx) {
+		operator.AnswerProblem(ctx, operator.Missing("no such path"))
+	}, func(ctx *fasthttp.RequestCtx) {
+		operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusMethodNotAllowed, "this path does not take this method"))
+	})
+	s.routes(r)
+	if o.Sim != nil {
+		simapi.Routes(r, o.Sim, o.Now, o.Log)
+	}
+	return s.contain(operator.Guard(o.Token, r.Handler, "/admin", "/sim"))
+}
+
+func (s *service) routes(r *router.Router) {
+	handle := func(method, path string, serve func(*fasthttp.RequestCtx) (int, any, error)) {
+		r.Handle(method, path, operator.Handle(s.Log, serve))
+	}
+	handle("GET", "/healthz", s.health)
+	handle("GET", "/readyz", s.ready)
+	handle("GET", "/version", s.version)
+	handle("POST", "/admin/accounts", s.createAccount)
+	handle("GET", "/admin/accounts", s.listAccounts)
+	handle("GET", "/admin/accounts/{account_id}", s.showAccount)
+	handle("PATCH", "/admin/accounts/{account_id}", s.changeAccount)
+	handle("POST", "/admin/accounts/{account_id}/api-keys", s.createAPIKey)
+	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
+	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
+	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
+	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
+	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
+}
+
+// contain answers 500 where a handler panicked, and keeps the others running.
+func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.Log.Error("operator: panic", "panic", p, "stack", string(debug.Stack()))
+				operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusInternalServerError, "internal error"))
+			}
+		}()
+		next(ctx)
+	}
+}
+
+func (s *service) health(*fasthttp.RequestCtx) (int, any, error) {
+	return fasthttp.StatusOK, map[string]string{"status": "ok"}, nil
+}
+
+func (s *service) ready(*fasthttp.RequestCtx) (int, any, error) {
+	if !s.Ready() {
+		return 0, nil, operator.Refuse(fasthttp.StatusServiceUnavailable, "not ready: recovering or shutting down")
+	}
+	return fasthttp.StatusOK, map[string]string{"status": "ready"}, nil
+}
+
+func (s *service) version(*fasthttp.RequestCtx) (int, any, error) {
+	return fasthttp.StatusOK, map[string]string{"version": s.Version, "commit": s.Commit, "go": runtime.Version()}, nil
+}
+
+// account is the one that the path names.
+func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
+	name, _ := ctx.UserValue("account_id").(string)
+	if id, ok := ledger.ParseAccountID(name); ok {
+		if a, ok := s.Registry.Account(id); ok {
+			return a, nil
+		}
+	}
+	return nil, operator.Missing("no account %q", name)
+}
+
+// do carries a command out; what the engine cannot do and what it refuses come
+// back as problems.
+func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+	a, err := s.Engine.Do(id, c)
+	switch {
+	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
+		return a, operator.Refuse(fasthttp.StatusServiceUnavailable, "account %v: %v", id, err)
+	case errors.Is(err, ledger.ErrUnknown):
+		return a, operator.Missing("no account %q", id.String())
+	case err != nil:
+		return a, err
+	case a.Refusal != nil:
+		return a, refused(a.Refusal)
+	}
+	return a, nil
+}
+
+// refused turns an account's refusal into what the operator is told.
+func refused(r *ledger.Refusal) error {
+	switch r.Code {
+	case ledger.RefuseReference:
+		return operator.Refuse(fasthttp.StatusConflict, "%s", r.Message)
+	case ledger.RefuseOverflow:
+		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "%s", r.Message)
+	}
+	return operator.Bad("%s", fieldMessage(r))
+}

@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"errors"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/httpapi/operator"
+)
+
+// apiKey is a credential as it is shown. The secret is there once.
+type apiKey struct {
+	ClientID     string   `json:"client_id"`
+	ClientSecret string   `json:"client_secret,omitempty"`
+	AccountID    string   `json:"account_id"`
+	Permissions  []string `json:"permissions"`
+	Whitelist    []string `json:"ip_whitelist"`
+	ExpiresAt    *string  `json:"expires_at"`
+	Signing      bool     `json:"signing"`
+	Active       bool     `json:"active"`
+	CreatedAt    string   `json:"created_at"`
+	LastUsedAt   *string  `json:"last_used_at"`
+	Warnings     []string `json:"warnings"`
+}
+
+func shownKey(k *registry.APIKey, secret string) apiKey {
+	return apiKey{
+		ClientID: k.ClientID, ClientSecret: secret, AccountID: k.Account.String(),
+		Permissions: k.Permissions.Names(), Whitelist: append([]string{}, k.Whitelist...),
+		ExpiresAt: instant(k.ExpiresAt), Signing: k.Signing, Active: k.Active,
+		CreatedAt: k.CreatedAt.String(), LastUsedAt: instant(k.LastUsed()), Warnings: k.Warnings(),
+	}
+}
+
+func instant(m ledger.Millis) *string {
+	if m == 0 {
+		return nil
+	}
+	s := m.String()
+	return &s
+}
+
+const (
+	clientIDBytes = 16
+	secretBytes   = 32
+)
+
+var lower32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	f := operator.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at", "signing")
+	f.Need("permissions")
+	k := registry.APIKey{Account: a.ID, Signing: true}
+	f.Flag("signing", &k.Signing)
+	keyFields(f, &k)
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	secret := "sk_" + base64.RawURLEncoding.EncodeToString(s.NewSecret(secretBytes))
+	k.ClientID = "cli_" + lower32.EncodeToString(s.NewSecret(clientIDBytes))
+	k.SecretHash = sha256.Sum256([]byte(secret))
+	made, err := s.Registry.MakeAPIKey(k)
+	if err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusCreated, shownKey(made, secret), nil
+}
+
+// keyFields reads what may also change later.
+func keyFields(f operator.Form, k *registry.APIKey) {
+	var names []string
+	if f.Texts("permissions", &names) {
+		p, unknown, ok := registry.ParsePermissions(names)
+		switch {
+		case !ok:
+			f.Fail(operator.Bad("permissions: unknown permission %q", unknown))
+		case p == 0:
+			f.Refuse("permissions", `a list with at least one permission, or ["*"]`)
+		}
+		k.Permissions = p
+	}
+	f.Texts("ip_whitelist", &k.Whitelist)
+	if f.Null("expires_at") {
+		k.ExpiresAt = 0
+	} else if f.Instant("expires_at", &k.ExpiresAt) {
+		k.ExpiresAt = max(k.ExpiresAt, 1) // 0 is never
+	}
+}
+
+func (s *service) listAPIKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	p, err := operator.ReadPage(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	l, err := p.Of(len(a.APIKeys), func(i int) (any, error) {
+		k, ok := s.Registry.APIKey(a.APIKeys[i])
+		if !ok {
+			return nil, registry.ErrUnknownKey
+		}
+		return shownKey(k, ""), nil
+	})
+	return fasthttp.StatusOK, l, err
+}
+
+func (s *service) changeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
+	id, err := s.apiKey(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	f := operator.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at")
+	keyFields(f, new(registry.APIKey))
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	return s.editAPIKey(id, func(k *registry.APIKey) { keyFields(f, k) })
+}
+
+func (s *service) revokeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
+	id, err := s.apiKey(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.editAPIKey(id, func(k *registry.APIKey) { k.Active = false })
+}
+
+// apiKey is the client id that the path names.
+func (s *service) apiKey(ctx *fasthttp.RequestCtx) (string, error) {
+	id, _ := ctx.UserValue("client_id").(string)
+	if k, ok := s.Registry.APIKey(id); ok {
+		return k.ClientID, nil
+	}
+	return "", operator.Missing("no API key %q", id)
+}
+
+func (s *service) editAPIKey(id string, edit func(*registry.APIKey)) (int, any, error) {
+	k, err := s.Registry.ChangeAPIKey(id, edit)
+	if errors.Is(err, registry.ErrUnknownKey) {
+		return 0, nil, operator.Missing("no API key %q", id)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusOK, shownKey(k, ""), nil
+}

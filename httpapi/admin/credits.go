@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"encoding/json"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+	"pixd/httpapi/operator"
+)
+
+// creditKinds are what an operator may bring in.
+var creditKinds = map[string]ledger.TxKind{"ted": ledger.TxTED, "internal": ledger.TxInternal}
+
+// createCredit books money; the same reference again answers the first result.
+func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	f := operator.Read(ctx.PostBody(), "amount", "type", "description", "payer_name", "payer_document", "reference")
+	f.Need("amount", "type")
+	var c ledger.Credit
+	var kind string
+	f.Amount("amount", &c.Amount)
+	if f.Text("type", &kind) && creditKinds[kind] == 0 {
+		f.Refuse("type", `"ted" or "internal"`)
+	}
+	c.Kind = creditKinds[kind]
+	f.Text("description", &c.Description)
+	f.Text("payer_name", &c.PayerName)
+	f.Text("payer_document", &c.PayerDocument)
+	f.Text("reference", &c.Reference)
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	booked, err := s.do(a.ID, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusCreated, json.RawMessage(httpapi.Item(booked.Tx)), nil
+}

@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"strings"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/operator"
+)
+
+// settingNames are all that an account takes.
+var settingNames = []string{
+	"name", "document", "city", "active", "fees", "cash_out_ceiling", "approval_threshold",
+	"block_cnpj_out", "authorized_cnpjs", "repeat_window",
+}
+
+// settings reads what the form gives over what there is.
+func settings(f operator.Form, s *ledger.Settings, active *bool) error {
+	f.Text("name", &s.Name)
+	f.Text("document", &s.Document)
+	f.Text("city", &s.City)
+	f.Flag("active", active)
+	fees := f.Object("fees", "cash_in", "cash_out")
+	fee(fees.Object("cash_in", "fixed", "bps"), &s.CashInFee)
+	fee(fees.Object("cash_out", "fixed", "bps"), &s.CashOutFee)
+	f.Amount("cash_out_ceiling", &s.CashOutCeiling)
+	if f.Has("approval_threshold") && !f.Null("approval_threshold") {
+		f.Refuse("approval_threshold", "null: payouts that wait for approval are not available in this version")
+	}
+	f.Flag("block_cnpj_out", &s.BlockCNPJOut)
+	f.Texts("authorized_cnpjs", &s.AuthorizedCNPJs)
+	window(f, &s.RepeatWindow)
+	if err := f.Fault(); err != nil {
+		return err
+	}
+	if r := s.Normalise(); r != nil {
+		return operator.Bad("%s", fieldMessage(r))
+	}
+	return nil
+}
+
+// fieldMessage is a refusal's message with its field in it.
+func fieldMessage(r *ledger.Refusal) string {
+	if strings.Contains(r.Message, r.Field) {
+		return r.Message
+	}
+	return r.Field + ": " + r.Message
+}
+
+func fee(f operator.Form, into *ledger.Fee) {
+	f.Amount("fixed", &into.Fixed)
+	f.Integer("bps", &into.BPS)
+}
+
+func window(f operator.Form, into *ledger.Millis) {
+	var text string
+	if !f.Text("repeat_window", &text) {
+		return
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d%time.Millisecond != 0 {
+		f.Refuse("repeat_window", `a duration from 1m to 12h, such as "12h"`)
+		return
+	}
+	*into = ledger.Millis(d / time.Millisecond)
+}
+
+// duration is a duration's text without the parts that are zero at its end.
+func duration(m ledger.Millis) string {
+	s := (time.Duration(m) * time.Millisecond).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+)
+
+// Engine carries commands out. Its answer is durable; its errors are the
+// ledger's.
+type Engine interface {
+	Do(ledger.AccountID, ledger.Command) (ledger.Answer, error)
+}
+
+// History is the read side.
+type History interface {
+	// Transaction is the account's own by id or transaction_id; nil where there
+	// is none, whoever else may have it.
+	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
+}
+
+// Options are what the merchant API is made of.
+type Options struct {
+	Engine         Engine
+	History        History
+	Registry       *registry.Registry
+	ISPB           string        // the service's own
+	OrphanAfter    time.Duration // when an unanswered payout is asked for
+	TrustedProxies []netip.Prefix
+	Now            func() ledger.Millis
+	Log            *slog.Logger
+}
+
+type service struct{ Options }
+
+// New is the merchant API.
+func New(o Options) fasthttp.RequestHandler {
+	s := &service{o}
+	return s.contain(s.router().Handler)
+}
+
+// contain cuts the connection of a request whose handling panicked: nobody knows
+// how far it came, and a status would say something about it.
+func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.Log.Error("http: panic", "panic", p, "stack", string(debug.Stack()))
+				cut(ctx)
+			}
+		}()
+		next(ctx)
+	}
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/brcode"
+)
+
+// createCharge is POST /pix/cash-in.
+func createCharge(c *call) {
+	var centavos int64
+	var description, externalID ledger.Text
+	eachField(c.ctx.PostBody(), func(name string, value []byte) {
+		switch name {
+		case "amount":
+			centavos = readCentavos(value)
+		case "description":
+			description = readText(value)
+		case "external_id":
+			externalID = readText(value)
+		}
+	})
+	amount, ok := ledger.FromCentavos(centavos)
+	if !ok {
+		c.malformed(&ledger.Refusal{
+			Code: ledger.RefuseAmount, Field: "amount",
+			Message: "amount must be an integer number of centavos from 1 to 999999999999",
+		}, refuseCharge)
+		return
+	}
+	if description.Wrong {
+		c.malformed(&ledger.Refusal{
+			Code: ledger.RefuseDescription, Field: "description", Message: "description takes a string of at most 140 characters",
+		}, refuseCharge)
+		return
+	}
+	c.do(ledger.CreateCharge{
+		Amount: amount, Description: description.Value, ExternalID: ledger.CleanExternalID(externalID.Value),
+		Key: c.ownKey(), Claim: c.claimed(),
+	}, refuseCharge)
+}
+
+// ownKey is the PIX key that names the account in QR codes: its first.
+func (c *call) ownKey() ledger.Key {
+	for _, name := range c.account.PixKeys {
+		if k, ok := c.Registry.PixKey(name); ok {
+			return ledger.Key{Type: k.Type, Value: k.Key}
+		}
+	}
+	return ledger.Key{}
+}
+
+// renderCharge writes the answer to a charge: the same bytes for the same charge.
+func renderCharge(t *ledger.Transaction) (int, []byte) {
+	text, err := chargeCode(t)
+	if err != nil {
+		return internalBody()
+	}
+	o := object{b: append(make([]byte, 0, 2048), '{')}
+	o.flag("worked", true)
+	o.text("transaction_id", t.Public())
+	o.text("qr_code", text)
+	o.name("qr_code_image")
+	o.b = append(o.b, '"')
+	if o.b, err = qrImage(o.b, text); err != nil {
+		return internalBody()
+	}
+	o.b = append(o.b, '"')
+	o.textOrNull("external_id", t.ExternalID)
+	o.number("amount", int64(t.Amount))
+	o.text("status", "active")
+	return fasthttp.StatusOK, o.closed()
+}
+
+func chargeCode(t *ledger.Transaction) (string, error) {
+	return brcode.Static{
+		Key: t.Key, Description: t.Description, Name: t.MerchantName, City: t.MerchantCity,
+		TxID: t.Public(), AmountCentavos: int64(t.Amount / ledger.UnitsPerCentavo),
+	}.Text()
+}

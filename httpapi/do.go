@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+
+	"pixd/actors/ledger"
+)
+
+// do carries a command out and answers with what it came to.
+func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal) (int, []byte)) {
+	a, err := c.Engine.Do(c.key.Account, command)
+	switch {
+	case err != nil:
+		c.failed(err)
+	case a.Stored != nil:
+		c.stored(&a)
+	case a.Refusal != nil:
+		status, body := refuse(a.Refusal)
+		answer(c.ctx, status, body)
+	default:
+		status, body := Render(&a, false)
+		answer(c.ctx, status, body)
+	}
+}
+
+// stored sends the answer that is kept under the request's key.
+func (c *call) stored(a *ledger.Answer) {
+	if a.Replay {
+		c.ctx.Response.Header.Set("X-Idempotent-Replay", "true")
+	}
+	if a.Mismatch {
+		c.ctx.Response.Header.Set("X-Idempotent-Body-Mismatch", "true")
+		c.Log.Warn("http: idempotency key used with another body", "account", c.key.Account.String(), "path", c.route.path)
+	}
+	answer(c.ctx, a.Stored.Status, a.Stored.Body)
+}
+
+// malformed answers a request whose form is refused, unless its idempotency key
+// has an answer already: that comes first, whatever the body says now. A charge
+// of nothing asks for it, because no account ever makes one.
+func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal) (int, []byte)) {
+	if claim := c.claimed(); claim != nil {
+		c.do(ledger.CreateCharge{Claim: claim}, func(*ledger.Refusal) (int, []byte) { return refuse(r) })
+		return
+	}
+	status, body := refuse(r)
+	answer(c.ctx, status, body)
+}
+
+// claimed is the request's claim on its answer; nil without an Idempotency-Key.
+func (c *call) claimed() *ledger.Claim {
+	if c.claim == "" {
+		return nil
+	}
+	h := sha256.New()
+	h.Write(c.ctx.Method())
+	h.Write([]byte{0})
+	h.Write(c.ctx.URI().PathOriginal())
+	h.Write([]byte{0})
+	h.Write([]byte(c.claim))
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	body := sha256.Sum256(c.ctx.PostBody())
+	return &ledger.Claim{Scope: [16]byte(sum[:16]), BodyHash: [16]byte(body[:16])}
+}

@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"errors"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+)
+
+// This file alone turns a refusal into a status and a body.
+
+// refusePayout is a cash-out's refusal: a field or a message under bad_request
+// (format B) where the request's form is wrong, a code (format A) where the form
+// is right and the payment cannot be.
+func refusePayout(r *ledger.Refusal) (int, []byte) {
+	switch r.Code {
+	case ledger.RefuseAmount, ledger.RefuseKeyInvalid:
+		return fasthttp.StatusBadRequest, atomBody("bad_request", r.Code.String())
+	case ledger.RefuseKeyType, ledger.RefuseDescription, ledger.RefuseRecipientISPB, ledger.RefuseEndToEnd, ledger.RefusePurpose:
+		return fasthttp.StatusBadRequest, fieldBody(opened(), r.Code.String(), r.Message)
+	case ledger.RefuseSetting, ledger.RefuseCredit, ledger.RefuseReference, ledger.RefuseNotOpened, ledger.RefuseAlreadyThere:
+		return internalBody()
+	case ledger.RefuseOverflow:
+		return fasthttp.StatusUnprocessableEntity, atomBody("unprocessable_entity", r.Message)
+	}
+	return codeStatus(r), codeBody(r)
+}
+
+// codeStatus is 422 for what is known before the payment is held, and 400 for
+// what the directory or the provider says.
+func codeStatus(r *ledger.Refusal) int {
+	if r.AfterHold || r.Code >= ledger.RefuseKeyNotFound && r.Code <= ledger.RefuseProviderOther {
+		return fasthttp.StatusBadRequest
+	}
+	return fasthttp.StatusUnprocessableEntity
+}
+
+func codeBody(r *ledger.Refusal) []byte {
+	o := opened()
+	o.text("status", "failed")
+	if r.Code == ledger.RefuseKeyAmbiguous {
+		o.text("failure_reason", "ambiguous key")
+	}
+	o.name("errors")
+	o.b = append(o.b, `[{`...)
+	o.text("code", r.Code.String())
+	o.text("message", r.Message)
+	o.name("params")
+	o.b = append(o.b, '{')
+	if r.Code == ledger.RefuseCeiling {
+		o.number("ceiling", int64(r.Ceiling))
+	}
+	o.b = append(o.b, `}}]`...)
+	return o.closed()
+}
+
+// refuseCharge is a cash-in's refusal.
+func refuseCharge(r *ledger.Refusal) (int, []byte) {
+	if r.Code != ledger.RefuseAmount && r.Code != ledger.RefuseDescription {
+		return internalBody()
+	}
+	o := opened()
+	o.flag("worked", false)
+	return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
+}
+
+// fieldBody closes o with {"errors":{"bad_request":{field:[message]}}}.
+func fieldBody(o object, field, message string) []byte {
+	o.name("errors")
+	o.b = append(o.b, `{"bad_request":{`...)
+	o.name(field)
+	o.b = append(o.b, '[')
+	o.b = appendText(o.b, message)
+	o.b = append(o.b, `]}}`...)
+	return o.closed()
+}
+
+// internalBody is for what only a mistake of ours can bring about.
+func internalBody() (int, []byte) {
+	return fasthttp.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"internal error"}}`)
+}
+
+// failed answers for an engine that could not carry a command out at all.
+func (c *call) failed(err error) {
+	switch {
+	case errors.Is(err, ledger.ErrCut):
+		cut(c.ctx)
+	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
+		unavailable(c.ctx, err.Error())
+	case errors.Is(err, ledger.ErrUnknown):
+		answerError(c.ctx, fasthttp.StatusUnauthorized, invalidCredentials, "")
+	default:
+		c.Log.Error("http: engine", "path", c.route.path, "account", c.key.Account.String(), "error", err)
+		status, body := internalBody()
+		answer(c.ctx, status, body)
+	}
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"pixd/actors/ledger"
+)
+
+// Item is a transaction as every list, lookup and event shows it.
+func Item(t *ledger.Transaction) []byte {
+	o := object{b: append(make([]byte, 0, 1024), '{')}
+	o.item(t)
+	return o.closed()
+}
+
+// item writes the members of a transaction: all of them, always.
+func (o *object) item(t *ledger.Transaction) {
+	o.text("id", t.ID.String())
+	o.text("transaction_id", t.Public())
+	o.textOrNull("end_to_end_id", t.EndToEnd)
+	o.textOrNull("external_id", t.ExternalID)
+	o.text("type", typeOf(t.Kind))
+	o.text("status", shownStatus(t.Status))
+	o.textOrNull("payment_status", paymentStatus(t))
+	o.number("amount", int64(t.Amount))
+	o.number("fee_amount", int64(t.Fee))
+	o.number("net_amount", int64(t.Net()))
+	o.text("description", t.Description)
+	o.parties(t)
+	o.outcome(t)
+	o.text("created_at", t.CreatedAt.String())
+	o.instant("booked_at", t.BookedAt)
+	if t.Status == ledger.StatusCompleted || t.Status == ledger.StatusSettled {
+		o.instant("completed_at", t.BookedAt)
+	} else {
+		o.null("completed_at")
+	}
+}
+
+// parties writes who paid whom.
+func (o *object) parties(t *ledger.Transaction) {
+	if t.Kind.Outbound() {
+		o.text("direction", "outbound")
+		o.textOrNull("counterparty_name", t.CounterpartyName)
+		o.textOrNull("recipient_key", t.Key)
+		o.textOrNull("recipient_document", recipientDocument(t))
+		o.null("payer_document")
+		o.null("payer_ispb")
+		o.null("payer_bank_name")
+		return
+	}
+	o.text("direction", "inbound")
+	o.textOrNull("counterparty_name", t.CounterpartyName)
+	o.null("recipient_key")
+	o.null("recipient_document")
+	o.textOrNull("payer_document", t.PayerDocument)
+	o.textOrNull("payer_ispb", t.PayerISPB)
+	o.textOrNull("payer_bank_name", bankName(t.PayerISPB))
+}
+
+// outcome writes how a payout ended and what came back of it.
+func (o *object) outcome(t *ledger.Transaction) {
+	o.textOrNull("reason_code", t.ReasonCode)
+	o.textOrNull("failure_reason", t.ReasonCode)
+	if t.ReasonCode == "DUPL" && t.DuplicateOf != nil {
+		o.text("duplicate_of", t.DuplicateOf.Public(t.Kind))
+	} else {
+		o.null("duplicate_of")
+	}
+	if t.Kind == ledger.TxPayout {
+		o.number("returned_amount", int64(t.Returned))
+	} else {
+		o.null("returned_amount")
+	}
+	o.null("original_transaction_id")
+	o.null("original_end_to_end_id")
+}
+
+func (o *object) instant(name string, at ledger.Millis) {
+	if at == 0 {
+		o.null(name)
+		return
+	}
+	o.text(name, at.String())
+}
+
+func typeOf(k ledger.TxKind) string {
+	switch k {
+	case ledger.TxTED:
+		return "ted"
+	case ledger.TxInternal:
+		return "internal"
+	}
+	return "pix"
+}
+
+func shownStatus(s ledger.TxStatus) string {
+	switch s {
+	case ledger.StatusActive:
+		return "active"
+	case ledger.StatusCompleted:
+		return "completed"
+	case ledger.StatusSettled:
+		return "settled"
+	case ledger.StatusRejected:
+		return "rejected"
+	case ledger.StatusFailed, ledger.StatusRefused:
+		return "failed"
+	}
+	return "pending"
+}
+
+// paymentStatus is outbound PIX's alone.
+func paymentStatus(t *ledger.Transaction) string {
+	if !t.Kind.Outbound() {
+		return ""
+	}
+	if t.Status.InFlight() {
+		return "processing"
+	}
+	return shownStatus(t.Status)
+}
+
+// recipientDocument is what the directory names. A CPF that the merchant did not
+// bring along itself is masked.
+func recipientDocument(t *ledger.Transaction) string {
+	doc := t.OwnerDocument
+	if len(doc) != 11 || t.KeyType == ledger.KeyCPF && t.Key == doc || t.GivenDocument == doc {
+		return doc
+	}
+	return "***." + doc[3:6] + "." + doc[6:9] + "-**"
+}

@@ -1,0 +1,35 @@
+package httpapi
+
+import (
+	"net/url"
+
+	"github.com/valyala/fasthttp"
+)
+
+// readTransaction is GET /transactions/:id.
+func readTransaction(c *call) {
+	name, _ := c.ctx.UserValue("id").(string)
+	id, err := url.PathUnescape(name)
+	if err != nil {
+		c.unknownTransaction()
+		return
+	}
+	t, err := c.History.Transaction(c.key.Account, id)
+	switch {
+	case err != nil:
+		c.failed(err)
+	case t == nil:
+		c.unknownTransaction()
+	default:
+		o := object{b: append(make([]byte, 0, 1024), '{')}
+		o.flag("worked", true)
+		o.item(t)
+		answer(c.ctx, fasthttp.StatusOK, o.closed())
+	}
+}
+
+// unknownTransaction says the same of another merchant's transaction as of one
+// that never was.
+func (c *call) unknownTransaction() {
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "transaction not found")
+}

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// object writes a JSON object member by member.
+type object struct{ b []byte }
+
+func opened() object { return object{b: append(make([]byte, 0, 512), '{')} }
+
+func (o *object) closed() []byte { return append(o.b, '}') }
+
+// name writes a member's name, which needs no escape.
+func (o *object) name(name string) {
+	if o.b[len(o.b)-1] != '{' {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(o.b, '"')
+	o.b = append(o.b, name...)
+	o.b = append(o.b, '"', ':')
+}
+
+func (o *object) text(name, v string) {
+	o.name(name)
+	o.b = appendText(o.b, v)
+}
+
+// textOrNull writes null for the empty string.
+func (o *object) textOrNull(name, v string) {
+	if v == "" {
+		o.null(name)
+		return
+	}
+	o.text(name, v)
+}
+
+func (o *object) number(name string, n int64) {
+	o.name(name)
+	o.b = strconv.AppendInt(o.b, n, 10)
+}
+
+func (o *object) flag(name string, v bool) {
+	o.name(name)
+	o.b = strconv.AppendBool(o.b, v)
+}
+
+func (o *object) null(name string) {
+	o.name(name)
+	o.b = append(o.b, "null"...)
+}
+
+// appendText writes a JSON string with the escapes that JSON requires; what is
+// not UTF-8 becomes U+FFFD.
+func appendText(b []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	b = append(b, '"')
+	from := 0
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			b = appendCharacter(append(b, s[from:i]...), rune(c))
+			from = i + 1
+		}
+	}
+	return append(append(b, s[from:]...), '"')
+}

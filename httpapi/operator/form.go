@@ -1,0 +1,175 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+)
+
+// Form is a body's fields, read strictly: a name that the endpoint does not know,
+// a null where none is taken and a value of the wrong type are refused with the
+// field named. The first fault stays; reading on after it is harmless.
+type Form struct {
+	fields map[string]json.RawMessage
+	path   string // of an inner object, with a point at its end
+	fault  **Problem
+}
+
+// Read takes a body apart; known are all the names that it may have.
+func Read(body []byte, known ...string) Form {
+	f := Form{fault: new(*Problem)}
+	var unusable *httpapi.Unusable
+	if _, err := httpapi.Canonical(body); errors.As(err, &unusable) {
+		f.refuse("the body must be a JSON object: %s at byte %d", unusable.Reason, unusable.Offset)
+		return f
+	}
+	f.open(body, known)
+	return f
+}
+
+// open reads an object. Which of several unknown names is told does not change
+// from one time to the next.
+func (f *Form) open(object []byte, known []string) {
+	if err := json.Unmarshal(object, &f.fields); err != nil {
+		f.refuse("%s must be an object", strings.TrimSuffix(f.path, "."))
+		return
+	}
+	var strange []string
+	for name := range f.fields {
+		if !slices.Contains(known, name) {
+			strange = append(strange, name)
+		}
+	}
+	if len(strange) > 0 {
+		f.refuse("unknown field %s", strconv.Quote(f.path+slices.Min(strange)))
+	}
+}
+
+// Fault is the first fault found; nil where the form is good.
+func (f Form) Fault() error {
+	if *f.fault == nil {
+		return nil
+	}
+	return *f.fault
+}
+
+func (f Form) refuse(format string, args ...any) {
+	f.Fail(Bad(format, args...))
+}
+
+// Fail notes a fault of another kind.
+func (f Form) Fail(p *Problem) {
+	if *f.fault == nil {
+		*f.fault = p
+	}
+}
+
+// Refuse notes a fault in a field: what it must be.
+func (f Form) Refuse(name, must string) { f.refuse("%s must be %s", f.path+name, must) }
+
+// Has tells whether the field is there, if only as null.
+func (f Form) Has(name string) bool { return f.fields[name] != nil }
+
+// Null tells a field that is there as null.
+func (f Form) Null(name string) bool { return string(f.fields[name]) == "null" }
+
+// Need refuses a form without the field.
+func (f Form) Need(names ...string) {
+	for _, name := range names {
+		if !f.Has(name) {
+			f.refuse("%s is required", f.path+name)
+		}
+	}
+}
+
+// read decodes a field that is there into v, and tells whether it did.
+func (f Form) read(name string, v any, must string) bool {
+	raw, ok := f.fields[name]
+	if !ok {
+		return false
+	}
+	if string(raw) == "null" {
+		f.refuse("%s must not be null", f.path+name)
+		return false
+	}
+	if json.Unmarshal(raw, v) != nil {
+		f.Refuse(name, must)
+		return false
+	}
+	return true
+}
+
+// Text reads a string.
+func (f Form) Text(name string, into *string) bool { return f.read(name, into, "a string") }
+
+// Flag reads true or false.
+func (f Form) Flag(name string, into *bool) bool { return f.read(name, into, "true or false") }
+
+// Amount reads an amount in base units.
+func (f Form) Amount(name string, into *ledger.Amount) bool {
+	return f.Integer(name, (*int64)(into))
+}
+
+// Integer reads a whole number, written as one.
+func (f Form) Integer(name string, into *int64) bool {
+	var n json.RawMessage
+	if !f.read(name, &n, "") {
+		return false
+	}
+	v, err := strconv.ParseInt(string(n), 10, 64)
+	if err != nil {
+		f.Refuse(name, "an integer")
+		return false
+	}
+	*into = v
+	return true
+}
+
+// Texts reads a list of strings; an entry that is null is none.
+func (f Form) Texts(name string, into *[]string) bool {
+	var list []*string
+	if !f.read(name, &list, "a list of strings") {
+		return false
+	}
+	texts := make([]string, len(list))
+	for i, s := range list {
+		if s == nil {
+			f.Refuse(name, "a list of strings")
+			return false
+		}
+		texts[i] = *s
+	}
+	*into = texts
+	return true
+}
+
+// Instant reads an ISO 8601 time.
+func (f Form) Instant(name string, into *ledger.Millis) bool {
+	var s string
+	if !f.read(name, &s, "an ISO 8601 time") {
+		return false
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		f.Refuse(name, "an ISO 8601 time, such as 2026-01-31T12:00:00Z")
+		return false
+	}
+	*into = ledger.Millis(t.UnixMilli())
+	return true
+}
+
+// Object opens an inner object; where the field is missing, one without fields.
+func (f Form) Object(name string, known ...string) Form {
+	inner := Form{path: f.path + name + ".", fault: f.fault}
+	raw := json.RawMessage("{}")
+	if f.read(name, &raw, "") || !f.Has(name) {
+		inner.open(raw, known)
+	}
+	return inner
+}

@@ -1,0 +1,73 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Problem is a request that cannot be carried out, as the operator is told.
+type Problem struct {
+	Status  int    `json:"status"`
+	Message string `json:"message"`
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// Refuse makes a Problem.
+func Refuse(status int, format string, args ...any) *Problem {
+	return &Problem{status, fmt.Sprintf(format, args...)}
+}
+
+// Bad is a request's own fault.
+func Bad(format string, args ...any) *Problem {
+	return Refuse(fasthttp.StatusBadRequest, format, args...)
+}
+
+// Missing is what is asked for and not there.
+func Missing(format string, args ...any) *Problem {
+	return Refuse(fasthttp.StatusNotFound, format, args...)
+}
+
+// Handle answers with what serve returns: a status and a value to be sent as
+// JSON, or an error. One that is no Problem is ours: logged, and not shown.
+func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		status, value, err := serve(ctx)
+		var problem *Problem
+		switch {
+		case err == nil:
+			Answer(ctx, status, value)
+		case errors.As(err, &problem):
+			AnswerProblem(ctx, problem)
+		default:
+			log.Error("operator: request", "path", string(ctx.Path()), "error", err)
+			AnswerProblem(ctx, Refuse(fasthttp.StatusInternalServerError, "internal error"))
+		}
+	}
+}
+
+// AnswerProblem sends {"error":{"status","message"}}.
+func AnswerProblem(ctx *fasthttp.RequestCtx, p *Problem) {
+	if p.Status == fasthttp.StatusServiceUnavailable {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
+	}
+	Answer(ctx, p.Status, map[string]*Problem{"error": p})
+}
+
+// Answer sends a value as JSON.
+func Answer(ctx *fasthttp.RequestCtx, status int, value any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic(fmt.Sprintf("operator: encode %T: %v", value, err))
+	}
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	ctx.SetBody(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}

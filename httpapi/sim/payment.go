@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/brcode"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi/operator"
+)
+
+const (
+	// patience is how long a payment may take to be written down and taken.
+	patience = 10 * time.Second
+
+	maxText = 140 // characters
+	maxTxID = 35
+)
+
+// first makes the payment to the first of the keys meant that is registered.
+func (s *service) first(payments []sim.Payment) (string, ledger.Amount, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, p := range payments {
+		endToEnd, amount, err := s.sim.Pay(ctx, p)
+		switch {
+		case err == nil:
+			return endToEnd, amount, nil
+		case errors.Is(err, sim.ErrEndToEnd):
+			return "", 0, operator.Refuse(fasthttp.StatusConflict, "end_to_end_id belongs to a payment of another kind")
+		case !errors.Is(err, sim.ErrUnknownKey):
+			return "", 0, err
+		}
+	}
+	return "", 0, operator.Missing("no account has this PIX key")
+}
+
+// read turns the body into a payment, one for each key that may be meant.
+func (s *service) read(body []byte) ([]sim.Payment, error) {
+	f := operator.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
+	var p sim.Payment
+	name := s.payee(f, &p)
+	if f.Amount("amount", &p.Amount) && (p.Amount < 1 || p.Amount > ledger.MaxAmount) {
+		f.Refuse("amount", "1 to 99999999999900 base units")
+	}
+	if p.Amount == 0 {
+		f.Need("amount")
+	}
+	if f.Instant("paid_at", &p.At) && p.At > s.now() {
+		f.Refuse("paid_at", "in the past")
+	}
+	if f.Text("end_to_end_id", &p.EndToEnd) && !ledger.ValidEndToEnd(p.EndToEnd) {
+		f.Refuse("end_to_end_id", "E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
+	}
+	payer(f.Object("payer", "name", "document", "ispb"), &p)
+	if err := f.Fault(); err != nil {
+		return nil, err
+	}
+	keys := meant(name)
+	if len(keys) == 0 {
+		return nil, operator.Missing("no account has this PIX key")
+	}
+	payments := make([]sim.Payment, len(keys))
+	for i, k := range keys {
+		payments[i] = p
+		payments[i].Key = k
+	}
+	return payments, nil
+}
+
+// payee reads who is paid, from the code or by key, and with the code what it
+// says; it returns the key as it is written.
+func (s *service) payee(f operator.Form, p *sim.Payment) string {
+	var text, key string
+	if f.Has("qr_code") == f.Has("pix_key") {
+		f.Refuse("qr_code or pix_key", "given, one of the two")
+	}
+	if f.Text("pix_key", &key) {
+		if f.Text("txid", &p.TxID) && !isTxID(p.TxID) {
+			f.Refuse("txid", "1 to 35 letters and digits")
+		}
+		return key
+	}
+	if f.Has("txid") {
+		f.Refuse("txid", "left out: the code states it")
+	}
+	if !f.Text("qr_code", &text) {
+		return ""
+	}
+	code, err := brcode.Parse(text)
+	switch {
+	case err != nil:
+		f.Refuse("qr_code", "a valid BR Code: "+err.Error())
+	case code.Key == "":
+		f.Fail(operator.Refuse(fasthttp.StatusUnprocessableEntity, "qr_code is a dynamic code (a URL): the simulator pays static codes"))
+	}
+	p.TxID, p.Description = code.TxID, code.Description
+	p.Amount = ledger.Amount(code.AmountCentavos) * ledger.UnitsPerCentavo
+	return code.Key
+}
+
+func payer(f operator.Form, p *sim.Payment) {
+	if f.Text("name", &p.PayerName) && utf8.RuneCountInString(p.PayerName) > maxText {
+		f.Refuse("name", "at most 140 characters")
+	}
+	if f.Text("document", &p.PayerDocument) && utf8.RuneCountInString(p.PayerDocument) > maxText {
+		f.Refuse("document", "at most 140 characters")
+	}
+	if f.Text("ispb", &p.PayerISPB) && !ledger.ISPB(p.PayerISPB) {
+		f.Refuse("ispb", "8 digits")
+	}
+}
+
+// meant are the keys that a text may be, in the directory's spelling: eleven
+// digits are a CPF or a phone.
+func meant(text string) []string {
+	k, code := ledger.DetectKey(text)
+	switch code {
+	case ledger.RefuseNothing:
+		return []string{k.Value}
+	case ledger.RefuseKeyAmbiguous:
+		phone, _ := ledger.ParseKey(ledger.KeyPhone, text)
+		return []string{text, phone.Value}
+	}
+	return nil
+}
+
+func isTxID(s string) bool {
+	if s == "" || len(s) > maxTxID {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
