@@ -188,7 +188,10 @@ func TestConcurrentAppends(t *testing.T) {
 				}
 				v := s.View()
 				s.Append(&Entry{Out: []Out{chanOut(out)}})
-				<-out
+				if err := <-out; err != nil {
+					done <- err
+					return
+				}
 				if s.Durable() < v.Ticket() {
 					done <- fmt.Errorf("released before %d was durable", v.Ticket())
 				}
