@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 // writes stall; the cache shrinks for the third and fourth.
 func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 storeFS{o.FS, fail},
+		FS:                 newStoreFS(o.FS, o.Dir, fail),
 		FormatMajorVersion: pebble.FormatNewest, // older ones drop synced log records after a flipped byte, in silence
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,
