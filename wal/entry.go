@@ -89,12 +89,12 @@ func (e *Entry) check() {
 var rowsEnd = []byte{'z' + 1}
 
 func (o *Op) check() {
-	switch {
-	case o.Kind == OpSet, o.Kind == OpDelete:
+	switch o.Kind {
+	case OpSet, OpDelete:
 		if !isRow(o.Key) && !isFreeMeta(o.Key) {
 			panic(fmt.Sprintf("wal: append: key %q is not a caller's", o.Key))
 		}
-	case o.Kind == OpDeleteRange:
+	case OpDeleteRange:
 		if !isRow(o.Key) || bytes.Compare(o.Key, o.Value) > 0 || bytes.Compare(o.Value, rowsEnd) > 0 {
 			panic(fmt.Sprintf("wal: append: range [%q, %q) is not a caller's", o.Key, o.Value))
 		}

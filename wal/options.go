@@ -26,7 +26,7 @@ type Options struct {
 	OnFailure func(error)
 	Log       *slog.Logger // nil: discard
 
-	CacheBytes    int64         // uncompressed blocks kept; default 64 MiB
+	CacheBytes    int64         // uncompressed blocks kept, beside the memtables; default 64 MiB
 	MemTableBytes uint64        // default 64 MiB; two of them are in memory at times
 	AnchorEvery   time.Duration // how often the anchor follows the journal; default 1 s
 
@@ -59,22 +59,24 @@ func (o Options) withDefaults() Options {
 
 // pebbleOptions are Pebble's, each set on purpose.
 //
-// Memory at rest: the cache fills to CacheBytes; one memtable of MemTableBytes
-// takes writes while another is flushed or kept for reuse; at the default
-// sizes 64 + 2x64 = 192 MiB at most in steady state, and up to 64 + 4x64 when
-// flushing falls behind, before writes stall.
+// Memory at rest: the blocks' cache, one memtable that takes writes, and one
+// that is being flushed or kept for reuse: 64 + 2x64 = 192 MiB at most with the
+// defaults. When flushing falls behind there may be four memtables, before
+// writes stall; the cache shrinks for the third and fourth.
 func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 storeFS{o.FS, fail},
+		FS:                 newStoreFS(o.FS, o.Dir, fail),
 		FormatMajorVersion: pebble.FormatNewest, // older ones drop synced log records after a flipped byte, in silence
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,
 		ErrorIfNotExists:   true, // creation is a step of its own
 
-		CacheSize:                   o.CacheBytes,
+		// Pebble takes its memtables out of the cache's size. A cache no larger
+		// than two memtables caches nothing at all, not even an index block.
+		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       32,
 		LBaseMaxBytes:               256 << 20,
 		MaxOpenFiles:                1000,

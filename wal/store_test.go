@@ -3,7 +3,9 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -188,7 +190,10 @@ func TestConcurrentAppends(t *testing.T) {
 				}
 				v := s.View()
 				s.Append(&Entry{Out: []Out{chanOut(out)}})
-				<-out
+				if err := <-out; err != nil {
+					done <- err
+					return
+				}
 				if s.Durable() < v.Ticket() {
 					done <- fmt.Errorf("released before %d was durable", v.Ticket())
 				}
@@ -210,3 +215,48 @@ func TestConcurrentAppends(t *testing.T) {
 type chanOut chan error
 
 func (c chanOut) Release(err error) { c <- err }
+
+// TestCheckpoint: a copy taken while work goes on is a store of its own, and
+// a copy that fails does not end the store.
+func TestCheckpoint(t *testing.T) {
+	fs := vfs.NewMem()
+	var full atomic.Bool
+	s := memStore(t, Options{FS: onWrite(fs, func(op errorfs.Op) error {
+		if full.Load() && strings.HasPrefix(op.Path, "/copy") {
+			return syscall.ENOSPC
+		}
+		return nil
+	})})
+	w := newWorld(11)
+	if err := w.run(s, 50); err != nil {
+		t.Fatal(err)
+	}
+	released := w.releasedCount()
+	position, _, sum, err := s.Checkpoint("/copy/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.run(s, 50); err != nil {
+		t.Fatal(err)
+	}
+	c := mustOpen(t, Options{Dir: "/copy/1", FS: fs})
+	if _, err := w.survivors(c, released); err != nil {
+		t.Error(err)
+	}
+	if rep, err := c.Verify(nil); err != nil || rep.Position != position || rep.Sum != sum {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := s.Checkpoint("/copy/1"); err == nil {
+		t.Error("wrote over a copy")
+	}
+	full.Store(true)
+	if _, _, _, err := s.Checkpoint("/copy/2"); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if err := w.run(s, 5); err != nil || s.Err() != nil {
+		t.Error(err, s.Err())
+	}
+}

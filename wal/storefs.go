@@ -19,16 +19,25 @@ import (
 // manifest, then the marker that points at it, and syncs the folder once,
 // after both; a file system that keeps the second entry and loses the first at
 // a power cut leaves a store that does not open.
+//
+// Files outside the store's folder (a checkpoint's) may fail like any other.
 type storeFS struct {
 	FS
+	dir  string // with a separator at its end
 	fail *failure
 }
+
+func newStoreFS(fs FS, dir string, fail *failure) storeFS {
+	return storeFS{fs, fs.PathJoin(dir, storeName) + "/", fail}
+}
+
+func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
 
 // end stops here for ever if err is a failed write of a store that is open.
 // While it is being opened, an error goes back: a folder that cannot be
 // written is no reason to leave goroutines behind.
 func (f storeFS) end(what, name string, err error) error {
-	if err != nil && f.fail.armed() {
+	if err != nil && f.ours(name) && f.fail.armed() {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, name, err))
 	}
 	return err
@@ -68,8 +77,8 @@ func (f storeFS) OpenDir(name string) (vfs.File, error) {
 }
 
 func (f storeFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
-	if err != nil {
-		return nil, err
+	if err != nil || !f.ours(name) {
+		return file, err
 	}
 	return storeFile{file, name, f.fail}, nil
 }
