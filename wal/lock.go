@@ -3,6 +3,7 @@ package wal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -32,6 +33,21 @@ func lockFolder(fs FS, dir string) (*folderLock, error) {
 		return nil, errors.Join(err, held.Close())
 	}
 	return l, nil
+}
+
+// InUse tells, without writing, whether another process holds the store in dir
+// on the disk; nil where there is none yet, or nobody does.
+func InUse(dir string) error {
+	fs := vfs.Default
+	lock := fs.PathJoin(dir, "lock")
+	if _, err := fs.Stat(lock); err != nil {
+		return nil
+	}
+	held, err := fs.Lock(lock)
+	if err != nil {
+		return fmt.Errorf("wal: open %s: %w", dir, lockError(fs, fs.PathJoin(dir, "owner"), err))
+	}
+	return held.Close()
 }
 
 // lockError tells a lock that is held from a folder that cannot be written.

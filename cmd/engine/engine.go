@@ -55,7 +55,7 @@ func (e *Engine) open() error {
 	}
 	var err error
 	if e.Store, err = wal.Open(wal.Options{
-		Dir: filepath.Join(c.DataDir, "journal"), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}

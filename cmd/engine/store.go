@@ -8,6 +8,9 @@ import (
 	"pixd/wal"
 )
 
+// journalFolder is the journal's place in a data folder.
+const journalFolder = "journal"
+
 // headEvery is the interval of head rows, in records. It is a hard setting:
 // once data exist it may not change.
 const headEvery = 256

@@ -25,7 +25,7 @@ type Verified struct {
 // head row against them. It stops at the first thing it cannot vouch for and
 // says where; what it had vouched for until then is in the result.
 func Verify(dataDir string, log *slog.Logger) (Verified, error) {
-	store, err := wal.Open(wal.Options{Dir: filepath.Join(dataDir, "journal"), ReadOnly: true, Log: log})
+	store, err := wal.Open(wal.Options{Dir: filepath.Join(dataDir, journalFolder), ReadOnly: true, Log: log})
 	if err != nil {
 		return Verified{}, err
 	}

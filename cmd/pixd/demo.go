@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"pixd/cmd/engine"
+	"pixd/httpapi"
+)
+
+// demoFunds are what the demo account starts with: 1,000.00 BRL in base units.
+const demoFunds = 10_000_000
+
+// demo makes a funded account where there is none yet, and prints the tour.
+func demo(out io.Writer, s *engine.Served, dataDir string) error {
+	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
+		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only\n", dataDir)
+		return nil
+	}
+	c := operator{base: "http://" + s.AdminAddr.String(), token: s.Token}
+	var account struct {
+		ID string `json:"account_id"`
+	}
+	var key struct {
+		ClientID string `json:"client_id"`
+		Secret   string `json:"client_secret"`
+	}
+	steps := []struct {
+		path string
+		body any
+		into any
+	}{
+		{"/admin/accounts", map[string]any{"name": "Loja Demo", "document": "12345678909", "city": "RECIFE"}, &account},
+		{"/admin/accounts/%s/api-keys", map[string]any{"permissions": []string{"*"}, "ip_whitelist": []string{"127.0.0.1"}}, &key},
+		{"/admin/accounts/%s/credits", map[string]any{"amount": demoFunds, "type": "ted", "description": "demo funds", "reference": "demo"}, nil},
+	}
+	for i, step := range steps {
+		path := step.path
+		if i > 0 {
+			path = fmt.Sprintf(path, account.ID)
+		}
+		if err := c.post(path, step.body, step.into); err != nil {
+			return err
+		}
+	}
+	t := tour{
+		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
+		secret: key.Secret, token: filepath.Join(dataDir, engine.TokenFile), account: account.ID,
+	}
+	if _, port, err := net.SplitHostPort(s.MerchantAddr.String()); err == nil {
+		t.merchant = "http://127.0.0.1:" + port
+	}
+	return t.print(out)
+}
+
+// operator talks to the operator API.
+type operator struct{ base, token string }
+
+func (o operator) post(path string, body, into any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequest(http.MethodPost, o.base+path, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+o.token)
+	r.Header.Set("Content-Type", "application/json")
+	client := http.Client{Timeout: 30 * time.Second}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	got, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("POST %s: %s %s", path, answer.Status, got)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(got, into)
+}
+
+// tour is the demo's curl lines.
+type tour struct{ merchant, operator, auth, secret, token, account string }
+
+func (t tour) print(out io.Writer) error {
+	charge := `{"amount":2500,"description":"two coffees","external_id":"order-1"}`
+	payout := `{"amount":1000,"description":"supplier","pix_key":"supplier@example.com"}`
+	refused := `{"amount":1000,"pix_key":"not-found@pix.test"}`
+	b := &bytes.Buffer{}
+	fmt.Fprintf(b, "\nA demo account (%s) holds 1,000.00 BRL. Paste these lines into another terminal, one by one.\n", t.account)
+	fmt.Fprintln(b, "Amounts in requests are centavos, in answers base units (1.00 BRL = 10000).")
+	say := func(s string) { fmt.Fprintf(b, "\n# %s\n", s) }
+	post := func(path, body string) (string, error) {
+		h, err := httpapi.Sign([]byte(t.secret), []byte(body), false)
+		return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s' -H 'Content-Type: application/json' -H 'hmac: %s' -d '%s'",
+			t.merchant, path, t.auth, h, body), err
+	}
+	get := func(path string) string {
+		return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s'; echo", t.merchant, path, t.auth)
+	}
+	lines := []struct{ path, body string }{{"/pix/cash-in", charge}, {"/pix/cash-out", payout}, {"/pix/cash-out", refused}}
+	signed := make([]string, len(lines))
+	for i, l := range lines {
+		var err error
+		if signed[i], err = post(l.path, l.body); err != nil {
+			return err
+		}
+	}
+	say("Charge 25.00 BRL: a QR code for the customer.")
+	fmt.Fprintf(b, "CHARGE=$(%s); echo \"$CHARGE\" | cut -c1-400\n", signed[0])
+	say("The customer pays it, in the simulator.")
+	fmt.Fprintf(b, "curl -s %s/sim/payments -H \"Authorization: Bearer $(cat %s)\" -H 'Content-Type: application/json' -d \"{\\\"qr_code\\\":\\\"$(echo \"$CHARGE\" | sed -n 's/.*\"qr_code\":\"\\([^\"]*\\)\".*/\\1/p')\\\"}\"; echo\n", t.operator, t.token)
+	say("The charge is completed, and the money is there.")
+	fmt.Fprintln(b, get("/transactions/$(echo \"$CHARGE\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
+	fmt.Fprintln(b, get("/balance"))
+	say("Pay 10.00 BRL out to a key. It is accepted, and settles 200 ms later.")
+	fmt.Fprintf(b, "PAYOUT=$(%s); echo \"$PAYOUT\"\n", signed[1])
+	fmt.Fprintln(b, get("/transactions/$(echo \"$PAYOUT\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
+	say("A key that the directory does not know is refused, and nothing is held.")
+	fmt.Fprintf(b, "%s; echo\n", signed[2])
+	fmt.Fprintln(b, get("/balance"))
+	say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
+	fmt.Fprintf(b, "echo -n '%s' > secret.txt; printf '{\"amount\":100}' | pixd sign --secret-file secret.txt\n\n", t.secret)
+	_, err := out.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
+)
+
+// run serves until a signal or a failure.
+func (f *serveFlags) run(c *cobra.Command) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	f.AdminToken = os.Getenv("PIXD_ADMIN_TOKEN")
+	f.OnFailure = failStop
+	v, commit := build()
+	s, err := engine.Serve(f.Config, engine.Build{Version: v, Commit: commit})
+	if err != nil {
+		return err
+	}
+	f.Log.Info("ready", "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "data", f.DataDir, "version", v)
+	if !loopback(f.Listen) && len(f.TrustedProxies) == 0 {
+		f.Log.Warn("merchants' requests arrive without TLS: listen on loopback behind a --trusted-proxy that adds it", "listen", f.Listen)
+	}
+	if f.demo {
+		if err := demo(c.OutOrStdout(), s, f.DataDir); err != nil {
+			return fmt.Errorf("demo: %w; %w", err, s.Shutdown())
+		}
+	}
+	select {
+	case sig := <-signals:
+		f.Log.Info("stopping", "signal", sig.String())
+		return s.Shutdown()
+	case err := <-s.Failed():
+		return fmt.Errorf("a listener ended: %w; %w", err, s.Shutdown())
+	}
+}
+
+// failStop ends the process the moment the journal cannot be written: every
+// connection is cut, so that nobody takes a status for an outcome.
+func failStop(err error) {
+	fmt.Fprintln(os.Stderr, "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	os.Exit(3)
+}
