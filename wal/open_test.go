@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -198,6 +199,16 @@ func TestSpoiledKeys(t *testing.T) {
 			v[recordHead] ^= 1
 			return db.Set(recordKey(1, 2), v, pebble.Sync)
 		},
+		"the newest batch row's time changed": func(db *pebble.DB) error {
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: batchKey(0), UpperBound: []byte{batchPrefix + 1}})
+			if err != nil {
+				return err
+			}
+			it.Last()
+			k, v := slices.Clone(it.Key()), slices.Clone(it.Value())
+			v[8]++
+			return errors.Join(db.Set(k, v, pebble.Sync), it.Close())
+		},
 		"a record gone": func(db *pebble.DB) error { return db.Delete(recordKey(1, 2), pebble.Sync) },
 		"a stream's newest record gone": func(db *pebble.DB) error {
 			it, err := db.NewIter(&pebble.IterOptions{LowerBound: recordKey(1, 0), UpperBound: recordKey(2, 0)})
@@ -216,14 +227,17 @@ func TestSpoiledKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs, _ := closedStore(t, Options{})
 			spoil(t, fs, change)
-			s := mustOpen(t, Options{Dir: worldDir, FS: fs}) // before the mark nothing is read again
-			_, err := s.Verify(nil)
+			// Before the mark nothing is read again when the store opens.
+			s, err := Open(Options{Dir: worldDir, FS: fs})
+			if err == nil {
+				_, err = s.Verify(nil)
+				if cerr := s.Close(); cerr != nil {
+					t.Fatal(cerr)
+				}
+			}
 			var d *Damage
 			if !errors.As(err, &d) {
 				t.Errorf("Verify says %v", err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
 			}
 			spoil(t, fs, func(db *pebble.DB) error { return db.Delete(metaKey(markName), pebble.Sync) })
 			if name != "a record too many" { // only Verify looks for those
@@ -306,5 +320,39 @@ func TestInUse(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestManifestBeforeMarker: the folder is synced between making a manifest and
+// making the marker that points at it.
+func TestManifestBeforeMarker(t *testing.T) {
+	var ops []errorfs.Op // Open, Close and background work do not overlap in what is looked at
+	var mu sync.Mutex
+	fs := onWrite(vfs.NewMem(), func(op errorfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ops = append(ops, op)
+		return nil
+	})
+	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synced, markers := true, 0
+	for _, op := range ops {
+		switch {
+		case op.Kind == errorfs.OpCreate && strings.Contains(op.Path, "MANIFEST-") && !strings.Contains(op.Path, "marker."):
+			synced = false
+		case op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, "/"+storeName):
+			synced = true
+		case op.Kind == errorfs.OpCreate && strings.Contains(op.Path, "marker.manifest"):
+			markers++
+			if !synced {
+				t.Errorf("%s was made while its manifest's name was not synced", op.Path)
+			}
+		}
+	}
+	if markers == 0 {
+		t.Error("no marker was made")
 	}
 }
