@@ -2,8 +2,6 @@ package wal
 
 import (
 	"errors"
-
-	"github.com/cockroachdb/pebble/v2"
 	"io/fs"
 )
 
@@ -40,26 +38,21 @@ func writeFirstAnchor(o Options, first slot) error {
 	return syncDir(o.FS, o.Dir)
 }
 
-// createPebble opens, closes and opens again: Pebble creates a store in an old
-// format and raises it afterwards, and the log that is open meanwhile stays in
-// the old format, in which a flipped byte drops synced records in silence.
+// createPebble makes Pebble's store, writes the settings into its tables and
+// closes it. Pebble creates a store in an old format and raises it afterwards,
+// and the log that is open meanwhile stays in the old format, in which a
+// flipped byte drops synced records in silence. So nothing may stay in that
+// log: the open that follows creation begins one in the new format.
 func createPebble(o Options) error {
 	fail := newFailure()
-	for _, step := range []func(*pebble.DB) error{nil, func(db *pebble.DB) error { return writeHard(db, o.Hard) }} {
-		p := o.pebbleOptions(fail, &flushNotes{})
-		p.ErrorIfNotExists = false
-		db, err := openPebble(o, p, fail)
-		if err != nil {
-			return err
-		}
-		if step != nil {
-			err = fail.guard(func() error { return step(db) })
-		}
-		if err = errors.Join(err, fail.guard(db.Close)); err != nil {
-			return err
-		}
+	p := o.pebbleOptions(fail, &flushNotes{})
+	p.ErrorIfNotExists = false
+	db, err := openPebble(o, p, fail)
+	if err != nil {
+		return err
 	}
-	return nil
+	err = fail.guard(func() error { return writeHard(db, o.Hard) })
+	return errors.Join(err, fail.guard(db.Close))
 }
 
 // makeFolder makes the folder and syncs each parent that gained an entry.

@@ -37,7 +37,8 @@ type Op struct {
 
 // Out is told when what it stands for may be let out. Release(nil) means
 // durable; an error for which errors.Is(err, ErrSequence) holds means that the
-// entry was refused and nothing of it was written. Release is called on the
+// entry was refused and nothing of it was written (if the stream's newest record
+// cannot be read, the error is also the *Damage). Release is called on the
 // writer's goroutine (or, for a parked read that finds everything durable, on
 // the goroutine of its Append) and must not block.
 type Out interface{ Release(err error) }

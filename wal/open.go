@@ -3,9 +3,9 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
-	"io/fs"
 )
 
 // storeName is the folder within Dir that is Pebble's alone.

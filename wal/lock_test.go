@@ -1,0 +1,91 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+func TestReadOnly(t *testing.T) {
+	fs, w := closedStore(t, Options{})
+	before := listing(t, fs)
+	s, _, err := w.judge(fs, len(w.entries), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := listing(t, fs); !slices.Equal(before, after) {
+		t.Errorf("files changed: %d before, %d after", len(before), len(after))
+	}
+	refuses(t, vfs.NewCrashableMem(), Options{ReadOnly: true})
+}
+
+// TestUnwritableFolder refuses every write, as a read-only mount does.
+func TestUnwritableFolder(t *testing.T) {
+	for _, created := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		if created {
+			fs, _ = closedStore(t, Options{})
+		}
+		ro := onWrite(fs, func(op errorfs.Op) error {
+			return &os.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
+		})
+		_, err := Open(Options{Dir: worldDir, FS: ro})
+		if err == nil || !strings.Contains(err.Error(), "read-only file system") || strings.Contains(err.Error(), "in use") {
+			t.Errorf("created=%t: %v", created, err)
+		}
+	}
+}
+
+const holdEnv = "WAL_TEST_HOLD"
+
+// TestInUse has another process hold the store.
+func TestInUse(t *testing.T) {
+	if dir := os.Getenv(holdEnv); dir != "" {
+		s := mustOpen(t, Options{Dir: dir})
+		fmt.Println("holding")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		_ = s.Close()
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestInUse$", "-test.v")
+	cmd.Env = append(os.Environ(), holdEnv+"="+dir)
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	for buf, seen := make([]byte, 256), ""; !strings.Contains(seen, "holding"); {
+		n, err := out.Read(buf)
+		if seen += string(buf[:n]); err != nil {
+			t.Fatalf("%v: %s", err, seen)
+		}
+	}
+	_, err := Open(Options{Dir: dir})
+	want := fmt.Sprintf("wal: open %s: in use by process %d", dir, cmd.Process.Pid)
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, Options{Dir: dir})
+	_, err = Open(Options{Dir: dir})
+	if want := fmt.Sprintf("in use by process %d", os.Getpid()); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
