@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -33,6 +34,8 @@ type Config struct {
 	FS        wal.FS // nil: the disk
 	Log       *slog.Logger
 	OnFailure func(error) // the journal has failed: nothing more is answered
+
+	wrap func(account.Journal) account.Journal // a test's fault between accounts and journal
 }
 
 // Defaults are those of the command line.

@@ -75,10 +75,14 @@ func (e *Engine) open() error {
 		return err
 	}
 	e.History = history.New(e.Store)
+	var journal account.Journal = e.Store
+	if c.wrap != nil {
+		journal = c.wrap(journal)
+	}
 	e.Directory = account.NewDirectory(account.Parts{
 		Config:  account.Config{Secret: secret, Render: httpapi.Render, HeadEvery: headEvery},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
-		Journal: e.Store, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
+		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
 		Opening: e.opening, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{registry: e.Registry, scheme: e.Sim, log: c.Log, timeout: c.SchemeTimeout}

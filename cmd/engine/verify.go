@@ -25,7 +25,11 @@ type Verified struct {
 // head row against them. It stops at the first thing it cannot vouch for and
 // says where; what it had vouched for until then is in the result.
 func Verify(dataDir string, log *slog.Logger) (Verified, error) {
-	store, err := wal.Open(wal.Options{Dir: filepath.Join(dataDir, journalFolder), ReadOnly: true, Log: log})
+	return verify(wal.Options{Dir: filepath.Join(dataDir, journalFolder), ReadOnly: true, Log: log})
+}
+
+func verify(o wal.Options) (Verified, error) {
+	store, err := wal.Open(o)
 	if err != nil {
 		return Verified{}, err
 	}

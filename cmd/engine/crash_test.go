@@ -1,0 +1,360 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"pixd/actors/account"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash test")
+
+// answered is one answer that a client holds, with what it was told.
+type answered struct {
+	account ledger.AccountID
+	tx      ledger.Transaction // with the status that the answer showed
+	key     *ledger.Claim      // the idempotency key it was asked under
+	stored  string             // and what was answered under it
+	command ledger.Command
+	head    *ledger.Account // of a read: what it showed
+}
+
+// clients drive an engine from several goroutines and remember every answer.
+type clients struct {
+	mu      sync.Mutex
+	answers []answered
+}
+
+func (c *clients) note(a answered) {
+	c.mu.Lock()
+	c.answers = append(c.answers, a)
+	c.mu.Unlock()
+}
+
+func (c *clients) sofar() []answered {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.answers)
+}
+
+func crashConfig(fs wal.FS) Config {
+	c := Defaults()
+	c.DataDir, c.FS = "data", fs
+	c.SettleDelay = 3 * time.Millisecond
+	c.SchemeTimeout = 2 * time.Second
+	c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	c.OnFailure = func(error) {}
+	return c
+}
+
+const crashAccounts = 3
+
+// populate makes funded accounts before the cuts begin.
+func populate(e *Engine) ([]ledger.AccountID, error) {
+	var ids []ledger.AccountID
+	for n := range crashAccounts {
+		s := ledger.DefaultSettings()
+		s.Name, s.Document = "Loja", "12345678909"
+		s.CashOutFee = ledger.Fee{Fixed: 7}
+		id := ledger.AccountID(n + 1)
+		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
+		if _, err := e.Registry.ClaimAccount(id, true, s, evp); err != nil {
+			return nil, err
+		}
+		if _, err := e.Directory.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000_000}); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// drive sends commands until told to stop.
+func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *atomic.Bool) {
+	for n := 0; !stop.Load(); n++ {
+		var command ledger.Command
+		var claim *ledger.Claim
+		if rng.IntN(2) == 0 {
+			claim = &ledger.Claim{}
+			for i := range claim.Scope {
+				claim.Scope[i] = byte(rng.Uint32())
+			}
+		}
+		switch rng.IntN(6) {
+		case 0:
+			command = ledger.ReadAccount{}
+		case 1:
+			command = ledger.CreateCharge{Amount: 100, Claim: claim, Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}}
+		case 2:
+			command = ledger.Credit{Kind: ledger.TxInternal, Amount: 50}
+		default:
+			command = request(rng, claim)
+		}
+		a, err := e.Directory.Do(id, command)
+		if err != nil || a.Refusal != nil {
+			continue
+		}
+		one := answered{account: id, command: command, head: a.Head}
+		if a.Stored != nil {
+			one.key, one.stored = claim, string(a.Stored.Body)
+		}
+		if a.Tx != nil {
+			one.tx = *a.Tx
+		}
+		c.note(one)
+	}
+}
+
+func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
+	key := [...]string{"a@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[rng.IntN(4)]
+	return ledger.RequestPayout{
+		Amount: ledger.Amount(100 + 100*rng.IntN(500)), Key: ledger.Key{Type: ledger.KeyEmail, Value: key},
+		OwnISPB: "99999004", OrphanAfter: 1_800_000, Claim: claim,
+	}
+}
+
+// writes counts what reaches the disk, and cuts the power before the n-th.
+type writes struct {
+	count atomic.Int64
+	at    int64
+	cut   func()
+}
+
+func (w *writes) String() string { return "power cut" }
+
+// MaybeError implements errorfs.Injector.
+func (w *writes) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && w.count.Add(1) == w.at {
+		w.cut()
+	}
+	return nil
+}
+
+// powerCut runs one life: an engine under load, the power gone before one
+// write, and an engine started on what the disk kept.
+func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	disk := vfs.NewCrashableMem()
+	c := &clients{}
+	var kept *vfs.MemFS
+	var held []answered
+	done := make(chan struct{})
+	w := &writes{at: -1}
+	w.cut = func() {
+		held = c.sofar() // answered before the cut
+		kept = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		close(done)
+	}
+	config := crashConfig(errorfs.Wrap(disk, w))
+	config.wrap = wrap
+	e, err := Open(config)
+	if err != nil {
+		return err
+	}
+	ids, err := populate(e)
+	if err != nil {
+		return err
+	}
+	w.at = w.count.Load() + 1 + rng.Int64N(400)
+	var stop atomic.Bool
+	var load sync.WaitGroup
+	for i := range 6 {
+		load.Add(1)
+		go func() {
+			defer load.Done()
+			c.drive(e, ids[i%len(ids)], rand.New(rand.NewPCG(seed, uint64(10+i))), &stop)
+		}()
+	}
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		return errors.New("the power was never cut")
+	}
+	stop.Store(true)
+	load.Wait()
+	if err := e.Close(); err != nil {
+		return err
+	}
+	return judge(kept, held)
+}
+
+// judge starts an engine on what the cut left, and holds it against what was
+// answered.
+func judge(kept *vfs.MemFS, held []answered) error {
+	e, err := Open(crashConfig(kept))
+	if err != nil {
+		return fmt.Errorf("open after the cut: %w", err)
+	}
+	var wrong []string
+	for i := range held {
+		if err := held[i].stands(e); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return errors.Join(fmt.Errorf("%d of %d answers do not stand, the first: %s", len(wrong), len(held), wrong[0]), e.Close())
+	}
+	if err := comesToRest(e); err != nil {
+		return errors.Join(err, e.Close())
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	return verifyOn(kept)
+}
+
+// stands tells whether an answer is still true.
+func (a *answered) stands(e *Engine) error {
+	now, err := e.Directory.Do(a.account, ledger.ReadAccount{})
+	if err != nil {
+		return err
+	}
+	if a.head != nil {
+		if now.Head.Seq < a.head.Seq {
+			return fmt.Errorf("a read showed record %d of %v, the restart has %d", a.head.Seq, a.account, now.Head.Seq)
+		}
+		return nil
+	}
+	t, err := e.History.Transaction(a.account, a.tx.ID.String())
+	if err != nil {
+		return err
+	}
+	if t == nil || t.Amount != a.tx.Amount || t.EndToEnd != a.tx.EndToEnd || t.Status < a.tx.Status {
+		return fmt.Errorf("%v was answered %+v, the restart has %+v", a.account, a.tx, t)
+	}
+	if a.key == nil {
+		return nil
+	}
+	again, err := e.Directory.Do(a.account, a.command)
+	if err != nil {
+		return err
+	}
+	if again.Stored == nil || !again.Replay || string(again.Stored.Body) != a.stored {
+		return fmt.Errorf("%v: key replayed as %+v, was %s", a.account, again, a.stored)
+	}
+	return nil
+}
+
+// comesToRest waits until nothing is in flight but what only the scheme's own
+// word, or its long silence, may end: a payout that the last process held, that
+// never arrived, and that the directory refuses now.
+func comesToRest(e *Engine) error {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		open, err := inFlight(e)
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("nothing works on %s", strings.Join(open, ", "))
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// inFlight lists the payouts that wait for more than that.
+func inFlight(e *Engine) ([]string, error) {
+	var open []string
+	lo, hi := ledger.DueRange(0, 1<<60)
+	err := e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		_, owner, tx, err := ledger.DecodeDueKey(k)
+		if err != nil {
+			return false, err
+		}
+		_, seq, err := ledger.DecodeDueRow(v)
+		if err != nil {
+			return false, err
+		}
+		r, err := rows{e.Store}.Record(owner, seq)
+		if err != nil {
+			return false, err
+		}
+		state, err := e.Sim.Ask(context.Background(), tx, r.Tx.EndToEnd)
+		if err != nil {
+			return false, err
+		}
+		shown, err := e.History.Transaction(owner, tx.String())
+		if err != nil {
+			return false, err
+		}
+		if shown != nil && state.Progress == scheme.Unknown && r.Tx.Key == "not-found@pix.test" {
+			return true, nil
+		}
+		open = append(open, fmt.Sprintf("%v to %s of %v (shown %v, at the scheme %v)", tx, r.Tx.Key, owner, shown != nil, state))
+		return true, nil
+	})
+	return open, err
+}
+
+func verifyOn(fs wal.FS) error {
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: fs, ReadOnly: true, Log: slog.New(slog.DiscardHandler)})
+	if err == nil && v.Accounts == 0 {
+		err = fmt.Errorf("verified %+v", v)
+	}
+	return err
+}
+
+// TestPowerCut: no answered operation is missing, no read showed what the
+// restart does not have, the answers under keys are the same, and what was
+// held comes to its end.
+func TestPowerCut(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
+		if *crashSeed != 0 && seed != *crashSeed {
+			continue
+		}
+		if err := powerCut(seed, nil); err != nil {
+			t.Fatalf("seed %d: %v\nrepeat: go test ./cmd/engine -run 'TestPowerCut$' -crash.seed=%d -count=20", seed, err, seed)
+		}
+	}
+}
+
+// early is the journal with the mistake that all this guards against: it lets
+// out what is not durable yet.
+type early struct{ account.Journal }
+
+func (j early) Append(e *wal.Entry) wal.Ticket {
+	out := e.Out
+	e.Out = nil
+	t := j.Journal.Append(e)
+	for _, o := range out {
+		o.Release(nil)
+	}
+	return t
+}
+
+// TestPowerCutHasTeeth: an engine that answers before durability is found out.
+func TestPowerCutHasTeeth(t *testing.T) {
+	for seed := range uint64(60) {
+		err := powerCut(seed, func(j account.Journal) account.Journal { return early{j} })
+		if err == nil {
+			continue
+		}
+		if !strings.Contains(err.Error(), "do not stand") {
+			t.Fatalf("seed %d: found something else: %v", seed, err)
+		}
+		t.Logf("seed %d: %v", seed, err)
+		return
+	}
+	t.Fatal("an engine that answers before durability was not found out")
+}
