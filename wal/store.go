@@ -21,6 +21,8 @@ type Store struct {
 
 	submitted atomic.Uint64
 	durable   atomic.Uint64
+	keys      atomic.Uint64
+	bytes     atomic.Uint64
 
 	mu      sync.Mutex // guards queue, idle, closing and the order of submitted
 	queue   []*Entry
@@ -88,6 +90,10 @@ func (s *Store) Submitted() Ticket { return Ticket(s.submitted.Load()) }
 // Durable is the newest ticket that is on disk, with all before it. Its Outs
 // may not have been released yet.
 func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
+
+// Written counts the keys set and deleted, and the bytes of the batches that
+// did it, since the store was opened: what the log grew by, without its framing.
+func (s *Store) Written() (keys, bytes uint64) { return s.keys.Load(), s.bytes.Load() }
 
 // Head tells the newest durable batch: its position (0: none yet), its time in
 // Unix milliseconds and its sum.

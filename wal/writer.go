@@ -166,6 +166,8 @@ func (w *writer) write() error {
 	if b.Empty() {
 		return nil
 	}
+	w.s.keys.Add(uint64(b.Count()))
+	w.s.bytes.Add(uint64(b.Len()))
 	return w.s.db.Apply(b, w.s.opts.sync)
 }
 

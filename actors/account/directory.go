@@ -63,6 +63,7 @@ type Directory struct {
 	root    *actor.RootContext
 	running context.Context
 	stop    context.CancelFunc
+	workers *workers
 	desks   sync.Map // ledger.AccountID → *desk
 	payouts atomic.Int64
 	callers sync.Pool
@@ -84,6 +85,9 @@ func NewDirectory(p Parts) *Directory {
 		config: p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
 		scheme: p.Scheme, opening: p.Opening, now: p.Now, chance: p.Chance, log: p.Log,
 	}
+	if d.config.Recent == nil {
+		d.config.Recent = new(Recent)
+	}
 	if d.limits.PerAccount == 0 {
 		d.limits.PerAccount = 4096
 	}
@@ -93,6 +97,7 @@ func NewDirectory(p Parts) *Directory {
 	if d.limits.IdleAfter == 0 {
 		d.limits.IdleAfter = 5 * time.Minute
 	}
+	d.workers = newWorkers()
 	d.running, d.stop = context.WithCancel(context.Background())
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return p.Log }))
 	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log})
@@ -125,7 +130,7 @@ func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 	defer desk.mu.Unlock()
 	if desk.pid == nil {
 		desk.pid = d.root.Spawn(actor.PropsFromProducer(
-			func() actor.Actor { return &shell{dir: d, id: id} },
+			func() actor.Actor { return &shell{dir: d, id: id} }, actor.WithDispatcher(d.workers),
 		))
 	}
 	desk.used = d.now().Time()
@@ -217,6 +222,15 @@ func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(erro
 	d.send(id, d.desk(id), &call{command: c, done: done})
 }
 
+// Owner is the account of a payout accepted a moment ago, where that is
+// remembered.
+func (d *Directory) Owner(tx ledger.TxID) (ledger.AccountID, bool) {
+	if p := d.config.Recent.get(tx); p != nil {
+		return p.account, true
+	}
+	return 0, false
+}
+
 // Resume starts the child of a payout that a lost process held with the record seq.
 func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, seq uint64, done func(error)) {
 	d.send(id, d.desk(id), &resume{tx, seq, done})
@@ -257,4 +271,5 @@ func (d *Directory) retire(desk *desk) {
 func (d *Directory) Close() {
 	d.stop()
 	d.system.Shutdown()
+	d.workers.close()
 }

@@ -108,6 +108,9 @@ func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Tran
 	if t := m.work[id]; t != nil {
 		return t, nil
 	}
+	if p := m.config.Recent.get(id); p != nil && p.account == f.account {
+		return p.tx, nil
+	}
 	row, ok, err := f.get(ledger.OpenKey(f.account, id))
 	if err != nil {
 		return nil, err

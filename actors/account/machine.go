@@ -17,6 +17,8 @@ type Config struct {
 	Render func(a *ledger.Answer, camel bool) (status int, body []byte)
 	// HeadEvery is the interval of head rows, in records: a hard setting.
 	HeadEvery uint64
+	// Recent remembers what was accepted a moment ago, for all accounts.
+	Recent *Recent
 }
 
 // Call is one command with what the machine may not draw itself.
@@ -157,6 +159,14 @@ func ops(rows []ledger.Row) []wal.Op {
 // Submitted tells the machine the ticket of the entry that its last Step made.
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
+	for i := range m.records {
+		switch r := &m.records[i]; r.Kind {
+		case ledger.PayoutAccepted:
+			m.config.Recent.put(m.head.ID, r.Tx)
+		case ledger.PayoutSettled, ledger.PayoutRejected, ledger.PayoutFailed:
+			m.config.Recent.drop(r.Tx.ID)
+		}
+	}
 	m.records, m.rows = nil, nil
 }
 

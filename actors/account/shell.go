@@ -153,7 +153,9 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 
 // spawn makes the payout's child; it begins when its hold is durable.
 func (s *shell) spawn(j payout.Job) wal.Out {
-	pid := s.dir.root.Spawn(actor.PropsFromProducer(func() actor.Actor { return &child{s.dir, j} }))
+	pid := s.dir.root.Spawn(actor.PropsFromProducer(
+		func() actor.Actor { return &child{s.dir, j} }, actor.WithDispatcher(s.dir.workers),
+	))
 	return begin{s.dir.root, pid}
 }
 

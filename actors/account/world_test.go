@@ -31,7 +31,7 @@ type world struct {
 	late     []scheme.Payment // submitted, and not there yet
 	model    map[ledger.AccountID]*plain
 	answered map[ledger.TxID]bool // payouts that were answered as accepted or settled
-	log      []byte
+	config   Config
 }
 
 // journal is the memory store with the entries that made it, so that a power
@@ -110,12 +110,13 @@ type carrier struct {
 
 func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: startOfTest, store: newJournal(),
+		config: Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 8, Recent: new(Recent)},
+		t:      t, rng: rand.New(rand.NewPCG(seed, 1)), now: startOfTest, store: newJournal(),
 		machines: map[ledger.AccountID]*Machine{}, scheme: map[ledger.TxID]*schemeRow{}, holders: map[string]ledger.TxID{},
 		model: map[ledger.AccountID]*plain{}, answered: map[ledger.TxID]bool{},
 	}
 	for id := ledger.AccountID(1); id <= 3; id++ {
-		w.machines[id] = newMachine(testConfig, id)
+		w.machines[id] = newMachine(w.config, id)
 		w.model[id] = &plain{}
 		s := settingsOf(args{"out": "10", "out-bps": "30", "in-bps": "100", "window": "60000"})
 		w.do(id, ledger.OpenAccount{Settings: s})
@@ -357,8 +358,9 @@ func (w *world) notice(n scheme.Notice) {
 func (w *world) crash() {
 	w.store.cut()
 	w.carriers = nil
+	w.config.Recent = new(Recent)
 	for id := ledger.AccountID(1); id <= 3; id++ {
-		m, err := Restore(testConfig, id, w.store)
+		m, err := Restore(w.config, id, w.store)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -50,6 +50,9 @@ func (f *feed) take(n scheme.Notice, done func(error)) {
 // owner is the account of the payout that a notice names: by its id row once
 // it was shown, by its end-to-end row while it is only held.
 func (f *feed) owner(n scheme.Notice) (ledger.AccountID, error) {
+	if id, ok := f.directory.Owner(n.Tx); ok {
+		return id, nil
+	}
 	b, ok, err := f.store.Get(ledger.IDKey(n.Tx.Short()))
 	if err != nil {
 		return 0, err

@@ -74,7 +74,7 @@ func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) 
 	}), "merchant", c.Log)
 	s.admin = httpapi.NewServer(admin.New(admin.Options{
 		Engine: e.Directory, Registry: e.Registry,
-		NewAccountID: newAccountID, NewEVP: uuid.NewString, NewSecret: secret,
+		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: e.registrar.register, Ready: e.ready.Load,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: c.Log, Sim: e.Sim,
 	}), "operator", c.Log)
@@ -84,7 +84,8 @@ func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) 
 	return s, nil
 }
 
-func newAccountID() ledger.AccountID {
+// NewAccountID draws an account's id.
+func NewAccountID() ledger.AccountID {
 	for {
 		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 {
 			return id

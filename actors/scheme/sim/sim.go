@@ -140,9 +140,6 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 	if o.submit != ledger.RefuseNothing {
 		return scheme.State{}, &scheme.Refused{Code: o.submit}
 	}
-	if state, ok, err := s.known(p.Tx); err != nil || ok {
-		return state, err
-	}
 	row := s.decide(p, o)
 	done, err := s.take(&row)
 	if err != nil {
@@ -151,8 +148,11 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 	if err := wait(ctx, done); err != nil {
 		return scheme.State{}, err
 	}
-	state, _, err := s.known(p.Tx)
-	return state, err
+	if row.again {
+		state, _, err := s.known(p.Tx)
+		return state, err
+	}
+	return s.state(&row), nil
 }
 
 // idLife is how far an end-to-end id's minute may be from the scheme's clock.
@@ -186,13 +186,17 @@ func (s *Sim) take(row *payment) (<-chan error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if held && holder == row.Tx {
-		return s.append(nil, nil), nil // the same submission, on its way to the book
+	if held && holder != row.Tx {
+		row.Reason = "DUPL"
+		if _, row.again, err = s.known(row.Tx); err != nil {
+			return nil, err
+		}
+	}
+	if row.again = row.again || held && holder == row.Tx; row.again {
+		return s.append(nil, nil), nil // the book has it, or will have once this is released
 	}
 	ops := make([]wal.Op, 0, 3)
-	if held {
-		row.Reason = "DUPL"
-	} else {
+	if !held {
 		s.holders[row.EndToEnd] = row.Tx
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}

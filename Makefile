@@ -1,0 +1,35 @@
+SHELL := /bin/bash
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 10s
+
+.PHONY: help build run test race lint fuzz bench
+.DEFAULT_GOAL := help
+
+help: ## say what each target does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' Makefile
+
+build: ## build ./bin/pixd
+	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
+
+run: build ## start an engine with a funded demo account in ./pixd-data
+	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo
+
+test: ## run every test
+	go vet ./...
+	go test ./...
+
+race: ## run every test under the race detector
+	go test -race -short ./...
+
+lint: ## check style and structure
+	go run $(LINTER) run ./...
+
+fuzz: ## fuzz what parses, FUZZTIME each
+	go test ./actors/scheme/brcode -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME)
+	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
+
+bench: ## measure speed and memory against a bare echo server (3 minutes)
+	go test ./bench -run '^$$' -bench . -benchtime 1x

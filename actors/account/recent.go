@@ -1,0 +1,45 @@
+package account
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+)
+
+// Recent is what was accepted a moment ago, over all accounts, in a table of
+// fixed size: most payouts settle within a second, and their state need not be
+// read back for it. It is a cache of what the journal has: an entry is put in
+// when its record is on its way there, and is the payout's newest state.
+type Recent struct {
+	slots [recentSlots]atomic.Pointer[recentPayout]
+}
+
+const recentSlots = 1 << 15
+
+type recentPayout struct {
+	account ledger.AccountID
+	tx      *ledger.Transaction
+}
+
+func (r *Recent) slot(id ledger.TxID) *atomic.Pointer[recentPayout] {
+	// The last bytes are drawn, whatever the instant.
+	return &r.slots[binary.BigEndian.Uint32(id[12:])%recentSlots]
+}
+
+func (r *Recent) put(a ledger.AccountID, t *ledger.Transaction) {
+	r.slot(t.ID).Store(&recentPayout{a, t})
+}
+
+func (r *Recent) get(id ledger.TxID) *recentPayout {
+	if p := r.slot(id).Load(); p != nil && p.tx.ID == id {
+		return p
+	}
+	return nil
+}
+
+func (r *Recent) drop(id ledger.TxID) {
+	if p := r.get(id); p != nil {
+		r.slot(id).CompareAndSwap(p, nil)
+	}
+}

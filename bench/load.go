@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Load is a closed loop: every connection sends its next request when the last
+// is answered.
+type Load struct {
+	Addr        string // host:port
+	Connections int
+	Duration    time.Duration
+	// Next is the connection's next request, whole; nil ends the connection.
+	Next func(connection int) []byte
+}
+
+// Result is what a load saw.
+type Result struct {
+	Done      int           // answers
+	Status    map[int]int   // by HTTP status
+	Elapsed   time.Duration // from the first request to the last answer
+	Latencies []time.Duration
+}
+
+// PerSecond is answers per second.
+func (r *Result) PerSecond() float64 { return float64(r.Done) / r.Elapsed.Seconds() }
+
+// Quantile is the latency that a share q (0 to 1) of the answers stayed within.
+func (r *Result) Quantile(q float64) time.Duration {
+	if len(r.Latencies) == 0 {
+		return 0
+	}
+	return r.Latencies[min(len(r.Latencies)-1, int(q*float64(len(r.Latencies))))]
+}
+
+// Run loads until the duration is over or the requests are.
+func (l Load) Run() (*Result, error) {
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	total := &Result{Status: map[int]int{}}
+	var failed error
+	begin := time.Now()
+	end := begin.Add(l.Duration)
+	for c := range l.Connections {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			r, err := l.connection(c, end)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+			total.Done += r.Done
+			total.Latencies = append(total.Latencies, r.Latencies...)
+			for s, n := range r.Status {
+				total.Status[s] += n
+			}
+		}()
+	}
+	wait.Wait()
+	total.Elapsed = time.Since(begin)
+	slices.Sort(total.Latencies)
+	return total, failed
+}
+
+func (l Load) connection(c int, end time.Time) (*Result, error) {
+	r := &Result{Status: map[int]int{}}
+	conn, err := net.Dial("tcp", l.Addr)
+	if err != nil {
+		return r, fmt.Errorf("bench: connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReaderSize(conn, 16<<10)
+	for start := time.Now(); start.Before(end); {
+		request := l.Next(c)
+		if request == nil {
+			return r, nil
+		}
+		if _, err := conn.Write(request); err != nil {
+			return r, fmt.Errorf("bench: send: %w", err)
+		}
+		status, err := readAnswer(in)
+		if err != nil {
+			return r, fmt.Errorf("bench: receive: %w", err)
+		}
+		now := time.Now()
+		r.Done++
+		r.Status[status]++
+		r.Latencies = append(r.Latencies, now.Sub(start))
+		start = now
+	}
+	return r, nil
+}
+
+// readAnswer reads one HTTP/1.1 answer that states its length, and drops it.
+func readAnswer(in *bufio.Reader) (status int, err error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	if len(line) < 12 {
+		return 0, fmt.Errorf("status line %q", line)
+	}
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, err
+	}
+	length := 0
+	for {
+		if line, err = in.ReadSlice('\n'); err != nil {
+			return 0, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(v)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	_, err = io.CopyN(io.Discard, in, int64(length))
+	return status, err
+}

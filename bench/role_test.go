@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/cmd/engine"
+)
+
+// roleVariable makes the test binary play a server in a process of its own.
+const roleVariable = "PIXD_BENCH_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "echo":
+		playEcho()
+	case "engine":
+		playEngine()
+	}
+	os.Exit(m.Run())
+}
+
+// playEcho is the bare server that everything is compared with.
+func playEcho() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(l.Addr(), "-")
+	go untilOrphaned()
+	panic(fasthttp.Serve(l, func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.PostBody()) }))
+}
+
+// untilOrphaned ends the process with its parent.
+func untilOrphaned() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+// playEngine is an engine with a second listener through which the benchmark
+// prepares accounts and reads counters.
+func playEngine() {
+	c := engine.Defaults()
+	c.DataDir, c.Listen, c.AdminListen = os.Args[1], "127.0.0.1:0", "127.0.0.1:0"
+	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	c.OnFailure = func(err error) { panic(err) }
+	engine.Tune()
+	s, err := engine.Serve(c, engine.Build{})
+	if err != nil {
+		panic(err)
+	}
+	http.HandleFunc("/accounts", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		_ = json.NewEncoder(w).Encode(makeAccounts(s, n))
+	})
+	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
+		keys, bytes := s.Store.Written()
+		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident()})
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.MerchantAddr, l.Addr())
+	go untilOrphaned()
+	panic(http.Serve(l, nil))
+}
+
+type counters struct{ Keys, Bytes, Resident uint64 }
+
+// resident is the process's memory after a forced collection, in bytes.
+func resident() uint64 {
+	debug.FreeOSMemory()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		panic(err)
+	}
+	pages, err := strconv.ParseUint(strings.Fields(string(b))[1], 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return pages * uint64(os.Getpagesize())
+}
+
+// makeAccounts opens accounts with a key and funds each.
+func makeAccounts(s *engine.Served, n int) []Credentials {
+	out := make([]Credentials, n)
+	var wait sync.WaitGroup
+	for worker := range 64 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := worker; i < n; i += 64 {
+				out[i] = makeAccount(s)
+			}
+		}()
+	}
+	wait.Wait()
+	return out
+}
+
+func makeAccount(s *engine.Served) Credentials {
+	id, evp, secret := engine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
+	settings := ledger.DefaultSettings()
+	settings.Name, settings.Document = "Bench", "12345678909"
+	if _, err := s.Registry.ClaimAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: evp}); err != nil {
+		panic(err)
+	}
+	key := registry.APIKey{
+		ClientID: "cli_" + evp, Account: id, SecretHash: sha256.Sum256([]byte(secret)), Permissions: registry.AllPermissions,
+		Whitelist: []string{"127.0.0.1"}, Signing: true,
+	}
+	if _, err := s.Registry.MakeAPIKey(key); err != nil {
+		panic(err)
+	}
+	if _, err := s.Directory.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: ledger.MaxAmount}); err != nil {
+		panic(err)
+	}
+	return Credentials{key.ClientID, secret}
+}
+
+// server is a child process that plays a role.
+type server struct {
+	addr, control string
+	stdin         io.Closer
+	cmd           *exec.Cmd
+}
+
+func start(b *testing.B, role string, args ...string) *server {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	s := &server{stdin: in, cmd: cmd}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, scanned := fmt.Sscan(line, &s.addr, &s.control); err != nil || scanned != nil {
+		b.Fatal(line, err, scanned)
+	}
+	b.Cleanup(func() { _ = s.stdin.Close(); _ = cmd.Wait() })
+	return s
+}
+
+func (s *server) ask(b *testing.B, path string, into any) {
+	client := http.Client{Timeout: 5 * time.Minute}
+	r, err := client.Get("http://" + s.control + path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// profile writes what the engine's processor does during a load to a file.
+func (s *server) profile(file string) {
+	r, err := http.Get("http://" + s.control + "/debug/pprof/profile?seconds=4")
+	if err != nil {
+		return
+	}
+	defer func() { _ = r.Body.Close() }()
+	if out, err := os.Create(file); err == nil {
+		_, _ = io.Copy(out, r.Body)
+		_ = out.Close()
+	}
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// How long each load runs, and with how many connections.
+const (
+	loadTime        = 5 * time.Second
+	echoConnections = 64
+	postConnections = 256
+)
+
+// requests deals out prepared requests, each once.
+type requests struct {
+	all  [][]byte
+	next atomic.Int64
+}
+
+func (r *requests) take(int) []byte {
+	n := r.next.Add(1) - 1
+	if n >= int64(len(r.all)) {
+		return nil
+	}
+	return r.all[n]
+}
+
+func prepare(n int, make func(i int) []byte) *requests {
+	r := &requests{all: nil}
+	for i := range n {
+		r.all = append(r.all, make(i))
+	}
+	return r
+}
+
+func measure(b *testing.B, addr string, connections int, next func(int) []byte) *Result {
+	r, err := Load{Addr: addr, Connections: connections, Duration: loadTime, Next: next}.Run()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// echo measures the bare server with a request of the same size.
+func echo(b *testing.B, request []byte) float64 {
+	s := start(b, "echo")
+	r := measure(b, s.addr, echoConnections, func(int) []byte { return request })
+	return r.PerSecond()
+}
+
+func report(b *testing.B, name string, r *Result, bare float64, written, before counters) {
+	fmt.Printf("%-22s %8.0f req/s  ratio %.3f  p50 %v  p99 %v  keys/op %.1f  bytes/op %.0f  %v\n",
+		name, r.PerSecond(), r.PerSecond()/bare, r.Quantile(.5).Round(10*time.Microsecond), r.Quantile(.99).Round(10*time.Microsecond),
+		float64(written.Keys-before.Keys)/float64(r.Done), float64(written.Bytes-before.Bytes)/float64(r.Done), r.Status)
+	b.ReportMetric(r.PerSecond()/bare, "ratio")
+	b.ReportMetric(r.PerSecond(), "req/s")
+}
+
+// scenario runs one load against a fresh engine, and the bare server before it.
+func scenario(b *testing.B, accounts, n int, want int, request func(c Credentials, i int) []byte) {
+	for b.Loop() {
+		s := start(b, "engine", b.TempDir())
+		var keys []Credentials
+		s.ask(b, fmt.Sprintf("/accounts?n=%d", accounts), &keys)
+		load := prepare(n, func(i int) []byte { return request(keys[i%accounts], i) })
+		bare := echo(b, load.all[0])
+		var before, after counters
+		s.ask(b, "/counters", &before)
+		if p := os.Getenv("PIXD_BENCH_PROFILE"); p != "" {
+			go s.profile(p)
+		}
+		r := measure(b, s.addr, postConnections, load.take)
+		time.Sleep(500 * time.Millisecond) // what settles later belongs to it
+		s.ask(b, "/counters", &after)
+		report(b, b.Name()[len("Benchmark"):], r, bare, after, before)
+		if r.Status[want] != r.Done {
+			b.Fatalf("answers by status: %v, want %d alone", r.Status, want)
+		}
+		_ = s.stdin.Close()
+	}
+}
+
+func cashOut(c Credentials, i int) []byte {
+	return c.Post("/pix/cash-out", fmt.Sprintf(`{"amount":%d,"description":"bench","pix_key":"k%d@example.com"}`, 100+i%1000, i/1000))
+}
+
+func cashIn(c Credentials, i int) []byte {
+	return c.Post("/pix/cash-in", fmt.Sprintf(`{"amount":%d,"description":"bench charge"}`, 100+i))
+}
+
+func BenchmarkCashOut1000(b *testing.B) { scenario(b, 1000, 200_000, 202, cashOut) }
+
+func BenchmarkCashOutHot(b *testing.B) { scenario(b, 1, 200_000, 202, cashOut) }
+
+func BenchmarkCashIn(b *testing.B) { scenario(b, 1000, 200_000, 200, cashIn) }
+
+// BenchmarkBalance has no requests to sign, so it may send one again and again.
+func BenchmarkBalance(b *testing.B) {
+	scenario(b, 1000, 2_000_000, 200, func(c Credentials, _ int) []byte { return c.Get("/balance") })
+}
+
+// BenchmarkIdle measures what 100,000 accounts at rest cost in memory.
+func BenchmarkIdle(b *testing.B) {
+	const accounts = 100_000
+	for b.Loop() {
+		s := start(b, "engine", b.TempDir())
+		var warm []Credentials
+		s.ask(b, "/accounts?n=1", &warm)
+		var before, after counters
+		s.ask(b, "/counters", &before)
+		var keys []Credentials
+		s.ask(b, fmt.Sprintf("/accounts?n=%d", accounts), &keys)
+		s.ask(b, "/counters", &after)
+		mb := float64(after.Resident-before.Resident) / 1e6
+		fmt.Printf("%-22s %8.0f MB for %d accounts in memory (%.0f MB before)\n", "Idle", mb, accounts, float64(before.Resident)/1e6)
+		b.ReportMetric(mb, "MB")
+	}
+}
