@@ -16,8 +16,8 @@ type fees struct {
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// account is one as it is shown.
-type account struct {
+// accountView is an account as it is shown.
+type accountView struct {
 	ID                string         `json:"account_id"`
 	Name              string         `json:"name"`
 	Document          string         `json:"document"`
@@ -49,9 +49,9 @@ func (s *service) show(id ledger.AccountID) (any, error) {
 	return shown(known, a.Head), nil
 }
 
-func shown(known *registry.Account, head *ledger.Account) account {
+func shown(known *registry.Account, head *ledger.Account) accountView {
 	t, v := head.Totals, head.Settings
-	return account{
+	return accountView{
 		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: v.City, Active: known.Active,
 		Fees: fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: v.CashOutCeiling,
 		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: v.BlockCNPJOut,
