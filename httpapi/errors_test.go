@@ -61,7 +61,7 @@ func TestRefusePayout(t *testing.T) {
 		}
 	}
 	status, body := refusePayout(&ledger.Refusal{Code: ledger.RefuseCNPJBlocked, Message: "why", AfterHold: true})
-	if status != 400 || string(body) != codeA("cnpj_out_blocked", "", "") {
+	if want := `{"status":"failed","errors":[{"code":"cnpj_out_blocked","message":"the key belongs to a CNPJ that payouts are not authorized to","params":{}}]}`; status != 400 || string(body) != want {
 		t.Errorf("after the hold: %d %s", status, body)
 	}
 }

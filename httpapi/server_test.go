@@ -28,8 +28,9 @@ func (f *fixture) listen() string {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	f.t.Cleanup(func() {
-		_ = s.Shutdown()
-		<-done
+		if err := errors.Join(s.Shutdown(), <-done); err != nil {
+			f.t.Error(err)
+		}
 	})
 	return ln.Addr().String()
 }
@@ -129,5 +130,27 @@ func TestHead(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
+	}
+}
+
+// The server uses its buffers again; what the engine was given stays as it was.
+func TestCommandsAreCopies(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	body := func(c string) string {
+		return `{"amount":1,"description":"` + strings.Repeat(c, 30) + `","external_id":"` + strings.Repeat(c, 20) + `","pix_key":"` + strings.Repeat(c, 9) + `@x.com"}`
+	}
+	r := f.dial(f.listen(), signed(body("a"))+signed(body("b")))
+	for range 2 {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	}
+	first := f.engine.all[0].(ledger.RequestPayout)
+	if first.Description != strings.Repeat("a", 30) || first.ExternalID != strings.Repeat("a", 20) || first.Key.Value != "aaaaaaaaa@x.com" {
+		t.Errorf("%+v", first)
 	}
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/valyala/fasthttp"
@@ -144,8 +145,10 @@ func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := settings(f, &now, &active); err != nil {
 		return 0, nil, err
 	}
-	if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
-		return 0, nil, err
+	if !reflect.DeepEqual(now, was.Head.Settings) {
+		if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
+			return 0, nil, err
+		}
 	}
 	if f.Has("active") {
 		if err := s.Registry.SetActive(a.ID, active); err != nil {
