@@ -129,6 +129,8 @@ func TestOrigin(t *testing.T) {
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 10.9.9.9"}, true}, // past a trusted one
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1", "10.9.9.9,10.8.8.8"}, true},
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 192.0.2.9"}, false}, // made up by the client
+		{"cli_all", "10.1.2.3", []string{"127.0.0.1", "192.0.2.9"}, false},
+		{"cli_all", "10.1.2.3", []string{"192.0.2.9", "127.0.0.1"}, true},
 		{"cli_all", "10.1.2.3", []string{"nonsense, 127.0.0.1"}, true},
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1, nonsense"}, false},
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1:80"}, false},
