@@ -55,14 +55,14 @@ func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transac
 
 // fixture is the API in front of a fake engine and a registry of its own.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	engine  *fakeEngine
 	history fakeHistory
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{t: t, engine: &fakeEngine{}, history: fakeHistory{}, keys: openRegistry(t, openStore(t))}
 	f.handler = New(f.options())
@@ -77,7 +77,7 @@ func (f *fixture) options() Options {
 	}
 }
 
-func openStore(t *testing.T) *wal.Store {
+func openStore(t testing.TB) *wal.Store {
 	t.Helper()
 	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	if err != nil {
@@ -89,7 +89,7 @@ func openStore(t *testing.T) *wal.Store {
 
 // openRegistry has a merchant's account, a dormant one, and keys for every
 // failure that a credential can meet. Their secret is testSecret.
-func openRegistry(t *testing.T, store *wal.Store) *registry.Registry {
+func openRegistry(t testing.TB, store *wal.Store) *registry.Registry {
 	t.Helper()
 	g, err := registry.Open(store, func() ledger.Millis { return testNow })
 	if err != nil {
@@ -126,7 +126,7 @@ func openRegistry(t *testing.T, store *wal.Store) *registry.Registry {
 	return g
 }
 
-func makeKey(t *testing.T, g *registry.Registry, id string, k registry.APIKey) {
+func makeKey(t testing.TB, g *registry.Registry, id string, k registry.APIKey) {
 	t.Helper()
 	k.ClientID, k.SecretHash = id, sha256.Sum256([]byte(testSecret))
 	k.Signing = id != "cli_mute"
