@@ -52,7 +52,7 @@ func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 		defer func() {
 			if p := recover(); p != nil {
 				s.Log.Error("http: panic", "panic", p, "stack", string(debug.Stack()))
-				cut(ctx)
+				Cut(ctx)
 			}
 		}()
 		next(ctx)

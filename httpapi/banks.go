@@ -6,7 +6,6 @@ var bankNames = map[string]string{
 	"00360305": "Caixa Econômica Federal",
 	"00416968": "Banco Inter",
 	"01181521": "Sicredi",
-	"01701201": "HSBC",
 	"02038232": "Sicoob",
 	"03012230": "Hipercard",
 	"04902979": "Banco da Amazônia",

@@ -11,10 +11,14 @@ import (
 // eachField hands the members of a body's object to take: the name as it reads,
 // the value as it is written. null counts as absent. Check 5 has proven the body
 // to be one object whose names differ.
-func eachField(body []byte, take func(name string, value []byte)) {
+func eachField(body []byte, take func(name, value []byte)) {
 	s := fieldScan{body, bytes.IndexByte(body, '{') + 1}
 	for s.peek() == '"' {
-		name := readText(s.token()).Value
+		quoted := s.token()
+		name := quoted[1 : len(quoted)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = []byte(readText(quoted).Value)
+		}
 		s.pass(':')
 		if value := s.token(); string(value) != "null" {
 			take(name, value)

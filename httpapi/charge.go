@@ -11,8 +11,8 @@ import (
 func createCharge(c *call) {
 	var centavos int64
 	var description, externalID ledger.Text
-	eachField(c.ctx.PostBody(), func(name string, value []byte) {
-		switch name {
+	eachField(c.ctx.PostBody(), func(name, value []byte) {
+		switch string(name) {
 		case "amount":
 			centavos = readCentavos(value)
 		case "description":

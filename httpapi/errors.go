@@ -45,7 +45,7 @@ func codeBody(r *ledger.Refusal) []byte {
 	o.name("errors")
 	o.b = append(o.b, `[{`...)
 	o.text("code", r.Code.String())
-	o.text("message", r.Message)
+	o.text("message", codeMessage(r))
 	o.name("params")
 	o.b = append(o.b, '{')
 	if r.Code == ledger.RefuseCeiling {
@@ -53,6 +53,27 @@ func codeBody(r *ledger.Refusal) []byte {
 	}
 	o.b = append(o.b, `}}]`...)
 	return o.closed()
+}
+
+// outsideMessages say what the directory's and the provider's codes mean: those
+// who refuse send the code alone.
+var outsideMessages = map[ledger.RefusalCode]string{
+	ledger.RefuseCNPJBlocked:    "the key belongs to a CNPJ that payouts are not authorized to",
+	ledger.RefuseKeyNotFound:    "the directory does not know the key",
+	ledger.RefuseKeyBlocked:     "the directory blocks the key",
+	ledger.RefuseLookupFailed:   "the directory could not be asked; no money has left",
+	ledger.RefuseRateLimited:    "the directory's limit for this payer is reached, try again later",
+	ledger.RefuseBucket:         "the directory's capacity for this institution is used up, try again later",
+	ledger.RefuseProvider:       "the provider refused the payment",
+	ledger.RefuseProviderSchema: "the provider could not read the payment",
+	ledger.RefuseProviderOther:  "the provider refused the payment with an unexpected status",
+}
+
+func codeMessage(r *ledger.Refusal) string {
+	if m := outsideMessages[r.Code]; r.AfterHold && m != "" {
+		return m
+	}
+	return r.Message
 }
 
 // refuseCharge is a cash-in's refusal.
@@ -85,7 +106,7 @@ func internalBody() (int, []byte) {
 func (c *call) failed(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrCut):
-		cut(c.ctx)
+		Cut(c.ctx)
 	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
 		unavailable(c.ctx, err.Error())
 	case errors.Is(err, ledger.ErrUnknown):

@@ -24,16 +24,26 @@ func requestPayout(c *call) {
 
 func readPayout(body []byte) ledger.PayoutForm {
 	var f ledger.PayoutForm
-	texts := map[string]*ledger.Text{
-		"pix_key": &f.Key, "pix_key_type": &f.KeyType, "description": &f.Description,
-		"external_id": &f.ExternalID, "recipient_ispb": &f.RecipientISPB, "end_to_end_id": &f.EndToEnd,
-		"purpose": &f.Purpose, "recipient_document": &f.RecipientDocument,
-	}
-	eachField(body, func(name string, value []byte) {
-		if name == "amount" {
+	eachField(body, func(name, value []byte) {
+		switch string(name) {
+		case "amount":
 			f.Centavos = readCentavos(value)
-		} else if t := texts[name]; t != nil {
-			*t = readText(value)
+		case "pix_key":
+			f.Key = readText(value)
+		case "pix_key_type":
+			f.KeyType = readText(value)
+		case "description":
+			f.Description = readText(value)
+		case "external_id":
+			f.ExternalID = readText(value)
+		case "recipient_ispb":
+			f.RecipientISPB = readText(value)
+		case "end_to_end_id":
+			f.EndToEnd = readText(value)
+		case "purpose":
+			f.Purpose = readText(value)
+		case "recipient_document":
+			f.RecipientDocument = readText(value)
 		}
 	})
 	return f

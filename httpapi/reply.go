@@ -62,8 +62,9 @@ func unavailable(ctx *fasthttp.RequestCtx, message string) {
 
 const retryAfter = 1 // seconds
 
-// cut ends the connection without an answer.
-func cut(ctx *fasthttp.RequestCtx) {
+// Cut ends the connection without an answer, where nobody knows what became of
+// the request: any status would be read as an outcome.
+func Cut(ctx *fasthttp.RequestCtx) {
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(net.Conn) {}) // the connection is closed when this returns
 }

@@ -56,6 +56,12 @@ func Strict(r *router.Router, notFound, notAllowed fasthttp.RequestHandler) {
 	r.HandleMethodNotAllowed = true
 	r.NotFound = notFound
 	r.MethodNotAllowed = func(ctx *fasthttp.RequestCtx) {
+		if p := string(ctx.URI().PathOriginal()); p == "*" || p == "/*" {
+			// The router takes these for a question about all paths at once.
+			ctx.Response.Header.Del(fasthttp.HeaderAllow)
+			notFound(ctx)
+			return
+		}
 		// The router names OPTIONS with every list, handled or not.
 		allow := string(ctx.Response.Header.Peek(fasthttp.HeaderAllow))
 		methods := strings.Split(allow, ", ")

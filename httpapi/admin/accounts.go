@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/valyala/fasthttp"
@@ -16,8 +17,8 @@ type fees struct {
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// account is one as it is shown.
-type account struct {
+// accountView is an account as it is shown.
+type accountView struct {
 	ID                string         `json:"account_id"`
 	Name              string         `json:"name"`
 	Document          string         `json:"document"`
@@ -49,9 +50,9 @@ func (s *service) show(id ledger.AccountID) (any, error) {
 	return shown(known, a.Head), nil
 }
 
-func shown(known *registry.Account, head *ledger.Account) account {
+func shown(known *registry.Account, head *ledger.Account) accountView {
 	t, v := head.Totals, head.Settings
-	return account{
+	return accountView{
 		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: v.City, Active: known.Active,
 		Fees: fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: v.CashOutCeiling,
 		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: v.BlockCNPJOut,
@@ -144,8 +145,10 @@ func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := settings(f, &now, &active); err != nil {
 		return 0, nil, err
 	}
-	if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
-		return 0, nil, err
+	if !reflect.DeepEqual(now, was.Head.Settings) {
+		if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
+			return 0, nil, err
+		}
 	}
 	if f.Has("active") {
 		if err := s.Registry.SetActive(a.ID, active); err != nil {

@@ -8,6 +8,9 @@ import (
 	"log/slog"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
 )
 
 // Problem is a request that cannot be carried out, as the operator is told.
@@ -34,7 +37,8 @@ func Missing(format string, args ...any) *Problem {
 }
 
 // Handle answers with what serve returns: a status and a value to be sent as
-// JSON, or an error. One that is no Problem is ours: logged, and not shown.
+// JSON, or an error. One that is no Problem is ours: logged, and not shown; at
+// one that leaves the outcome open the connection is cut.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)
@@ -44,6 +48,8 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 			Answer(ctx, status, value)
 		case errors.As(err, &problem):
 			AnswerProblem(ctx, problem)
+		case errors.Is(err, ledger.ErrCut):
+			httpapi.Cut(ctx)
 		default:
 			log.Error("operator: request", "path", string(ctx.Path()), "error", err)
 			AnswerProblem(ctx, Refuse(fasthttp.StatusInternalServerError, "internal error"))

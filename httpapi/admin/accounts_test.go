@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+func TestAccounts(t *testing.T) {
+	f := newFixture(t)
+	const created = `"created_at":"2026-09-21T14:13:20.000Z"}`
+	const zero = `"balance":0,"available":0,"pending":0,"med_held":0,` + created
+	const defaults = `"city":"SAO PAULO","active":true,"fees":{"cash_in":{"fixed":0,"bps":0},"cash_out":{"fixed":0,"bps":0}},"cash_out_ceiling":0,"approval_threshold":null,"block_cnpj_out":false,"authorized_cnpjs":[],"repeat_window":"12h",`
+	path := f.create()
+	id := strings.TrimPrefix(path, "/admin/accounts/")
+	plain := `{"account_id":"` + id + `","name":"Ana","document":"12345678909",` + defaults + zero
+	f.expect("GET", path, "", 200, plain)
+	a, _ := ledger.ParseAccountID(id)
+	known, ok := f.keys.Account(a)
+	if !ok || len(known.PixKeys) != 1 {
+		t.Fatalf("%+v", known)
+	}
+	if k, _ := f.keys.PixKey(known.PixKeys[0]); k.Type != ledger.KeyEVP || !k.Registered {
+		t.Errorf("%+v", k)
+	}
+
+	full := `{"name":"B & <C>","document":"12.345.678/0001-95","city":"Rio","active":false,"fees":{"cash_in":{"fixed":5,"bps":10},"cash_out":{"fixed":7}},"cash_out_ceiling":900,"approval_threshold":null,"block_cnpj_out":true,"authorized_cnpjs":["12ABC34501DE35"],"repeat_window":"90s"}`
+	f.expect("POST", "/admin/accounts", full, 201, `{"account_id":"acc_…`)
+	f.expect("PATCH", path, full, 200, `{"account_id":"`+id+`","name":"B & <C>","document":"12345678000195","city":"Rio","active":false,"fees":{"cash_in":{"fixed":5,"bps":10},"cash_out":{"fixed":7,"bps":0}},"cash_out_ceiling":900,"approval_threshold":null,"block_cnpj_out":true,"authorized_cnpjs":["12ABC34501DE35"],"repeat_window":"1m30s",`+zero)
+	f.expect("PATCH", path, `{"fees":{"cash_out":{"bps":25}},"active":true,"repeat_window":"1h"}`, 200, `{"account_id":"`+id+`","name":"B & <C>","document":"12345678000195","city":"Rio","active":true,"fees":{"cash_in":{"fixed":5,"bps":10},"cash_out":{"fixed":7,"bps":25}},"cash_out_ceiling":900,"approval_threshold":null,"block_cnpj_out":true,"authorized_cnpjs":["12ABC34501DE35"],"repeat_window":"1h",`+zero)
+	f.expect("GET", "/admin/accounts/acc_none", "", 404, problem(404, `no account \"acc_none\"`))
+	f.expect("PATCH", "/admin/accounts/acc_none", "{}", 404, problem(404, `no account \"acc_none\"`))
+}
+
+func TestAccountLists(t *testing.T) {
+	f := newFixture(t)
+	f.expect("GET", "/admin/accounts", "", 200, `{"data":[],"next_cursor":null}`)
+	var want []string
+	for range 3 {
+		want = append(want, strings.TrimPrefix(f.create(), "/admin/accounts/"))
+	}
+	var got []string
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		b := f.expect("GET", "/admin/accounts?limit=2&cursor="+cursor, "", 200, `{"data":[…`)
+		var list struct {
+			Data []struct {
+				ID string `json:"account_id"`
+			} `json:"data"`
+			Next *string `json:"next_cursor"`
+		}
+		if err := json.Unmarshal([]byte(b), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range list.Data {
+			got = append(got, a.ID)
+		}
+		if cursor = ""; list.Next != nil {
+			cursor = *list.Next
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, q := range []string{"limit=0", "limit=201", "limit=x", "limit=", "limit=-1"} {
+		f.expect("GET", "/admin/accounts?"+q, "", 400, problem(400, "limit must be an integer from 1 to 200"))
+	}
+	f.expect("GET", "/admin/accounts?cursor=x", "", 400, problem(400, "cursor must be a next_cursor of this list"))
+}
+
+func TestBadBodies(t *testing.T) {
+	f := newFixture(t)
+	path := f.create()
+	const who = `"name":"Ana","document":"12345678909"`
+	for _, v := range []struct{ method, path, body, field string }{
+		{"POST", "/admin/accounts", ``, "JSON object"},
+		{"POST", "/admin/accounts", `[]`, "JSON object"},
+		{"POST", "/admin/accounts", `{` + who + `}x`, "JSON object"},
+		{"POST", "/admin/accounts", `{` + who + `,"name":"x"}`, "JSON object"},
+		{"POST", "/admin/accounts", `{"document":"12345678909"}`, "name"},
+		{"POST", "/admin/accounts", `{"name":"Ana"}`, "document"},
+		{"POST", "/admin/accounts", `{"name":"","document":"12345678909"}`, "name"},
+		{"POST", "/admin/accounts", `{"name":"Ana","document":"123"}`, "document"},
+		{"POST", "/admin/accounts", `{"name":7,"document":"12345678909"}`, "name"},
+		{"POST", "/admin/accounts", `{` + who + `,"Name":"x"}`, "Name"},
+		{"POST", "/admin/accounts", `{` + who + `,"colour":"x"}`, "colour"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":{"cash_in":{"flat":1}}}`, "fees.cash_in.flat"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":{"cash_in":{"fixed":1.5}}}`, "fees.cash_in.fixed"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":{"cash_in":{"fixed":-1}}}`, "fees.cash_in"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":{"cash_out":{"bps":10001}}}`, "fees.cash_out"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":{"cash_out":5}}`, "fees.cash_out"},
+		{"POST", "/admin/accounts", `{` + who + `,"fees":[]}`, "fees"},
+		{"POST", "/admin/accounts", `{` + who + `,"active":"yes"}`, "active"},
+		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":-1}`, "cash_out_ceiling"},
+		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":"5"}`, "cash_out_ceiling"},
+		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":9223372036854775808}`, "cash_out_ceiling"},
+		{"POST", "/admin/accounts", `{` + who + `,"approval_threshold":5}`, "approval_threshold"},
+		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":"13h"}`, "repeat_window"},
+		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":"59s"}`, "repeat_window"},
+		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":12}`, "repeat_window"},
+		{"POST", "/admin/accounts", `{` + who + `,"authorized_cnpjs":["x"]}`, "authorized_cnpjs"},
+		{"POST", "/admin/accounts", `{` + who + `,"authorized_cnpjs":[null]}`, "authorized_cnpjs"},
+		{"PATCH", path, `{"name":null}`, "name"},
+		{"PATCH", path, `{"city":null}`, "city"},
+		{"PATCH", path, `{"fees":null}`, "fees"},
+		{"PATCH", path, `{"balance":5}`, "balance"},
+		{"PATCH", path, `{"approval_threshold":0}`, "approval_threshold"},
+		{"POST", path + "/api-keys", `{}`, "permissions"},
+		{"POST", path + "/api-keys", `{"permissions":[]}`, "permissions"},
+		{"POST", path + "/api-keys", `{"permissions":["pix:eat"]}`, "pix:eat"},
+		{"POST", path + "/api-keys", `{"permissions":"*"}`, "permissions"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"ip_whitelist":"127.0.0.1"}`, "ip_whitelist"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"ip_whitelist":null}`, "ip_whitelist"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"expires_at":"tomorrow"}`, "expires_at"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"expires_at":5}`, "expires_at"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"signing":1}`, "signing"},
+		{"POST", path + "/api-keys", `{"permissions":["*"],"secret":"x"}`, "secret"},
+		{"POST", path + "/pix-keys", `{}`, "key_type"},
+		{"POST", path + "/pix-keys", `{"key_type":"iban","key":"x"}`, "key_type"},
+		{"POST", path + "/pix-keys", `{"key_type":"cpf"}`, "key"},
+		{"POST", path + "/pix-keys", `{"key_type":"cpf","key":"123"}`, "key"},
+		{"POST", path + "/credits", `{"type":"ted"}`, "amount"},
+		{"POST", path + "/credits", `{"amount":5}`, "type"},
+		{"POST", path + "/credits", `{"amount":0,"type":"ted"}`, "amount"},
+		{"POST", path + "/credits", `{"amount":-5,"type":"ted"}`, "amount"},
+		{"POST", path + "/credits", `{"amount":5.0,"type":"ted"}`, "amount"},
+		{"POST", path + "/credits", `{"amount":5,"type":"pix"}`, "type"},
+		{"POST", path + "/credits", `{"amount":5,"type":"ted","reference":7}`, "reference"},
+		{"POST", path + "/credits", `{"amount":5,"type":"ted","description":"` + strings.Repeat("x", 141) + `"}`, "description"},
+		{"POST", path + "/credits", `{"amount":5,"type":"ted","note":"x"}`, "note"},
+	} {
+		status, body := f.send(v.method, v.path, v.body)
+		if status != 400 || !strings.HasPrefix(body, `{"error":{"status":400,"message":"`) || !strings.Contains(body, v.field) {
+			t.Errorf("%s %s %s: %d %s; want %s named", v.method, v.path, v.body, status, body, v.field)
+		}
+	}
+	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
+}

@@ -1,0 +1,194 @@
+package admin
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/account"
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi"
+	"pixd/httpapi/operator"
+	"pixd/wal"
+)
+
+const testNow = ledger.Millis(1_790_000_000_000)
+
+type rows struct{ *wal.Store }
+
+func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return history.Record(r.Store, a, seq)
+}
+
+// fixture is the operator API over real accounts, with a scheme that takes keys
+// as it is told.
+type fixture struct {
+	t       *testing.T
+	keys    *registry.Registry
+	takes   bool
+	ready   bool
+	drawn   byte
+	handler fasthttp.RequestHandler
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, takes: true}
+	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	now := func() ledger.Millis { return testNow }
+	if f.keys, err = registry.Open(store, now); err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	d := account.NewDirectory(account.Parts{
+		Config:  account.Config{Secret: []byte("s"), Render: httpapi.Render, HeadEvery: 256},
+		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
+		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+			a, ok := f.keys.Account(id)
+			if !ok {
+				return ledger.Settings{}, false
+			}
+			return a.Opening, true
+		},
+		Now: now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); return b }, Log: log,
+	})
+	t.Cleanup(d.Close)
+	f.handler = New(Options{
+		Engine: d, Registry: f.keys,
+		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
+		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
+		NewSecret:    f.draw,
+		RegisterKey:  func(ledger.AccountID, ledger.Key) bool { return f.takes },
+		Ready:        func() bool { return f.ready },
+		Version:      "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
+	})
+	return f
+}
+
+func openSim(t *testing.T, now func() ledger.Millis) *sim.Sim {
+	t.Helper()
+	s, err := sim.Open(sim.Options{Dir: "sim", FS: vfs.NewMem(), Now: now, Chance: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// draw is n bytes that no other draw has given.
+func (f *fixture) draw(n int) []byte {
+	f.drawn++
+	b := make([]byte, n)
+	b[n-1] = f.drawn
+	return b
+}
+
+func (f *fixture) send(method, path, body string, headers ...string) (int, string) {
+	f.t.Helper()
+	var req fasthttp.Request
+	req.Header.SetMethod(method)
+	req.SetRequestURI(path)
+	req.Header.Set("Authorization", "Bearer operator")
+	req.SetBodyString(body)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&req, nil, nil)
+	f.handler(&ctx)
+	if kind := string(ctx.Response.Header.ContentType()); kind != "application/json" {
+		f.t.Errorf("%s %s: Content-Type %q", method, path, kind)
+	}
+	return ctx.Response.StatusCode(), string(ctx.Response.Body())
+}
+
+// expect sends and compares; a want that ends in … is a prefix.
+func (f *fixture) expect(method, path, body string, status int, want string) string {
+	f.t.Helper()
+	s, b := f.send(method, path, body)
+	prefix, open := strings.CutSuffix(want, "…")
+	if s != status || b != want && (!open || !strings.HasPrefix(b, prefix)) {
+		f.t.Errorf("%s %s %s:\n got %d %s\nwant %d %s", method, path, body, s, b, status, want)
+	}
+	return b
+}
+
+func problem(status int, message string) string {
+	return fmt.Sprintf(`{"error":{"status":%d,"message":"%s"}}`, status, message)
+}
+
+func member(t *testing.T, body, name string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(body), &fields); err != nil {
+		t.Fatal(body, err)
+	}
+	s, _ := fields[name].(string)
+	return s
+}
+
+// create makes an account and returns its path.
+func (f *fixture) create() string {
+	f.t.Helper()
+	b := f.expect("POST", "/admin/accounts", `{"name":"Ana","document":"123.456.789-09"}`, 201, `{"account_id":"acc_…`)
+	return "/admin/accounts/" + member(f.t, b, "account_id")
+}
+
+func TestGuard(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/admin/accounts", "/admin", "/admin/nothing", "/sim/payments", "/sim/x"} {
+		for _, auth := range []string{"", "Bearer", "Bearer other", "Basic operator", "operator", "Bearer operators"} {
+			if status, body := f.send("GET", path, "", "Authorization", auth); status != 401 || !strings.HasPrefix(body, `{"error":{"status":401,"message":"`) {
+				t.Errorf("%s with %q: %d %s", path, auth, status, body)
+			}
+		}
+	}
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/version": 200, "/nothing": 404, "/administer": 404} {
+		if status, body := f.send("GET", path, "", "Authorization", ""); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	f.ready = true
+	f.expect("GET", "/readyz", "", 200, `{"status":"ready"}`)
+	f.expect("GET", "/version", "", 200, `{"commit":"abc","go":"go1…`)
+	f.expect("GET", "/admin/nothing", "", 404, problem(404, "no such path"))
+	f.expect("GET", "/admin/accounts/", "", 404, problem(404, "no such path"))
+	f.expect("DELETE", "/admin/accounts", "", 405, problem(405, "this path does not take this method"))
+	f.expect("GET", "/sim/payments", "", 405, problem(405, "this path does not take this method"))
+	f.expect("POST", "/sim/payments", "{}", 400, `{"error":{"status":400,…`)
+}
+
+// lostEngine never knows what became of a command.
+type lostEngine struct{}
+
+func (lostEngine) Do(ledger.AccountID, ledger.Command) (ledger.Answer, error) {
+	return ledger.Answer{}, ledger.ErrCut
+}
+
+func TestCut(t *testing.T) {
+	f := newFixture(t)
+	f.create()
+	ids, _ := f.keys.Accounts(0, 1)
+	s := &service{Options: Options{Engine: lostEngine{}, Registry: f.keys}}
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.SetUserValue("account_id", ids[0].String())
+	operator.Handle(slog.New(slog.DiscardHandler), s.showAccount)(&ctx)
+	if !ctx.Hijacked() {
+		t.Errorf("answered: %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
+	}
+}

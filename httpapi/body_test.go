@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+func FuzzEachField(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"a":1}`, ` { "a" : [ 1 , { "b" : "}\"" } ] , "c" : null , "d" : "x\\" } `,
+		`{"\u0061mount":12,"n":-0.5e+3,"t":true,"f":false,"o":{},"l":[],"s":"\ud83d\ude00\/"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if _, err := Canonical(body); err != nil {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(body, &want); err != nil {
+			t.Fatal(err)
+		}
+		eachField(body, func(name, value []byte) {
+			raw, ok := want[string(name)]
+			if !ok || string(raw) != string(value) {
+				t.Fatalf("%s: field %q is %s, want %s", body, name, value, raw)
+			}
+			delete(want, string(name))
+			var text string
+			isText := value[0] == '"' && json.Unmarshal(value, &text) == nil
+			if got := readText(value); got != (ledger.Text{Value: text, Given: true, Wrong: !isText}) {
+				t.Fatalf("%s: text %+v, want %q", value, got, text)
+			}
+		})
+		for name, raw := range want {
+			if string(raw) != "null" {
+				t.Fatalf("%s: field %q was passed over", body, name)
+			}
+		}
+	})
+}
+
+// amounts are what a request may say of an amount, and what that is.
+var amounts = map[string]ledger.Amount{
+	"1": 100, "1000": 100_000, "999999999999": 99_999_999_999_900,
+	"0": 0, "-0": 0, "-1": 0, "1000000000000": 0, "100.0": 0, "1e2": 0, "1E0": 0, "0.5": 0, `"100"`: 0, "null": 0,
+	"true": 0, "{}": 0, "[]": 0, "[100]": 0, "9223372036854775807": 0, "9223372036854775808": 0, "18446744073709551617": 0,
+	"92233720368547758": 0, "-9223372036854775808": 0,
+}
+
+func TestAmounts(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	for text, want := range amounts {
+		f.engine.command = nil
+		g := f.send(sent{path: cashOut, body: `{"amount":` + text + `,"pix_key":"a@b.com"}`})
+		c, taken := f.engine.command.(ledger.RequestPayout)
+		if taken != (want != 0) || c.Amount != want {
+			t.Errorf("cash-out of %s: %+v", text, f.engine.command)
+		}
+		if want == 0 && (g.status != 400 || g.body != `{"errors":{"bad_request":"invalid or missing amount"}}`) {
+			t.Errorf("cash-out of %s: %d %s", text, g.status, g.body)
+		}
+		f.engine.command = nil
+		g = f.send(sent{path: cashIn, body: `{"amount":` + text + `}`})
+		charge, taken := f.engine.command.(ledger.CreateCharge)
+		if taken != (want != 0) || charge.Amount != want {
+			t.Errorf("cash-in of %s: %+v", text, f.engine.command)
+		}
+		if want == 0 && (g.status != 400 || g.body != `{"worked":false,"errors":{"bad_request":{"amount":["amount must be an integer number of centavos from 1 to 999999999999"]}}}`) {
+			t.Errorf("cash-in of %s: %d %s", text, g.status, g.body)
+		}
+	}
+}
+
+// What a body says reaches the engine, copied, and null says nothing.
+func TestCommands(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.send(sent{path: cashOut, body: `{"amount":7,"Amount":1,"description":"caf\u00e9","end_to_end_id":"` + e2e + `","external_id":" o-1 ","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"123.456.789-09","recipient_ispb":"60701190","unknown":{"a":[1]}}`})
+	want := ledger.RequestPayout{
+		Amount: 700, Key: ledger.Key{Type: ledger.KeyPhone, Value: "+5511987654321"}, Description: "café", ExternalID: "o-1",
+		RecipientISPB: "60701190", EndToEnd: e2e, Purpose: "rent", GivenDocument: "12345678909",
+		OwnISPB: "99999004", OrphanAfter: 30 * 60 * 1000,
+	}
+	if f.engine.command != ledger.Command(want) {
+		t.Errorf("got %+v", f.engine.command)
+	}
+	f.send(sent{path: cashOut, body: `{"amount":7,"description":null,"end_to_end_id":null,"external_id":12,"pix_key":"` + testEVP + `","pix_key_type":null,"purpose":null,"recipient_document":5,"recipient_ispb":null}`})
+	want = ledger.RequestPayout{
+		Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, KeyIsOurs: true, OwnISPB: "99999004", OrphanAfter: 30 * 60 * 1000,
+	}
+	if f.engine.command != ledger.Command(want) {
+		t.Errorf("got %+v", f.engine.command)
+	}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxCharge, Key: testEVP, Amount: 700}}
+	f.send(sent{path: cashIn, body: `{"amount":7,"description":"x","external_id":"a b"}`})
+	if f.engine.command != ledger.Command(ledger.CreateCharge{Amount: 700, Description: "x", Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}) {
+		t.Errorf("got %+v", f.engine.command)
+	}
+}

@@ -1,0 +1,249 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/wal"
+)
+
+const (
+	testNow    = ledger.Millis(1_790_000_000_000)
+	testSecret = "sk_the-secret"
+	testEVP    = "0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"
+	merchant   = ledger.AccountID(7)
+	dormant    = ledger.AccountID(8)
+)
+
+// fakeEngine answers as it is told and keeps the last command.
+type fakeEngine struct {
+	answer  ledger.Answer
+	err     error
+	command ledger.Command
+	account ledger.AccountID
+	all     []ledger.Command
+}
+
+func (e *fakeEngine) Do(a ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+	e.account, e.command, e.all = a, c, append(e.all, c)
+	return e.answer, e.err
+}
+
+type fakeHistory map[string]*ledger.Transaction
+
+func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+	if id == "broken" {
+		return nil, errors.New("rows are gone")
+	}
+	if a != merchant {
+		return nil, nil
+	}
+	return h[id], nil
+}
+
+// fixture is the API in front of a fake engine and a registry of its own.
+type fixture struct {
+	t       testing.TB
+	engine  *fakeEngine
+	history fakeHistory
+	keys    *registry.Registry
+	handler fasthttp.RequestHandler
+}
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	f := &fixture{t: t, engine: &fakeEngine{}, history: fakeHistory{}, keys: openRegistry(t, openStore(t))}
+	f.handler = New(f.options())
+	return f
+}
+
+func (f *fixture) options() Options {
+	return Options{
+		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", OrphanAfter: 30 * time.Minute,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
+		Now:            func() ledger.Millis { return testNow }, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func openStore(t testing.TB) *wal.Store {
+	t.Helper()
+	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// openRegistry has a merchant's account, a dormant one, and keys for every
+// failure that a credential can meet. Their secret is testSecret.
+func openRegistry(t testing.TB, store *wal.Store) *registry.Registry {
+	t.Helper()
+	g, err := registry.Open(store, func() ledger.Millis { return testNow })
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := ledger.DefaultSettings()
+	settings.Name, settings.Document = "Padaria São João", "12345678000195"
+	claim := func(id ledger.AccountID, active bool, key string) {
+		if _, err := g.ClaimAccount(id, active, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim(merchant, true, testEVP)
+	claim(dormant, false, "5f0f6a1e-1111-4222-8333-444455556666")
+	for id, k := range map[string]registry.APIKey{
+		"cli_all":      {},
+		"cli_empty":    {Whitelist: []string{}},
+		"cli_far":      {Whitelist: []string{"203.0.113.9"}},
+		"cli_mute":     {Signing: false},
+		"cli_balance":  {Permissions: registry.AccountRead},
+		"cli_expired":  {ExpiresAt: testNow},
+		"cli_lasting":  {ExpiresAt: testNow + 1},
+		"cli_revoked":  {},
+		"cli_dormant":  {Account: dormant},
+		"cli_nothing":  {Permissions: registry.PixRead},
+		"cli_v6":       {Whitelist: []string{"2001:db8::1"}},
+		"cli_networks": {Whitelist: []string{"192.0.2.0/24", "198.51.100.7/32", " 127.0.0.1", "127.0.0.001", "127.0.0.1/8"}},
+	} {
+		makeKey(t, g, id, k)
+	}
+	if _, err := g.ChangeAPIKey("cli_revoked", func(k *registry.APIKey) { k.Active, k.ExpiresAt = false, 1 }); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func makeKey(t testing.TB, g *registry.Registry, id string, k registry.APIKey) {
+	t.Helper()
+	k.ClientID, k.SecretHash = id, sha256.Sum256([]byte(testSecret))
+	k.Signing = id != "cli_mute"
+	if k.Account == 0 {
+		k.Account = merchant
+	}
+	if k.Permissions == 0 {
+		k.Permissions = registry.AllPermissions
+	}
+	if k.Whitelist == nil {
+		k.Whitelist = []string{"127.0.0.1"}
+	}
+	if _, err := g.MakeAPIKey(k); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sent is a request; what it does not say is what a good one would.
+type sent struct {
+	method, path string
+	client       string
+	body         string
+	ip           string
+	headers      []string // name, value, …; a value "-" takes the header away
+}
+
+type got struct {
+	status int
+	body   string
+	header func(string) string
+}
+
+func (f *fixture) send(s sent) got {
+	f.t.Helper()
+	var req fasthttp.Request
+	req.SetRequestURI(s.path)
+	if s.method == "" {
+		s.method = "POST"
+	}
+	if s.client == "" {
+		s.client = "cli_all"
+	}
+	if s.ip == "" {
+		s.ip = "127.0.0.1"
+	}
+	req.Header.SetMethod(s.method)
+	req.Header.Set("Authorization", "ApiKey "+s.client+":"+testSecret)
+	if s.method == "POST" {
+		req.Header.SetContentType("application/json")
+		req.SetBodyString(s.body)
+		if mac, err := Sign([]byte(testSecret), []byte(s.body), false); err == nil {
+			req.Header.Set("hmac", mac)
+		}
+	}
+	for i := 0; i < len(s.headers); i += 2 {
+		req.Header.Del(s.headers[i])
+	}
+	for i := 0; i < len(s.headers); i += 2 {
+		if s.headers[i+1] != "-" {
+			req.Header.Add(s.headers[i], s.headers[i+1])
+		}
+	}
+	return f.serve(&req, s.ip)
+}
+
+func (f *fixture) serve(req *fasthttp.Request, ip string) got {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(req, &net.TCPAddr{IP: net.ParseIP(ip), Port: 40000}, nil)
+	f.handler(&ctx)
+	header := func(name string) string { return string(ctx.Response.Header.Peek(name)) }
+	if kind := header("Content-Type"); kind != "application/json" {
+		f.t.Errorf("%s %s: Content-Type %q", req.Header.Method(), req.RequestURI(), kind)
+	}
+	return got{ctx.Response.StatusCode(), string(ctx.Response.Body()), header}
+}
+
+// expect sends and compares status and body; a want that ends in … is a prefix.
+func (f *fixture) expect(s sent, status int, want string) got {
+	f.t.Helper()
+	g := f.send(s)
+	prefix, open := strings.CutSuffix(want, "…")
+	if g.status != status || g.body != want && (!open || !strings.HasPrefix(g.body, prefix)) {
+		f.t.Errorf("%s %s %v:\n got %d %s\nwant %d %s", s.method, s.path, s.headers, g.status, g.body, status, want)
+	}
+	return g
+}
+
+const (
+	cashIn   = "/api/external/pix/cash-in"
+	cashOut  = "/api/external/pix/cash-out"
+	balance  = "/api/external/balance"
+	payBody  = `{"amount":1000,"pix_key":"a@b.com"}`
+	someBody = `{"amount":1000}`
+)
+
+func head() *ledger.Account {
+	return &ledger.Account{ID: merchant, Totals: ledger.Totals{Balance: 500, Pending: 120, MEDHeld: 30}}
+}
+
+func keyFor(ips ...string) registry.APIKey { return registry.APIKey{Whitelist: ips} }
+
+func keyOf(a ledger.AccountID) registry.APIKey { return registry.APIKey{Account: a} }
+
+func newAccount(t *testing.T, f *fixture) ledger.AccountID {
+	t.Helper()
+	const id, key = ledger.AccountID(9), "77777777-1111-4222-8333-444455556666"
+	settings := ledger.DefaultSettings()
+	settings.Name, settings.Document = "Outra", "12345678909"
+	if _, err := f.keys.ClaimAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// rows reads the store for accounts.
+type rows struct{ *wal.Store }
+
+func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return history.Record(r.Store, a, seq)
+}

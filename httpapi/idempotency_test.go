@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"pixd/actors/account"
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+func TestClaim(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	key := strings.Repeat("ç", 256)
+	g := f.send(sent{path: cashOut + "?a=1", body: payBody, headers: []string{"Idempotency-Key", key}})
+	if g.header("Idempotency-Key") != key || g.header("X-Idempotent-Replay") != "" {
+		t.Errorf("echoed %q, replay %q", g.header("Idempotency-Key"), g.header("X-Idempotent-Replay"))
+	}
+	scope, body := sha256.Sum256([]byte("POST\x00"+cashOut+"\x00"+key)), sha256.Sum256([]byte(payBody))
+	want := ledger.Claim{Scope: [16]byte(scope[:16]), BodyHash: [16]byte(body[:16])}
+	if c := f.engine.command.(ledger.RequestPayout); c.Claim == nil || *c.Claim != want {
+		t.Errorf("claim %+v", c.Claim)
+	}
+	g = f.send(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", ""}})
+	if c := f.engine.command.(ledger.RequestPayout); c.Claim != nil || g.header("Idempotency-Key") != "" {
+		t.Errorf("an empty key: claim %+v", c.Claim)
+	}
+	g = f.send(sent{path: cashOut, body: payBody, client: "cli_balance", headers: []string{"Idempotency-Key", "k"}})
+	if g.status != 403 || g.header("Idempotency-Key") != "k" {
+		t.Errorf("%d, echoed %q", g.status, g.header("Idempotency-Key"))
+	}
+}
+
+func TestStoredAnswer(t *testing.T) {
+	f := newFixture(t)
+	stored := &ledger.Stored{Status: 202, Body: []byte(`{"as":"it was"}`)}
+	for _, v := range []struct{ replay, mismatch bool }{{false, false}, {true, false}, {true, true}} {
+		f.engine.answer = ledger.Answer{Stored: stored, Replay: v.replay, Mismatch: v.mismatch}
+		for _, body := range []string{payBody, `{}`} { // a body of no use is a replay all the same
+			g := f.expect(sent{path: cashOut, body: body, headers: []string{"Idempotency-Key", "k"}}, 202, `{"as":"it was"}`)
+			if (g.header("X-Idempotent-Replay") == "true") != v.replay || (g.header("X-Idempotent-Body-Mismatch") == "true") != v.mismatch {
+				t.Errorf("%+v %s: %q %q", v, body, g.header("X-Idempotent-Replay"), g.header("X-Idempotent-Body-Mismatch"))
+			}
+		}
+	}
+}
+
+// A real account behind the API: the first answer is kept and comes again, byte
+// for byte, also for a body that is refused by now; a refused form keeps nothing.
+func TestReplay(t *testing.T) {
+	f := newFixture(t)
+	store := openStore(t)
+	f.keys = openRegistry(t, store)
+	d := account.NewDirectory(account.Parts{
+		Config:  account.Config{Secret: []byte("s"), Render: Render, HeadEvery: 256},
+		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
+		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+			a, ok := f.keys.Account(id)
+			if !ok {
+				return ledger.Settings{}, false
+			}
+			return a.Opening, true
+		},
+		Now: func() ledger.Millis { return testNow }, Chance: func() [10]byte { return [10]byte{5} },
+		Log: slog.New(slog.DiscardHandler),
+	})
+	defer d.Close()
+	o := f.options()
+	o.Engine, o.History = d, history.New(store)
+	f.handler = New(o)
+
+	key := []string{"Idempotency-Key", "k"}
+	f.expect(sent{path: cashIn, body: `{"amount":0}`, headers: key}, 400, `{"worked":false,"errors":{"bad_request":{"amount":["…`)
+	first := f.expect(sent{path: cashIn, body: `{"amount":1234}`, headers: key}, 200, `{"worked":true,"transaction_id":"PIXIN…`)
+	if first.header("X-Idempotent-Replay") != "" {
+		t.Error("the first answer says that it is a replay")
+	}
+	for body, mismatch := range map[string]string{`{"amount":1234}`: "", `{"amount":0}`: "true", `{"amount":9}`: "true"} {
+		again := f.expect(sent{path: cashIn, body: body, headers: key}, 200, first.body)
+		if again.header("X-Idempotent-Replay") != "true" || again.header("X-Idempotent-Body-Mismatch") != mismatch {
+			t.Errorf("%s: %q %q", body, again.header("X-Idempotent-Replay"), again.header("X-Idempotent-Body-Mismatch"))
+		}
+	}
+	f.expect(sent{path: cashOut, body: payBody, headers: key}, 422, `{"status":"failed","errors":[{"code":"insufficient_balance",…`)
+	_, id, _ := strings.Cut(first.body, `"transaction_id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	f.expect(sent{method: "GET", path: "/api/external/transactions/" + id}, 200, `{"worked":true,"id":"…`)
+	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
+	f.expect(sent{method: "GET", path: "/api/external/transactions/" + id, client: "cli_other"}, 404, `{"errors":{"not_found":"transaction not found"}}`)
+	f.expect(sent{path: cashIn, body: `{"amount":0}`, client: "cli_other", headers: key}, 400, `{"worked":false,…`)
+}

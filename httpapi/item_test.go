@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+var (
+	itemID  = ledger.NewTxID(testNow, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	otherID = ledger.NewTxID(testNow, [10]byte{9, 9, 9})
+)
+
+const (
+	itemUUID   = "01a0c450-6c00-7102-8304-05060708090a"
+	e2e        = "E9999900420260921132000000000001"
+	nullReason = `"reason_code":null,"failure_reason":null,"duplicate_of":null,`
+	nullOrigin = `"original_transaction_id":null,"original_end_to_end_id":null,`
+	created    = `"created_at":"2026-09-21T14:13:20.000Z",`
+)
+
+func payout(s ledger.TxStatus) ledger.Transaction {
+	return ledger.Transaction{
+		ID: itemID, Kind: ledger.TxPayout, Status: s, Amount: 10000, Fee: 50, EndToEnd: e2e, ExternalID: "o-1",
+		Description: `a "b"`, CounterpartyName: "Zé", KeyType: ledger.KeyEmail, Key: "z@x.br",
+		OwnerDocument: "12345678909", OwnerISPB: "60701190", CreatedAt: testNow,
+	}
+}
+
+func TestItem(t *testing.T) {
+	const ids = `{"id":"` + itemUUID + `","transaction_id":"`
+	const outbound = `"direction":"outbound","counterparty_name":"Zé","recipient_key":"z@x.br","recipient_document":"***.456.789-**","payer_document":null,"payer_ispb":null,"payer_bank_name":null,`
+	const gross = `"amount":10000,"fee_amount":50,"net_amount":10050,"description":"a \"b\"",`
+	out := ids + itemID.Public(ledger.TxPayout) + `","end_to_end_id":"` + e2e + `","external_id":"o-1","type":"pix",`
+	finished := func(s ledger.TxStatus, reason string) ledger.Transaction {
+		p := payout(s)
+		p.BookedAt, p.ReasonCode = testNow+1, reason
+		return p
+	}
+	duplicate := finished(ledger.StatusRejected, "DUPL")
+	duplicate.DuplicateOf = &otherID
+	accidental := finished(ledger.StatusRejected, "AC03")
+	accidental.DuplicateOf = &otherID
+	returned := finished(ledger.StatusSettled, "")
+	returned.Returned = 300
+	const booked = `"booked_at":"2026-09-21T14:13:20.001Z",`
+	const done = booked + `"completed_at":"2026-09-21T14:13:20.001Z"}`
+	const notDone = `"booked_at":null,"completed_at":null}`
+	for name, v := range map[string]struct {
+		tx   ledger.Transaction
+		want string
+	}{
+		"accepted": {payout(ledger.StatusAccepted), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"queued":   {payout(ledger.StatusQueued), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"settled":  {returned, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":300,` + nullOrigin + created + done},
+		"rejected": {accidental, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"AC03","failure_reason":"AC03","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
+		"twice":    {duplicate, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"DUPL","failure_reason":"DUPL","duplicate_of":"` + otherID.Public(ledger.TxPayout) + `","returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
+		"failed":   {finished(ledger.StatusFailed, "orphan_force_voided"), out + `"status":"failed","payment_status":"failed",` + gross + outbound + `"reason_code":"orphan_force_voided","failure_reason":"orphan_force_voided","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
+
+		"open charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 700, Key: testEVP, CreatedAt: testNow}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":null,"external_id":null,"type":"pix","status":"active","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":null,"payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + notDone},
+		"paid charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CounterpartyName: "Ana", PayerDocument: "12345678909", PayerISPB: "60701190", Key: testEVP, CreatedAt: testNow, BookedAt: testNow + 1}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco",` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
+		"ted":         {ledger.Transaction{ID: itemID, Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: 700, PayerISPB: "99999999", CreatedAt: testNow, BookedAt: testNow + 1}, ids + itemID.Public(ledger.TxTED) + `","end_to_end_id":null,"external_id":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
+	} {
+		if got := string(Item(&v.tx)); got != v.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, v.want)
+		}
+	}
+	internal := ledger.Transaction{Kind: ledger.TxInternal, Status: ledger.StatusCompleted}
+	var fields map[string]any
+	if err := json.Unmarshal(Item(&internal), &fields); err != nil || fields["type"] != "internal" {
+		t.Errorf("internal: %v, %v", fields["type"], err)
+	}
+}
+
+func TestRecipientDocument(t *testing.T) {
+	const cpf, cnpj = "12345678909", "12345678000195"
+	for name, v := range map[string]struct {
+		tx   ledger.Transaction
+		want string
+	}{
+		"learned":            {ledger.Transaction{KeyType: ledger.KeyPhone, Key: "+5511987654321", OwnerDocument: cpf}, "***.456.789-**"},
+		"of another":         {ledger.Transaction{KeyType: ledger.KeyPhone, GivenDocument: "98765432100", OwnerDocument: cpf}, "***.456.789-**"},
+		"the key itself":     {ledger.Transaction{KeyType: ledger.KeyCPF, Key: cpf, OwnerDocument: cpf}, cpf},
+		"another CPF's key":  {ledger.Transaction{KeyType: ledger.KeyCPF, Key: "98765432100", OwnerDocument: cpf}, "***.456.789-**"},
+		"the merchant's own": {ledger.Transaction{KeyType: ledger.KeyEVP, GivenDocument: cpf, OwnerDocument: cpf}, cpf},
+		"a company":          {ledger.Transaction{KeyType: ledger.KeyEVP, OwnerDocument: cnpj}, cnpj},
+		"not known yet":      {ledger.Transaction{KeyType: ledger.KeyCPF, Key: cpf}, ""},
+	} {
+		if got := recipientDocument(&v.tx); got != v.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestReadTransaction(t *testing.T) {
+	f := newFixture(t)
+	tx := payout(ledger.StatusSettled)
+	f.history[itemUUID] = &tx
+	item := string(Item(&tx))
+	path := "/api/external/transactions/"
+	f.expect(sent{method: "GET", path: path + itemUUID}, 200, `{"worked":true,`+item[1:])
+	f.expect(sent{method: "GET", path: path + "%30" + itemUUID[1:]}, 200, `{"worked":true,`+item[1:])
+	const unknown = `{"errors":{"not_found":"transaction not found"}}`
+	f.expect(sent{method: "GET", path: path + "nothing"}, 404, unknown)
+	f.expect(sent{method: "GET", path: path + "%zz"}, 404, unknown)
+	f.expect(sent{method: "GET", path: path + "broken"}, 500, shape1("500", "internal error"))
+}
+
+func TestBalance(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Head: head()}
+	f.expect(sent{method: "GET", path: balance, headers: []string{"Idempotency-Key", "k"}}, 200,
+		`{"worked":true,"balance":500,"available":350,"pending":120,"currency":"BRL"}`)
+	if f.engine.account != merchant {
+		t.Errorf("account %v", f.engine.account)
+	}
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/brcode"
+)
+
+func TestRenderPayout(t *testing.T) {
+	p := payout(ledger.StatusAccepted)
+	mid := `"transaction_id":"` + p.Public() + `","end_to_end_id":"` + e2e + `","external_id":"o-1","amount":10000,"fee_amount":50,"net_amount":10050,`
+	for s, want := range map[ledger.TxStatus]struct {
+		status int
+		body   string
+	}{
+		ledger.StatusSettled:  {200, `{"worked":true,"final":true,` + mid + `"status":"settled","detail":"Payment settled"}`},
+		ledger.StatusAccepted: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
+		ledger.StatusRejected: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
+	} {
+		p.Status = s
+		if status, body := Render(&ledger.Answer{Tx: &p}, true); status != want.status || string(body) != want.body {
+			t.Errorf("%d: %d %s", s, status, body)
+		}
+	}
+	p.ExternalID = ""
+	if _, body := Render(&ledger.Answer{Tx: &p}, false); !strings.Contains(string(body), `,"external_id":null,`) {
+		t.Errorf("%s", body)
+	}
+}
+
+func TestRenderCharge(t *testing.T) {
+	tx := ledger.Transaction{
+		ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 123_400, Description: "café & pão",
+		ExternalID: "o:1", KeyType: ledger.KeyEVP, Key: testEVP, MerchantName: "Padaria São João", MerchantCity: "São Paulo",
+	}
+	status, body := Render(&ledger.Answer{Tx: &tx}, false)
+	var fields struct {
+		Code  string `json:"qr_code"`
+		Image string `json:"qr_code_image"`
+	}
+	if err := json.Unmarshal(body, &fields); err != nil {
+		t.Fatal(err)
+	}
+	image, err := qrImage(nil, fields.Code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"worked":true,"transaction_id":"` + tx.Public() + `","qr_code":"` + fields.Code + `","qr_code_image":"` + string(image) +
+		`","external_id":"o:1","amount":123400,"status":"active"}`
+	if status != 200 || string(body) != want {
+		t.Errorf("%d %s\nwant %s", status, body, want)
+	}
+	code, err := brcode.Parse(fields.Code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != (brcode.Code{Key: testEVP, Description: "cafe pao", Name: "Padaria Sao Joao", City: "Sao Paulo", TxID: tx.Public(), AmountCentavos: 1234}) {
+		t.Errorf("%+v", code)
+	}
+	if _, again := Render(&ledger.Answer{Tx: &tx}, false); !bytes.Equal(again, body) {
+		t.Error("the same charge again is other bytes")
+	}
+	tx.Key = ""
+	if status, _ := Render(&ledger.Answer{Tx: &tx}, false); status != 500 {
+		t.Errorf("a charge without a key: %d", status)
+	}
+}
+
+func TestAppendText(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                   `""`,
+		"a\"b\\c/<&>":        `"a\"b\\c/<&>"`,
+		"\x00\n\t\x1f\x7fçß": `"\u0000\n\t\u001f` + "\x7f" + `çß"`,
+		"a\xffb\xc3":         "\"a\ufffdb\ufffd\"",
+	} {
+		if got := string(appendText(nil, in)); got != want {
+			t.Errorf("%q: %s", in, got)
+		}
+	}
+}
