@@ -89,6 +89,10 @@ func checkStopped(t *testing.T, s *Store, w *world, called chan error, op *error
 	case <-time.After(5 * time.Second):
 		t.Fatalf("%+v failed, the store says %v, and OnFailure was not called", op, s.Err())
 	}
+	select { // a release that was under way when the flag was set ends first
+	case <-s.stopped:
+	case <-time.After(3 * time.Millisecond): // or the writer never comes back from Pebble
+	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)
 	s.Append(&Entry{Out: []Out{worldOut{w, len(w.entries) - 1}}})
