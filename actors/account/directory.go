@@ -99,7 +99,10 @@ func NewDirectory(p Parts) *Directory {
 	}
 	d.workers = newWorkers()
 	d.running, d.stop = context.WithCancel(context.Background())
-	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return p.Log }))
+	// The library's own words are for whoever looks for them.
+	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(quiet{p.Log.Handler()})
+	}))
 	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log})
 	d.callers.New = func() any { return &caller{ch: make(chan reply, 1), joined: new(atomic.Bool)} }
 	return d

@@ -43,3 +43,12 @@ func (r *Recent) drop(id ledger.TxID) {
 		r.slot(id).CompareAndSwap(p, nil)
 	}
 }
+
+// forget drops everything of one account.
+func (r *Recent) forget(a ledger.AccountID) {
+	for i := range r.slots {
+		if p := r.slots[i].Load(); p != nil && p.account == a {
+			r.slots[i].CompareAndSwap(p, nil)
+		}
+	}
+}

@@ -27,6 +27,9 @@ type (
 		seq  uint64 // of the record that holds it
 		done func(error)
 	}
+	// reload comes of an entry that the journal refused: the machine is ahead of
+	// what is written.
+	reload struct{}
 	// putAway asks the account to leave its head row behind and take no more.
 	putAway struct{ done chan<- bool }
 )
@@ -54,6 +57,8 @@ func (s *shell) Receive(c actor.Context) {
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
 	case *resume:
 		s.attempt(caller{}, m.done, func() error { return s.resume(m) })
+	case reload:
+		s.rebuild()
 	case *putAway:
 		done := false
 		if _, panicked := s.contain(func() error { done = s.putAway(); return nil }); panicked {
@@ -131,6 +136,9 @@ func (s *shell) resume(m *resume) error {
 func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
+	if len(entry.Records) > 0 {
+		entry.Out = append(make([]wal.Out, 0, 3), s)
+	}
 	switch {
 	case e.Answer != nil && to.ch != nil:
 		entry.Out = append(entry.Out, &answered{to, e.Answer})
@@ -149,6 +157,15 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 		entry.Out = append(entry.Out, s.spawn(*e.Start))
 	}
 	s.machine.Submitted(s.dir.journal.Append(&entry))
+}
+
+// Release implements wal.Out for every entry with records. The journal refuses
+// one only where the account is not where the machine believes it to be.
+func (s *shell) Release(err error) {
+	if err != nil {
+		s.dir.log.Error("account: entry refused", "account", s.id.String(), "error", err)
+		s.dir.send(s.id, s.dir.desk(s.id), reload{})
+	}
 }
 
 // spawn makes the payout's child; it begins when its hold is durable.
@@ -219,6 +236,7 @@ func (s *shell) rebuild() {
 	done := make(chan error, 1)
 	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
 	<-done
+	s.dir.config.Recent.forget(s.id)
 	s.load()
 }
 

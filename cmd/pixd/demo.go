@@ -49,9 +49,13 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 			return err
 		}
 	}
+	token, err := filepath.Abs(filepath.Join(dataDir, engine.TokenFile))
+	if err != nil {
+		return err
+	}
 	t := tour{
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
-		secret: key.Secret, token: filepath.Join(dataDir, engine.TokenFile), account: account.ID,
+		secret: key.Secret, token: token, account: account.ID,
 	}
 	if _, port, err := net.SplitHostPort(s.MerchantAddr.String()); err == nil {
 		t.merchant = "http://127.0.0.1:" + port
@@ -126,9 +130,9 @@ func (t tour) print(out io.Writer) error {
 	say("The charge is completed, and the money is there.")
 	fmt.Fprintln(b, get("/transactions/$(echo \"$CHARGE\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
 	fmt.Fprintln(b, get("/balance"))
-	say("Pay 10.00 BRL out to a key. It is accepted, and settles 200 ms later.")
+	say("Pay 10.00 BRL out to a key. It is accepted, and settles a moment later.")
 	fmt.Fprintf(b, "PAYOUT=$(%s); echo \"$PAYOUT\"\n", signed[1])
-	fmt.Fprintln(b, get("/transactions/$(echo \"$PAYOUT\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
+	fmt.Fprintln(b, "sleep 0.4; "+get("/transactions/$(echo \"$PAYOUT\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
 	say("A key that the directory does not know is refused, and nothing is held.")
 	fmt.Fprintf(b, "%s; echo\n", signed[2])
 	fmt.Fprintln(b, get("/balance"))

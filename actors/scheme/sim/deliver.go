@@ -17,6 +17,7 @@ type item struct {
 	key    []byte // its open row
 	notice scheme.Notice
 	acked  chan struct{} // closed once acknowledged; may be nil
+	tries  int           // without success
 }
 
 type items []item
@@ -33,10 +34,16 @@ func (q *items) Pop() any {
 	return x
 }
 
-const (
-	retryAfter = ledger.Millis(1000) // a notice that was not acknowledged comes again
-	openAtOnce = 4096                // notices delivered and not acknowledged
-)
+// openAtOnce bounds the notices delivered and not acknowledged.
+const openAtOnce = 4096
+
+// again is when a notice that was not acknowledged comes again: after 1 s, then
+// twice as late each time, up to a minute.
+func (i item) again(now ledger.Millis) item {
+	i.at = now + min(1000<<min(i.tries, 6), 60_000)
+	i.tries++
+	return i
+}
 
 // deliverer hands notices to the feed when they are due, until acknowledged.
 type deliverer struct {
@@ -160,7 +167,7 @@ func (d *deliverer) acknowledged(i item, err error) {
 	d.mu.Unlock()
 	if err != nil {
 		d.sim.opts.Log.Warn("simulator: notice not acknowledged", "transaction", i.notice.Tx.String(), "end_to_end_id", i.notice.EndToEnd, "error", err)
-		d.add(item{at: d.sim.opts.Now() + retryAfter, key: i.key, notice: i.notice, acked: i.acked})
+		d.add(i.again(d.sim.opts.Now()))
 		return
 	}
 	if full {
