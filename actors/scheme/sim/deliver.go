@@ -40,7 +40,7 @@ const openAtOnce = 4096
 // again is when a notice that was not acknowledged comes again: after 1 s, then
 // twice as late each time, up to a minute.
 func (i item) again(now ledger.Millis) item {
-	i.at = now + min(1000<<min(i.tries, 6), 60_000)
+	i.at = now + min(ledger.Millis(1000)<<min(i.tries, 6), 60_000)
 	i.tries++
 	return i
 }
