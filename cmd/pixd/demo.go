@@ -20,7 +20,7 @@ const demoFunds = 10_000_000
 // demo makes a funded account where there is none yet, and prints the tour.
 func demo(out io.Writer, s *engine.Served, dataDir string) error {
 	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
-		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only\n", dataDir)
+		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
 		return nil
 	}
 	c := operator{base: "http://" + s.AdminAddr.String(), token: s.Token}
