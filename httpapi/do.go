@@ -36,12 +36,18 @@ func (c *call) stored(a *ledger.Answer) {
 }
 
 // malformed answers a request whose form is refused, unless its idempotency key
-// has an answer already: that comes first, whatever the body says now. A charge
-// of nothing asks for it, because no account ever makes one.
+// has an answer already: that comes first, whatever the body says now.
 func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal) (int, []byte)) {
 	if claim := c.claimed(); claim != nil {
-		c.do(ledger.CreateCharge{Claim: claim}, func(*ledger.Refusal) (int, []byte) { return refuse(r) })
-		return
+		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
+		if err != nil {
+			c.failed(err)
+			return
+		}
+		if a.Stored != nil {
+			c.stored(&a)
+			return
+		}
 	}
 	status, body := refuse(r)
 	answer(c.ctx, status, body)

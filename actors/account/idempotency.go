@@ -17,6 +17,8 @@ func claimOf(c ledger.Command, now ledger.Millis) *ledger.Claim {
 		claim = c.Claim
 	case ledger.RequestPayout:
 		claim = c.Claim
+	case ledger.Recall:
+		claim = c.Claim
 	}
 	if claim != nil {
 		claim.At, claim.Bucket = now, uint16(now/day)

@@ -179,6 +179,8 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "hold-med":
 		b.machine.head.Totals.MEDHeld += a.amount("amount")
 		return b.tell(Effects{})
+	case "recall":
+		return b.tell(b.step(ledger.Recall{Claim: claimFor(a)}))
 	case "wait":
 		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
 		b.now += ledger.Millis(ms)

@@ -96,6 +96,11 @@ type ResolvePayout struct {
 // ReadAccount asks for the head as it is: settings and totals.
 type ReadAccount struct{}
 
+// Recall asks for the answer kept under a claim, and for nothing to be done
+// where there is none.
+type Recall struct{ Claim *Claim }
+
+func (Recall) command()         {}
 func (ReadAccount) command()    {}
 func (OpenAccount) command()    {}
 func (ChangeSettings) command() {}

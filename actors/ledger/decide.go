@@ -13,7 +13,7 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	}
 	d := draft{account: a, stamp: s, totals: a.Totals}
 	switch c := c.(type) {
-	case ReadAccount:
+	case ReadAccount, Recall:
 		return Decision{}
 	case OpenAccount:
 		return d.open(c)
