@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -65,14 +66,18 @@ func playEngine() {
 	c.DataDir, c.Listen, c.AdminListen = os.Args[1], "127.0.0.1:0", "127.0.0.1:0"
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.OnFailure = func(err error) { panic(err) }
-	engine.Tune()
+	go engine.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})
 	if err != nil {
 		panic(err)
 	}
 	http.HandleFunc("/accounts", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.FormValue("n"))
-		_ = json.NewEncoder(w).Encode(makeAccounts(s, n))
+		made := makeAccounts(s, n)
+		if r.FormValue("forget") != "" {
+			made = nil
+		}
+		_ = json.NewEncoder(w).Encode(made)
 	})
 	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
 		keys, bytes := s.Store.Written()

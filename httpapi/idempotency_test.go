@@ -63,7 +63,7 @@ func TestReplay(t *testing.T) {
 			if !ok {
 				return ledger.Settings{}, false
 			}
-			return a.Opening, true
+			return *a.Opening, true
 		},
 		Now: func() ledger.Millis { return testNow }, Chance: func() [10]byte { return [10]byte{5} },
 		Log: slog.New(slog.DiscardHandler),

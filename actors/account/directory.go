@@ -27,7 +27,7 @@ type Limits struct {
 	PerAccount    int           // requests of one account in work; default 4 096
 	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
 	SchemeTimeout time.Duration // lookup and submit of one payout together
-	IdleAfter     time.Duration // an account without work is put away; default 5 min
+	IdleAfter     time.Duration // an account without work is put away; default 1 min
 }
 
 // Parts are what a directory is made of.
@@ -48,7 +48,7 @@ type Parts struct {
 // Directory finds the actor of an account, or restores it, and knows how much
 // each has in work.
 type Directory struct {
-	config  Config
+	config  *Config
 	limits  Limits
 	journal Journal
 	rows    Rows
@@ -64,6 +64,11 @@ type Directory struct {
 	running context.Context
 	stop    context.CancelFunc
 	workers *workers
+	props   *actor.Props // of every account
+	untidy  struct {
+		sync.Mutex
+		desks []*desk // used since they were last tidied
+	}
 	desks   sync.Map // ledger.AccountID → *desk
 	payouts atomic.Int64
 	callers sync.Pool
@@ -75,14 +80,15 @@ type Directory struct {
 type desk struct {
 	mu     sync.Mutex
 	pid    *actor.PID
-	used   time.Time
+	used   ledger.Millis
 	inWork atomic.Int64
+	untidy atomic.Bool // in the directory's list
 }
 
 // NewDirectory is a directory without accounts in memory: they come when asked for.
 func NewDirectory(p Parts) *Directory {
 	d := &Directory{
-		config: p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
+		config: &p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
 		scheme: p.Scheme, opening: p.Opening, now: p.Now, chance: p.Chance, log: p.Log,
 	}
 	if d.config.Recent == nil {
@@ -95,9 +101,11 @@ func NewDirectory(p Parts) *Directory {
 		d.limits.Payouts = 16384
 	}
 	if d.limits.IdleAfter == 0 {
-		d.limits.IdleAfter = 5 * time.Minute
+		d.limits.IdleAfter = time.Minute
 	}
 	d.workers = newWorkers()
+	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{dir: d} },
+		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
 	d.running, d.stop = context.WithCancel(context.Background())
 	// The library's own words are for whoever looks for them.
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
@@ -132,12 +140,38 @@ func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 	desk.mu.Lock()
 	defer desk.mu.Unlock()
 	if desk.pid == nil {
-		desk.pid = d.root.Spawn(actor.PropsFromProducer(
-			func() actor.Actor { return &shell{dir: d, id: id} }, actor.WithDispatcher(d.workers),
-		))
+		desk.pid = d.root.Spawn(d.props)
+		d.root.Send(desk.pid, &assign{id})
 	}
-	desk.used = d.now().Time()
+	desk.used = d.now()
+	d.mark(desk)
 	d.root.Send(desk.pid, message)
+}
+
+// Tidy lets every account that was used since the last call give back what it
+// does not need at rest; one that still moves is asked again next time.
+func (d *Directory) Tidy() {
+	d.untidy.Lock()
+	desks := d.untidy.desks
+	d.untidy.desks = nil
+	d.untidy.Unlock()
+	for _, desk := range desks {
+		desk.untidy.Store(false)
+		desk.mu.Lock()
+		if desk.pid != nil {
+			d.root.Send(desk.pid, &tidy{desk})
+		}
+		desk.mu.Unlock()
+	}
+}
+
+// mark puts a desk on the list of those to tidy.
+func (d *Directory) mark(desk *desk) {
+	if desk.untidy.CompareAndSwap(false, true) {
+		d.untidy.Lock()
+		d.untidy.desks = append(d.untidy.desks, desk)
+		d.untidy.Unlock()
+	}
 }
 
 // Do carries a command out and returns its answer once that is durable. The
@@ -239,34 +273,51 @@ func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, seq uint64, done
 	d.send(id, d.desk(id), &resume{tx, seq, done})
 }
 
+// putAwayAtOnce is how many accounts are put away together, so that their last
+// entries share the journal's syncs.
+const putAwayAtOnce = 64
+
 // PutAway puts accounts away that have had no work for a while, and tells how
 // many are in memory still.
 func (d *Directory) PutAway() int {
-	before := d.now().Time().Add(-d.limits.IdleAfter)
-	left := 0
+	before := d.now() - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+	var left atomic.Int64
+	var work sync.WaitGroup
+	slots := make(chan struct{}, putAwayAtOnce)
 	d.desks.Range(func(_, v any) bool {
 		desk := v.(*desk)
-		desk.mu.Lock()
-		defer desk.mu.Unlock()
-		if desk.pid != nil && desk.inWork.Load() == 0 && desk.used.Before(before) {
-			d.retire(desk)
-		}
-		if desk.pid != nil {
-			left++
-		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if d.retire(desk, before) {
+				left.Add(1)
+			}
+		})
 		return true
 	})
-	return left
+	work.Wait()
+	return int(left.Load())
 }
 
-// retire drains one account, with its desk locked so that nobody sends.
-func (d *Directory) retire(desk *desk) {
+// retire drains one account that is idle, with its desk locked so that nobody
+// sends; true where the account stays in memory.
+func (d *Directory) retire(desk *desk, before ledger.Millis) bool {
+	desk.mu.Lock()
+	defer desk.mu.Unlock()
+	if desk.pid == nil {
+		return false
+	}
+	if desk.inWork.Load() != 0 || desk.used >= before {
+		return true
+	}
 	done := make(chan bool, 1)
 	d.root.Send(desk.pid, &putAway{done})
-	if <-done {
-		d.root.Stop(desk.pid)
-		desk.pid = nil
+	if !<-done {
+		return true
 	}
+	d.root.Stop(desk.pid)
+	desk.pid = nil
+	return false
 }
 
 // Close ends calls to the scheme that are under way; the payouts they carry

@@ -49,23 +49,20 @@ type Effects struct {
 // payouts whose children run. It has no goroutine, clock or I/O: one call in,
 // effects out.
 type Machine struct {
-	config  Config
+	config  *Config
 	head    ledger.Account
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
-	work    map[ledger.TxID]*ledger.Transaction // held payouts with a child
+	work    map[ledger.TxID]*ledger.Transaction // held payouts with a child; nil where none is
 
 	// The step under way, until Submitted.
 	records []ledger.Record
 	rows    []ledger.Row
 }
 
-func newMachine(c Config, id ledger.AccountID) *Machine {
-	return &Machine{
-		config: c, head: ledger.Account{ID: id},
-		overlay: newOverlay(), work: map[ledger.TxID]*ledger.Transaction{},
-	}
+func newMachine(c *Config, id ledger.AccountID) *Machine {
+	return &Machine{config: c, head: ledger.Account{ID: id}}
 }
 
 // Opened tells whether the account's opening is among its records.
@@ -75,6 +72,16 @@ func (m *Machine) Opened() bool { return m.head.Seq > 0 }
 func (m *Machine) Resting(durable wal.Ticket) bool {
 	m.overlay.forget(durable)
 	return len(m.work) == 0 && m.overlay.empty()
+}
+
+// Tidy gives back what an account at rest does not need; false where something
+// still moves.
+func (m *Machine) Tidy(durable wal.Ticket) bool {
+	if !m.Resting(durable) {
+		return false
+	}
+	m.overlay, m.work = overlay{}, nil
+	return true
 }
 
 // Step carries one command out in memory. An error is a failing world (a row
@@ -190,6 +197,9 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 }
 
 func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
+	if m.work == nil {
+		m.work = map[ledger.TxID]*ledger.Transaction{}
+	}
 	m.work[t.ID] = t
 	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, InDoubt: inDoubt}
 }

@@ -30,12 +30,11 @@ type freshKey struct {
 	ticket wal.Ticket
 }
 
-func newOverlay() overlay {
-	return overlay{rows: map[string]freshRow{}, records: map[uint64]*ledger.Record{}}
-}
-
 // add keeps what one entry writes until its ticket is durable.
 func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) {
+	if o.rows == nil {
+		o.rows, o.records = map[string]freshRow{}, map[uint64]*ledger.Record{}
+	}
 	for i := range records {
 		seq := records[i].Seq
 		o.records[seq] = &records[i]

@@ -40,7 +40,7 @@ type Tail interface {
 // Restore makes the machine as it was: from the head row and the records after
 // it, each verified against the chain, through Apply only. It stops at the
 // first thing it cannot vouch for.
-func Restore(c Config, id ledger.AccountID, t Tail) (*Machine, error) {
+func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	m := newMachine(c, id)
 	row, ok, err := t.Get(ledger.HeadKey(id))
 	if err != nil {

@@ -27,7 +27,7 @@ type bench struct {
 	seen    map[ledger.RefusalCode]bool
 }
 
-var testConfig = Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Recent: new(Recent)}
+var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Recent: new(Recent)}
 
 // renderForTest shows the answer in a line.
 func renderForTest(a *ledger.Answer, camel bool) (int, []byte) {

@@ -8,7 +8,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/wal"
 )
 
@@ -30,6 +29,11 @@ type (
 	// reload comes of an entry that the journal refused: the machine is ahead of
 	// what is written.
 	reload struct{}
+	// assign is an actor's first message: whose it is. Its Props are shared, so
+	// they cannot say it.
+	assign struct{ id ledger.AccountID }
+	// tidy asks the account to give back what it does not need at rest.
+	tidy struct{ desk *desk }
 	// putAway asks the account to leave its head row behind and take no more.
 	putAway struct{ done chan<- bool }
 )
@@ -51,8 +55,13 @@ type shell struct {
 // Receive implements actor.Actor.
 func (s *shell) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
-	case *actor.Started:
-		s.restore()
+	case *assign:
+		s.id = m.id
+		s.load()
+	case *tidy:
+		if s.broken == nil && !s.machine.Tidy(s.dir.journal.Durable()) {
+			s.dir.mark(m.desk)
+		}
 	case *call:
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
 	case *resume:
@@ -144,6 +153,9 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 		entry.Out = append(entry.Out, &answered{to, e.Answer})
 	case to.ch != nil:
 		to.joined.Store(e.Join)
+		if s.waiting == nil {
+			s.waiting = map[ledger.TxID][]waiter{}
+		}
 		s.waiting[e.Await] = append(s.waiting[e.Await], waiter{to, e.Join, e.Other})
 	}
 	if w := s.waiting[e.Ended]; e.Outcome != nil && len(w) > 0 {
@@ -154,7 +166,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 		entry.Out = append(entry.Out, acknowledged{done})
 	}
 	if e.Start != nil {
-		entry.Out = append(entry.Out, s.spawn(*e.Start))
+		entry.Out = append(entry.Out, &child{s.dir, *e.Start})
 	}
 	if len(entry.Records) == 0 && s.machine.overlay.empty() {
 		// All that the answer can tell is durable: it need not queue behind
@@ -172,21 +184,8 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 func (s *shell) Release(err error) {
 	if err != nil {
 		s.dir.log.Error("account: entry refused", "account", s.id.String(), "error", err)
-		s.dir.send(s.id, s.dir.desk(s.id), reload{})
+		go s.dir.send(s.id, s.dir.desk(s.id), reload{}) // the journal must not wait for a desk
 	}
-}
-
-// spawn makes the payout's child; it begins when its hold is durable.
-func (s *shell) spawn(j payout.Job) wal.Out {
-	pid := s.dir.root.Spawn(actor.PropsFromProducer(
-		func() actor.Actor { return &child{s.dir, j} }, actor.WithDispatcher(s.dir.workers),
-	))
-	return begin{s.dir.root, pid}
-}
-
-func (s *shell) restore() {
-	s.waiting = map[ledger.TxID][]waiter{}
-	s.load()
 }
 
 // load makes the machine from the journal, and opens an account that was only

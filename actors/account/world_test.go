@@ -31,7 +31,7 @@ type world struct {
 	late     []scheme.Payment // submitted, and not there yet
 	model    map[ledger.AccountID]*plain
 	answered map[ledger.TxID]bool // payouts that were answered as accepted or settled
-	config   Config
+	config   *Config
 }
 
 // journal is the memory store with the entries that made it, so that a power
@@ -110,7 +110,7 @@ type carrier struct {
 
 func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
-		config: Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 8, Recent: new(Recent)},
+		config: &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 8, Recent: new(Recent)},
 		t:      t, rng: rand.New(rand.NewPCG(seed, 1)), now: startOfTest, store: newJournal(),
 		machines: map[ledger.AccountID]*Machine{}, scheme: map[ledger.TxID]*schemeRow{}, holders: map[string]ledger.TxID{},
 		model: map[ledger.AccountID]*plain{}, answered: map[ledger.TxID]bool{},

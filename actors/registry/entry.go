@@ -14,7 +14,7 @@ type Account struct {
 	ID        ledger.AccountID `cbor:"1,keyasint"`
 	Active    bool             `cbor:"2,keyasint,omitempty"`
 	CreatedAt ledger.Millis    `cbor:"3,keyasint"`
-	Opening   ledger.Settings  `cbor:"4,keyasint"` // what it is to be opened under, should a crash come between
+	Opening   *ledger.Settings `cbor:"4,keyasint"` // what it is to be opened under, should a crash come between
 
 	PixKeys []string `cbor:"-"` // in order of their claim; the first names the account in QR codes
 	APIKeys []string `cbor:"-"` // client ids, in order of their making

@@ -148,7 +148,7 @@ func (p *published) Release(err error) {
 // ClaimAccount makes an account known under its first PIX key.
 func (g *Registry) ClaimAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
-		a := Account{ID: id, Active: active, CreatedAt: now, Opening: opening}
+		a := Account{ID: id, Active: active, CreatedAt: now, Opening: &opening}
 		return m.ClaimAccount(a, PixKey{Key: evp.Value, Type: evp.Type, Account: id, CreatedAt: now})
 	})
 	if err != nil {

@@ -103,10 +103,10 @@ func makeFolder(c *Config) error {
 
 func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	a, ok := e.Registry.Account(id)
-	if !ok {
+	if !ok || a.Opening == nil {
 		return ledger.Settings{}, false
 	}
-	return a.Opening, true
+	return *a.Opening, true
 }
 
 // start sets the work going that needs no request.
@@ -124,7 +124,7 @@ func (e *Engine) start() error {
 	e.work.Add(3)
 	go func() { defer e.work.Done(); e.resume(since) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
-	go func() { defer e.work.Done(); e.putAway(ctx) }()
+	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
 	return nil
 }
 
@@ -161,17 +161,24 @@ func (e *Engine) resume(since ledger.Millis) {
 	e.Store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: wal.MetaKey(metaResume)}}})
 }
 
-// putAwayEvery is how often idle accounts are looked for.
-const putAwayEvery = 30 * time.Second
+// How often accounts are tidied, and how often idle ones are looked for.
+const (
+	tidyEvery    = 2 * time.Second
+	putAwayEvery = 10 * time.Second
+)
 
-func (e *Engine) putAway(ctx context.Context) {
-	ticker := time.NewTicker(putAwayEvery)
-	defer ticker.Stop()
+// keepHouse has accounts give back what they do not need.
+func (e *Engine) keepHouse(ctx context.Context) {
+	tidy, putAway := time.NewTicker(tidyEvery), time.NewTicker(putAwayEvery)
+	defer tidy.Stop()
+	defer putAway.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tidy.C:
+			e.Directory.Tidy()
+		case <-putAway.C:
 			e.Directory.PutAway()
 		}
 	}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 func main() {
-	if err := root().Execute(); err != nil {
+	if err := root().ExecuteContext(context.Background()); err != nil {
 		// One line: what, and where.
 		fmt.Fprintln(os.Stderr, "pixd: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 		os.Exit(1)

@@ -19,7 +19,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	f.AdminToken = os.Getenv("PIXD_ADMIN_TOKEN")
 	f.OnFailure = failStop
 	v, commit := build()
-	engine.Tune()
+	go engine.Tune(c.Context())
 	s, err := engine.Serve(f.Config, engine.Build{Version: v, Commit: commit})
 	if err != nil {
 		return err

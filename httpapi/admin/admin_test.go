@@ -62,7 +62,7 @@ func newFixture(t *testing.T) *fixture {
 			if !ok {
 				return ledger.Settings{}, false
 			}
-			return a.Opening, true
+			return *a.Opening, true
 		},
 		Now: now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); return b }, Log: log,
 	})
