@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/wal"
@@ -69,7 +70,7 @@ type Directory struct {
 		sync.Mutex
 		desks []*desk // used since they were last tidied
 	}
-	desks   sync.Map // ledger.AccountID → *desk
+	desks   keyed.Map[ledger.AccountID, *desk]
 	payouts atomic.Int64
 	callers sync.Pool
 	number  atomic.Uint64
@@ -126,12 +127,10 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 	s.StopChildren(child)
 }
 
+func newDesk() *desk { return &desk{} }
+
 func (d *Directory) desk(id ledger.AccountID) *desk {
-	if v, ok := d.desks.Load(id); ok {
-		return v.(*desk)
-	}
-	v, _ := d.desks.LoadOrStore(id, &desk{})
-	return v.(*desk)
+	return d.desks.GetOrMake(id, newDesk)
 }
 
 // send hands a message to the account's actor, restoring the account first
@@ -284,8 +283,7 @@ func (d *Directory) PutAway() int {
 	var left atomic.Int64
 	var work sync.WaitGroup
 	slots := make(chan struct{}, putAwayAtOnce)
-	d.desks.Range(func(_, v any) bool {
-		desk := v.(*desk)
+	d.desks.Each(func(_ ledger.AccountID, desk *desk) bool {
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()

@@ -5,7 +5,7 @@
 // It is a machine with a stream of its own (stream 0): Machine decides and
 // applies, without a clock, chance or I/O; Registry is its shell, which stamps
 // commands, journals them and, once they are durable, publishes the new entries
-// to readers. Readers take no lock and never see what a restart would deny.
+// to readers. Readers wait for nobody and never see what a restart would deny.
 //
 // Everything is held in memory and rebuilt at start from the stream's records
 // alone. Entries are immutable: a change puts another in its place.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -30,9 +31,9 @@ type Registry struct {
 	sum     uint64
 
 	// What readers see: durable entries only.
-	accounts sync.Map // ledger.AccountID → *Account
-	apiKeys  sync.Map // client id → *APIKey
-	pixKeys  sync.Map // key → *PixKey
+	accounts keyed.Map[ledger.AccountID, *Account]
+	apiKeys  keyed.Map[string, *APIKey]
+	pixKeys  keyed.Map[string, *PixKey]
 	order    atomic.Pointer[[]ledger.AccountID]
 }
 
@@ -51,13 +52,13 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 		return nil, fmt.Errorf("registry: replay: %w", err)
 	}
 	for id, a := range g.machine.accounts {
-		g.accounts.Store(id, a)
+		g.accounts.Set(id, a)
 	}
 	for id, k := range g.machine.apiKeys {
-		g.apiKeys.Store(id, k)
+		g.apiKeys.Set(id, k)
 	}
 	for key, k := range g.machine.pixKeys {
-		g.pixKeys.Store(key, k)
+		g.pixKeys.Set(key, k)
 	}
 	g.publishOrder()
 	return g, nil
@@ -132,13 +133,13 @@ func (p *published) take(m *Machine, r *Record) {
 func (p *published) Release(err error) {
 	if g := p.registry; g != nil && err == nil {
 		for _, a := range p.accounts {
-			g.accounts.Store(a.ID, a)
+			g.accounts.Set(a.ID, a)
 		}
 		for _, k := range p.apiKeys {
-			g.apiKeys.Store(k.ClientID, k)
+			g.apiKeys.Set(k.ClientID, k)
 		}
 		for _, k := range p.pixKeys {
-			g.pixKeys.Store(k.Key, k)
+			g.pixKeys.Set(k.Key, k)
 		}
 		g.order.Store(&p.order)
 	}
@@ -206,25 +207,16 @@ func (g *Registry) RegisteredPixKey(key string) error {
 
 // Account is an account by id. What is returned must not be changed.
 func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
-	return load[*Account](&g.accounts, id)
+	return g.accounts.Get(id)
 }
 
 // APIKey is a credential by client id. What is returned must not be changed.
 func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
-	return load[*APIKey](&g.apiKeys, clientID)
+	return g.apiKeys.Get(clientID)
 }
 
 // PixKey is one of this service's PIX keys, in the directory's spelling.
-func (g *Registry) PixKey(key string) (*PixKey, bool) { return load[*PixKey](&g.pixKeys, key) }
-
-func load[V any](m *sync.Map, key any) (V, bool) {
-	v, ok := m.Load(key)
-	if !ok {
-		var none V
-		return none, false
-	}
-	return v.(V), true
-}
+func (g *Registry) PixKey(key string) (*PixKey, bool) { return g.pixKeys.Get(key) }
 
 // Accounts lists account ids by creation, from a place on, at most limit.
 // The second result is the place to go on from, or -1 at the end.
@@ -242,8 +234,8 @@ func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
 // Unregistered lists the PIX keys that the scheme has not yet taken.
 func (g *Registry) Unregistered() []*PixKey {
 	var keys []*PixKey
-	g.pixKeys.Range(func(_, v any) bool {
-		if k := v.(*PixKey); !k.Registered {
+	g.pixKeys.Each(func(_ string, k *PixKey) bool {
+		if !k.Registered {
 			keys = append(keys, k)
 		}
 		return true

@@ -13,7 +13,7 @@ import (
 // collecting an almost empty heap at every doubling would be work for nothing;
 // where much is alive (many accounts in memory), doubling is enough, and keeps
 // garbage from scattering what lives.
-const garbageRoom = 128 << 20
+const garbageRoom = 64 << 20
 
 // tuneEvery is how often what is alive is looked at.
 const tuneEvery = 2 * time.Second
