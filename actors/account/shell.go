@@ -216,7 +216,10 @@ func (s *shell) rebuild() {
 	}
 	done := make(chan error, 1)
 	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
-	<-done
+	if err := <-done; err != nil {
+		s.quarantine(err)
+		return
+	}
 	s.load()
 }
 

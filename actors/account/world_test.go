@@ -31,7 +31,6 @@ type world struct {
 	late     []scheme.Payment // submitted, and not there yet
 	model    map[ledger.AccountID]*plain
 	answered map[ledger.TxID]bool // payouts that were answered as accepted or settled
-	log      []byte
 }
 
 // journal is the memory store with the entries that made it, so that a power
