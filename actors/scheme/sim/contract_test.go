@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
 	"pixd/actors/scheme/schemetest"
 	"pixd/wal"
 )
@@ -87,4 +88,26 @@ func crashing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Again: func(t *testing.T) schemetest.Body {
 		return crashing(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 2))}))
 	}}
+}
+
+// TestAcknowledgedIsDone: what the engine took is not told to the next process.
+func TestAcknowledgedIsDone(t *testing.T) {
+	fs := vfs.NewMem()
+	b := closing(t, fs)
+	acked, told := make(chan struct{}), atomic.Int64{}
+	if err := b.Start(func(_ scheme.Notice, done func(error)) { done(nil); close(acked) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Scheme.Submit(t.Context(), payoutAt(now())); err != nil {
+		t.Fatal(err)
+	}
+	<-acked
+	next := b.Again(t)
+	if err := next.Start(func(_ scheme.Notice, done func(error)) { told.Add(1); done(nil) }); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if n := told.Load(); n != 0 {
+		t.Errorf("told again %d times", n)
+	}
 }

@@ -95,29 +95,35 @@ func TestPayRepeated(t *testing.T) {
 	}
 }
 
-// TestPayConcurrently: twenty customers under one id pay once.
+// TestPayConcurrently: customers who pay under one id at once pay once, and
+// are all told the same.
 func TestPayConcurrently(t *testing.T) {
 	k := newTill(t)
-	const id = "E60701190202603011200abcdefghijk"
-	var work sync.WaitGroup
-	amounts := make([]ledger.Amount, 20)
-	for n := range amounts {
-		work.Go(func() {
-			e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: ledger.Amount(100 + n), EndToEnd: id})
-			if err != nil || e2e != id {
-				t.Errorf("%s: %v", e2e, err)
-			}
-			amounts[n] = amount
-		})
-	}
-	work.Wait()
-	for _, a := range amounts {
-		if a != amounts[0] || a != k.arrivals[id].Arrived.Amount {
-			t.Fatalf("answered %v, arrived %d", amounts, k.arrivals[id].Arrived.Amount)
+	for round := range 40 {
+		id := fmt.Sprintf("E60701190202603011200%011d", round)
+		var work sync.WaitGroup
+		ready := make(chan struct{})
+		amounts := make([]ledger.Amount, 20)
+		for n := range amounts {
+			work.Go(func() {
+				<-ready
+				e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: ledger.Amount(100 + n), EndToEnd: id})
+				if err != nil || e2e != id {
+					t.Errorf("%s: %v", e2e, err)
+				}
+				amounts[n] = amount
+			})
 		}
-	}
-	if k.times[id] != 1 {
-		t.Errorf("told %d times", k.times[id])
+		close(ready)
+		work.Wait()
+		for _, a := range amounts {
+			if a != amounts[0] || a != k.arrivals[id].Arrived.Amount {
+				t.Fatalf("answered %v, arrived %d", amounts, k.arrivals[id].Arrived.Amount)
+			}
+		}
+		if k.times[id] != 1 {
+			t.Fatalf("told %d times", k.times[id])
+		}
 	}
 }
 
