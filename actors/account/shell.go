@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -41,6 +42,7 @@ type shell struct {
 	id      ledger.AccountID
 	machine *Machine
 	waiting map[ledger.TxID][]waiter
+	running map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
 	broken  error // quarantined: why
 	panics  []time.Time
 }
@@ -142,11 +144,13 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 		delete(s.waiting, e.Ended)
 		entry.Out = append(entry.Out, &outcomes{w, e.Outcome})
 	}
+	delete(s.running, e.Ended)
 	if done != nil {
 		entry.Out = append(entry.Out, acknowledged{done})
 	}
 	if e.Start != nil {
 		entry.Out = append(entry.Out, s.spawn(*e.Start))
+		s.running[e.Start.Tx.ID] = &e.Start.Tx
 	}
 	s.machine.Submitted(s.dir.journal.Append(&entry))
 }
@@ -158,7 +162,7 @@ func (s *shell) spawn(j payout.Job) wal.Out {
 }
 
 func (s *shell) restore() {
-	s.waiting = map[ledger.TxID][]waiter{}
+	s.waiting, s.running = map[ledger.TxID][]waiter{}, map[ledger.TxID]*ledger.Transaction{}
 	s.load()
 }
 
@@ -199,7 +203,8 @@ func (s *shell) open() error {
 }
 
 // rebuild throws the machine away and makes it again from the journal, once
-// what it has queued is durable. A third panic within a minute quarantines the
+// what it has queued is durable. Its payouts' children go on: the new machine
+// knows of them, or a repeat would start a second one. A third panic within a minute quarantines the
 // account.
 func (s *shell) rebuild() {
 	now := s.dir.now().Time()
@@ -220,7 +225,9 @@ func (s *shell) rebuild() {
 		s.quarantine(err)
 		return
 	}
-	s.load()
+	if s.load(); s.broken == nil {
+		maps.Copy(s.machine.work, s.running)
+	}
 }
 
 // quarantine closes the account off. Who waits for an outcome is cut: any
