@@ -51,7 +51,10 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 	}
 	t := tour{
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
-		secret: key.Secret, token: filepath.Join(dataDir, engine.TokenFile), account: account.ID,
+		secret: key.Secret, token: fmt.Sprintf("$(cat %s)", filepath.Join(dataDir, engine.TokenFile)), account: account.ID,
+	}
+	if s.Config.AdminToken != "" { // then there is no file
+		t.token = "$PIXD_ADMIN_TOKEN"
 	}
 	if _, port, err := net.SplitHostPort(s.MerchantAddr.String()); err == nil {
 		t.merchant = "http://127.0.0.1:" + port
@@ -122,7 +125,7 @@ func (t tour) print(out io.Writer) error {
 	say("Charge 25.00 BRL: a QR code for the customer.")
 	fmt.Fprintf(b, "CHARGE=$(%s); echo \"$CHARGE\" | cut -c1-400\n", signed[0])
 	say("The customer pays it, in the simulator.")
-	fmt.Fprintf(b, "curl -s %s/sim/payments -H \"Authorization: Bearer $(cat %s)\" -H 'Content-Type: application/json' -d \"{\\\"qr_code\\\":\\\"$(echo \"$CHARGE\" | sed -n 's/.*\"qr_code\":\"\\([^\"]*\\)\".*/\\1/p')\\\"}\"; echo\n", t.operator, t.token)
+	fmt.Fprintf(b, "curl -s %s/sim/payments -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d \"{\\\"qr_code\\\":\\\"$(echo \"$CHARGE\" | sed -n 's/.*\"qr_code\":\"\\([^\"]*\\)\".*/\\1/p')\\\"}\"; echo\n", t.operator, t.token)
 	say("The charge is completed, and the money is there.")
 	fmt.Fprintln(b, get("/transactions/$(echo \"$CHARGE\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
 	fmt.Fprintln(b, get("/balance"))
