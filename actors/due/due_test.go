@@ -49,7 +49,7 @@ func (s *started) start(a ledger.AccountID, tx ledger.TxID, seq uint64, done fun
 	go done(nil)
 }
 
-// TestResume: from the due instant of what was held at that moment on, to the
+// TestResume: from a due instant on, to the
 // end of time, payouts alone, in order.
 func TestResume(t *testing.T) {
 	var s shelf
@@ -61,18 +61,18 @@ func TestResume(t *testing.T) {
 	s.put(1<<60, 1, 6, ledger.DuePayout)
 	s = append(s, struct{ k, v []byte }{[]byte("e"), []byte("another row")})
 	for _, c := range []struct {
-		since, orphan ledger.Millis
-		want          string
+		from ledger.Millis
+		want string
 	}{
-		{1000, 500, "2/3@103 3/5@105 1/6@106"},
-		{1001, 500, "1/6@106"},
-		{999, 500, "1/2@102 2/3@103 3/5@105 1/6@106"},
-		{-5000, 500, "1/1@101 1/2@102 2/3@103 3/5@105 1/6@106"},
+		{1500, "2/3@103 3/5@105 1/6@106"},
+		{1501, "1/6@106"},
+		{1499, "1/2@102 2/3@103 3/5@105 1/6@106"},
+		{0, "1/1@101 1/2@102 2/3@103 3/5@105 1/6@106"},
 	} {
 		var w started
-		n, err := Resume(s, c.since, c.orphan, w.start)
+		n, err := Resume(s, c.from, w.start)
 		if got := strings.Join(w.who, " "); got != c.want || err != nil || n != len(w.who) {
-			t.Errorf("since %d: %q, counted %d, %v; want %q", c.since, got, n, err, c.want)
+			t.Errorf("from %d: %q, counted %d, %v; want %q", c.from, got, n, err, c.want)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestResumeFails(t *testing.T) {
 	var s shelf
 	s.put(1, 1, 1, ledger.DuePayout)
 	s.put(2, 1, 2, ledger.DuePayout)
-	n, err := Resume(s, 0, 0, func(_ ledger.AccountID, tx ledger.TxID, _ uint64, done func(error)) {
+	n, err := Resume(s, 0, func(_ ledger.AccountID, tx ledger.TxID, _ uint64, done func(error)) {
 		done(fmt.Errorf("payout %d: %w", tx[0], errDisk))
 	})
 	if n != 2 || !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "payout 1") || !strings.Contains(err.Error(), "payout 2") {
@@ -96,7 +96,7 @@ func TestResumeFails(t *testing.T) {
 		spoiled := slices.Clone(s)
 		spoil(spoiled)
 		var w started
-		if n, err := Resume(spoiled, 0, 0, w.start); err == nil || n != 0 || len(w.who) != 0 {
+		if n, err := Resume(spoiled, 0, w.start); err == nil || n != 0 || len(w.who) != 0 {
 			t.Errorf("%s cut short: looked at %d, %v", name, n, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestResumeTakesTurns(t *testing.T) {
 		s.put(ledger.Millis(n), 1, byte(n), ledger.DuePayout)
 	}
 	var now, most, answered atomic.Int64
-	n, err := Resume(s, 0, 0, func(_ ledger.AccountID, _ ledger.TxID, _ uint64, done func(error)) {
+	n, err := Resume(s, 0, func(_ ledger.AccountID, _ ledger.TxID, _ uint64, done func(error)) {
 		most.Store(max(most.Load(), now.Add(1)))
 		go func() {
 			time.Sleep(2 * time.Millisecond)
