@@ -43,7 +43,7 @@ type shell struct {
 	machine *Machine
 	waiting map[ledger.TxID][]waiter
 	running map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
-	broken  error // quarantined: why
+	broken  error                               // quarantined: why
 	panics  []time.Time
 }
 

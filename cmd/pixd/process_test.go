@@ -146,7 +146,10 @@ func (p *process) end(s syscall.Signal) int {
 		p.t.Fatal(err)
 	}
 	select {
-	case <-p.exited:
+	case err := <-p.exited:
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			p.t.Fatal(err)
+		}
 	case <-time.After(10 * time.Second):
 		p.t.Fatalf("still there 10 s after %v:\n%s", s, p.words())
 	}
