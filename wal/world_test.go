@@ -52,7 +52,7 @@ func (o worldOut) Release(err error) {
 	case o.n != o.w.released:
 		o.w.wrong = fmt.Errorf("entry %d released after %d", o.n, o.w.released)
 	case sp.refuse != errors.Is(err, ErrSequence), !sp.refuse && err != nil:
-		o.w.wrong = fmt.Errorf("entry %d released with %v", o.n, err)
+		o.w.wrong = fmt.Errorf("entry %d released with %w", o.n, err)
 	}
 	o.w.released = o.n + 1
 }

@@ -29,6 +29,11 @@ type Limits struct {
 	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
 	SchemeTimeout time.Duration // lookup and submit of one payout together
 	IdleAfter     time.Duration // an account without work is put away; default 1 min
+
+	// How much longer than the scheme may take a caller waits: one that joined
+	// another's work, and then one whose outcome must come.
+	JoinGrace time.Duration // default 5 s
+	LastGrace time.Duration // default 20 s
 }
 
 // Parts are what a directory is made of.
@@ -107,6 +112,12 @@ func NewDirectory(p Parts) *Directory {
 	d.workers = newWorkers()
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{dir: d} },
 		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
+	if d.limits.JoinGrace == 0 {
+		d.limits.JoinGrace = 5 * time.Second
+	}
+	if d.limits.LastGrace == 0 {
+		d.limits.LastGrace = 20 * time.Second
+	}
 	d.running, d.stop = context.WithCancel(context.Background())
 	// The library's own words are for whoever looks for them.
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
@@ -199,20 +210,13 @@ func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, er
 	return d.wait(to)
 }
 
-// How much longer than the scheme may take a caller waits: one that joined
-// another's work, and one whose outcome must come.
-const (
-	joinGrace = 5 * time.Second
-	lastGrace = 20 * time.Second
-)
-
 func (d *Directory) wait(to *caller) (ledger.Answer, error) {
 	select {
 	case r := <-to.ch: // most answers are here within a millisecond
 		return d.take(to, r)
 	default:
 	}
-	timer := time.NewTimer(d.limits.SchemeTimeout + joinGrace)
+	timer := time.NewTimer(d.limits.SchemeTimeout + d.limits.JoinGrace)
 	defer timer.Stop()
 	select {
 	case r := <-to.ch:
@@ -222,7 +226,7 @@ func (d *Directory) wait(to *caller) (ledger.Answer, error) {
 	if to.joined.Load() {
 		return ledger.Answer{}, ledger.ErrWaited
 	}
-	timer.Reset(lastGrace)
+	timer.Reset(d.limits.LastGrace)
 	select {
 	case r := <-to.ch:
 		return d.take(to, r)

@@ -9,6 +9,7 @@ import "sync/atomic"
 type workers struct {
 	work chan func()
 	idle atomic.Int64
+	end  chan struct{}
 }
 
 const (
@@ -16,7 +17,7 @@ const (
 	throughput  = 300 // messages of one mailbox before it yields to others
 )
 
-func newWorkers() *workers { return &workers{work: make(chan func())} }
+func newWorkers() *workers { return &workers{work: make(chan func()), end: make(chan struct{})} }
 
 // Schedule implements actor.Dispatcher. It never waits: where no worker is
 // idle, one is started.
@@ -32,24 +33,21 @@ func (w *workers) Schedule(fn func()) {
 func (w *workers) Throughput() int { return throughput }
 
 func (w *workers) run(fn func()) {
-	for fn != nil {
+	for {
 		fn()
 		if w.idle.Add(1) > idleWorkers {
 			w.idle.Add(-1)
 			return
 		}
-		fn = <-w.work
-		w.idle.Add(-1)
-	}
-}
-
-// close lets idle workers go, once nothing is scheduled any more.
-func (w *workers) close() {
-	for {
 		select {
-		case w.work <- nil:
-		default:
+		case fn = <-w.work:
+			w.idle.Add(-1)
+		case <-w.end:
 			return
 		}
 	}
 }
+
+// close lets idle workers go, and busy ones once they are done. What is
+// scheduled after it still runs.
+func (w *workers) close() { close(w.end) }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -48,7 +49,8 @@ type shell struct {
 	id      ledger.AccountID
 	machine *Machine
 	waiting map[ledger.TxID][]waiter
-	broken  error // quarantined: why
+	running map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
+	broken  error                               // quarantined: why
 	panics  []time.Time
 }
 
@@ -162,11 +164,16 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 		delete(s.waiting, e.Ended)
 		entry.Out = append(entry.Out, &outcomes{w, e.Outcome})
 	}
+	delete(s.running, e.Ended)
 	if done != nil {
 		entry.Out = append(entry.Out, acknowledged{done})
 	}
 	if e.Start != nil {
 		entry.Out = append(entry.Out, &child{s.dir, *e.Start})
+		if s.running == nil {
+			s.running = map[ledger.TxID]*ledger.Transaction{}
+		}
+		s.running[e.Start.Tx.ID] = &e.Start.Tx
 	}
 	if len(entry.Records) == 0 && s.machine.overlay.empty() {
 		// All that the answer can tell is durable: it need not queue behind
@@ -225,7 +232,8 @@ func (s *shell) open() error {
 }
 
 // rebuild throws the machine away and makes it again from the journal, once
-// what it has queued is durable. A third panic within a minute quarantines the
+// what it has queued is durable. Its payouts' children go on: the new machine
+// knows of them, or a repeat would start a second one. A third panic within a minute quarantines the
 // account.
 func (s *shell) rebuild() {
 	now := s.dir.now().Time()
@@ -242,9 +250,14 @@ func (s *shell) rebuild() {
 	}
 	done := make(chan error, 1)
 	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
-	<-done
+	if err := <-done; err != nil {
+		s.quarantine(err)
+		return
+	}
 	s.dir.config.Recent.forget(s.id)
-	s.load()
+	if s.load(); s.broken == nil && len(s.running) > 0 {
+		s.machine.work = maps.Clone(s.running)
+	}
 }
 
 // quarantine closes the account off. Who waits for an outcome is cut: any

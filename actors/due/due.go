@@ -26,11 +26,11 @@ type Starter func(a ledger.AccountID, tx ledger.TxID, seq uint64, done func(erro
 // restored for it.
 const atOnce = 64
 
-// Resume goes through the payouts that were held at or after an instant and
-// still wait, in order of their due times. An accepted one is looked at and
-// left alone. It returns how many were looked at.
-func Resume(r Rows, heldSince, orphanAfter ledger.Millis, start Starter) (int, error) {
-	lo, _ := ledger.DueRange(max(0, heldSince+orphanAfter), 0)
+// Resume goes through the payouts that are due at or after an instant, in order
+// of their due times. An accepted one is looked at and left alone. It returns
+// how many were looked at.
+func Resume(r Rows, from ledger.Millis, start Starter) (int, error) {
+	lo, _ := ledger.DueRange(from, 0)
 	slots := make(chan struct{}, atOnce)
 	var mu sync.Mutex
 	var failed error

@@ -48,7 +48,9 @@ func (h *History) look(read func(*wal.View) (*ledger.Transaction, error)) (*ledg
 	if v.Ticket() > h.journal.Durable() {
 		done := make(released, 1)
 		h.journal.Append(&wal.Entry{Out: []wal.Out{done}})
-		<-done
+		if err := <-done; err != nil {
+			return nil, fmt.Errorf("history: wait for the disk: %w", err)
+		}
 	}
 	return t, nil
 }

@@ -69,7 +69,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 	case PayoutRejected, PayoutRefused, PayoutFailed:
 		pending = -r.Tx.Gross()
 	}
-	ok := true
+	var ok bool
 	if t.Balance, ok = t.Balance.Add(balance); !ok {
 		return t, false
 	}

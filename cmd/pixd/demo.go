@@ -57,7 +57,7 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat " + token + ")", account: account.ID,
 	}
-	if s.Config.AdminToken != "" {
+	if s.Config.AdminToken != "" { // then there is no file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
 	if _, port, err := net.SplitHostPort(s.MerchantAddr.String()); err == nil {

@@ -30,7 +30,9 @@ func verifyCommand() *cobra.Command {
 			v, err := engine.Verify(dir, slog.New(slog.DiscardHandler))
 			out := c.OutOrStdout()
 			if err != nil {
-				fmt.Fprintf(out, "verified until the damage: %d records in %d batches\n", v.Records, v.Batches)
+				if v.Batches > 0 {
+					fmt.Fprintf(out, "verified until the damage: %d records in %d batches\n", v.Records, v.Batches)
+				}
 				return err
 			}
 			fmt.Fprintf(out, "records   %d\nbatches   %d (newest at %s)\naccounts  %d\n",

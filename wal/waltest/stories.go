@@ -129,8 +129,11 @@ func deletesRanges(b *bench) {
 
 func opsInOrder(b *bench) {
 	b.Append(&wal.Entry{Ops: []wal.Op{
-		set("a", "1"), {Kind: wal.OpDelete, Key: []byte("a")}, set("b", "1"), set("b", "2"),
-		{Kind: wal.OpDeleteRange, Key: []byte("b"), Value: []byte("c")}, set("b", "3"),
+		set("a", "1"),
+		{Kind: wal.OpDelete, Key: []byte("a")},
+		set("b", "1"), set("b", "2"),
+		{Kind: wal.OpDeleteRange, Key: []byte("b"), Value: []byte("c")},
+		set("b", "3"),
 	}, Out: b.out("")})
 	b.wait(1)
 	b.equal(b.rows(b, "a", "z"), []string{"b=3"})

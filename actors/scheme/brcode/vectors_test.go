@@ -12,22 +12,34 @@ var published = []struct {
 	name, text string
 	want       Code
 }{
-	{"manual, static", "00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D",
-		Code{Key: "123e4567-e12b-12d1-a456-426655440000", Name: "Fulano de Tal", City: "BRASILIA"}},
-	{"manual, dynamic", "00020101021226700014br.gov.bcb.pix2548pix.example.com/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***630464E4",
-		Code{URL: "pix.example.com/8b3da2f39a4140d1a91abd93113bd441", Name: "Fulano de Tal", City: "BRASILIA", OneTime: true}},
-	{"API description, composite", "00020101021226760014br.gov.bcb.pix2554pix.example.com/qr/v2/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***80800014br.gov.bcb.pix2558pix.example.com/qr/v2/rec/94ed2badcbc04c15b0bb7fa35319489063047741",
+	{
+		"manual, static", "00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D",
+		Code{Key: "123e4567-e12b-12d1-a456-426655440000", Name: "Fulano de Tal", City: "BRASILIA"},
+	},
+	{
+		"manual, dynamic", "00020101021226700014br.gov.bcb.pix2548pix.example.com/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***630464E4",
+		Code{URL: "pix.example.com/8b3da2f39a4140d1a91abd93113bd441", Name: "Fulano de Tal", City: "BRASILIA", OneTime: true},
+	},
+	{
+		"API description, composite", "00020101021226760014br.gov.bcb.pix2554pix.example.com/qr/v2/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***80800014br.gov.bcb.pix2558pix.example.com/qr/v2/rec/94ed2badcbc04c15b0bb7fa35319489063047741",
 		Code{
 			URL:        "pix.example.com/qr/v2/8b3da2f39a4140d1a91abd93113bd441",
 			Recurrence: "pix.example.com/qr/v2/rec/94ed2badcbc04c15b0bb7fa353194890",
 			Name:       "Fulano de Tal", City: "BRASILIA", OneTime: true,
-		}},
-	{"e-mail key, description and amount", "00020126510014br.gov.bcb.pix0115thalesog@me.com0210Pedido 123520400005303986540510.005802BR5914THALES OGLIARI6015SAO MIGUEL DO O62070503***63040DC6",
-		Code{Key: "thalesog@me.com", Description: "Pedido 123", Name: "THALES OGLIARI", City: "SAO MIGUEL DO O", AmountCentavos: 1000}},
-	{"dynamic, one-time", "00020101021226740014br.gov.bcb.pix2552payload.psp.com/3ec9d2f9-5f03-4e0e-820d-63a81e769e875204000053039865802BR5914THALES OGLIARI6015SAO MIGUEL DO O62070503***63042895",
-		Code{URL: "payload.psp.com/3ec9d2f9-5f03-4e0e-820d-63a81e769e87", Name: "THALES OGLIARI", City: "SAO MIGUEL DO O", OneTime: true}},
-	{"upper-case scheme name", "00020101021226770014BR.GOV.BCB.PIX2555pix.example.com/qr/93598be0-1bd0-4997-8318-81776a1d8a995204000053039865802BR5907EMPRESA6009SAO PAULO62070503***6304EEAB",
-		Code{URL: "pix.example.com/qr/93598be0-1bd0-4997-8318-81776a1d8a99", Name: "EMPRESA", City: "SAO PAULO", OneTime: true}},
+		},
+	},
+	{
+		"e-mail key, description and amount", "00020126510014br.gov.bcb.pix0115thalesog@me.com0210Pedido 123520400005303986540510.005802BR5914THALES OGLIARI6015SAO MIGUEL DO O62070503***63040DC6",
+		Code{Key: "thalesog@me.com", Description: "Pedido 123", Name: "THALES OGLIARI", City: "SAO MIGUEL DO O", AmountCentavos: 1000},
+	},
+	{
+		"dynamic, one-time", "00020101021226740014br.gov.bcb.pix2552payload.psp.com/3ec9d2f9-5f03-4e0e-820d-63a81e769e875204000053039865802BR5914THALES OGLIARI6015SAO MIGUEL DO O62070503***63042895",
+		Code{URL: "payload.psp.com/3ec9d2f9-5f03-4e0e-820d-63a81e769e87", Name: "THALES OGLIARI", City: "SAO MIGUEL DO O", OneTime: true},
+	},
+	{
+		"upper-case scheme name", "00020101021226770014BR.GOV.BCB.PIX2555pix.example.com/qr/93598be0-1bd0-4997-8318-81776a1d8a995204000053039865802BR5907EMPRESA6009SAO PAULO62070503***6304EEAB",
+		Code{URL: "pix.example.com/qr/93598be0-1bd0-4997-8318-81776a1d8a99", Name: "EMPRESA", City: "SAO PAULO", OneTime: true},
+	},
 }
 
 func TestParsePublished(t *testing.T) {

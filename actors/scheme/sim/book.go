@@ -36,8 +36,6 @@ type payment struct {
 	At       ledger.Millis    `cbor:"6,keyasint"` // when it was submitted
 	DueAt    ledger.Millis    `cbor:"7,keyasint"` // when it is final
 	Reason   string           `cbor:"8,keyasint,omitempty"`
-
-	again bool // the book had it before
 }
 
 // arrival is a customer's payment to one of the engine's keys.

@@ -141,14 +141,14 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 		return scheme.State{}, &scheme.Refused{Code: o.submit}
 	}
 	row := s.decide(p, o)
-	done, err := s.take(&row)
+	done, again, err := s.take(&row)
 	if err != nil {
 		return scheme.State{}, err
 	}
 	if err := wait(ctx, done); err != nil {
 		return scheme.State{}, err
 	}
-	if row.again {
+	if again {
 		state, _, err := s.known(p.Tx)
 		return state, err
 	}
@@ -177,23 +177,25 @@ func (s *Sim) decide(p scheme.Payment, o outcome) payment {
 	return row
 }
 
-// take writes a payment down. What settles at once needs no notice: the answer
-// to the submit says it, and Ask says it again.
-func (s *Sim) take(row *payment) (<-chan error, error) {
+// take writes a payment down; again where the book has it already, or will have
+// once the result yields. What settles at once needs no notice: the answer to
+// the submit says it, and Ask says it again.
+func (s *Sim) take(row *payment) (done <-chan error, again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	holder, held, err := s.holder(row.EndToEnd)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if held && holder != row.Tx {
+	again = held && holder == row.Tx
+	if held && !again {
 		row.Reason = "DUPL"
-		if _, row.again, err = s.known(row.Tx); err != nil {
-			return nil, err
+		if _, again, err = s.known(row.Tx); err != nil {
+			return nil, false, err
 		}
 	}
-	if row.again = row.again || held && holder == row.Tx; row.again {
-		return s.append(nil, nil), nil // the book has it, or will have once this is released
+	if again {
+		return s.append(nil, nil), true, nil
 	}
 	ops := make([]wal.Op, 0, 3)
 	if !held {
@@ -204,7 +206,7 @@ func (s *Sim) take(row *payment) (<-chan error, error) {
 	if !row.immediate() {
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: openKey(row.DueAt, row.Tx[:]), Value: []byte{rowPayment}})
 	}
-	return s.append(ops, func() { s.taken(row) }), nil
+	return s.append(ops, func() { s.taken(row) }), false, nil
 }
 
 func (p *payment) immediate() bool { return p.DueAt == p.At && p.Reason == "" }

@@ -1,0 +1,262 @@
+package account
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// TestOneBalance: five hundred payouts at once against money for fifty.
+func TestOneBalance(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 50*100)
+	var accepted, short atomic.Int64
+	var work sync.WaitGroup
+	for n := range 500 {
+		work.Go(func() {
+			a, err := w.Do(1, payoutTo(n, nil))
+			switch {
+			case err != nil:
+				t.Error(err)
+			case a.Refusal == nil && a.Tx.Status == ledger.StatusAccepted:
+				accepted.Add(1)
+			case a.Refusal != nil && a.Refusal.Code == ledger.RefuseBalance:
+				short.Add(1)
+			default:
+				t.Errorf("answered %+v", a)
+			}
+		})
+	}
+	work.Wait()
+	if got := w.totals(1); accepted.Load() != 50 || short.Load() != 450 || got.Balance != 5000 || got.Pending != 5000 {
+		t.Errorf("%d accepted, %d short, totals %+v", accepted.Load(), short.Load(), got)
+	}
+	if n := w.scheme.submits.Load(); n != 50 {
+		t.Errorf("%d were submitted", n)
+	}
+}
+
+// TestPutAwayUnderLoad: accounts go and come back while requests arrive, and
+// none is lost.
+func TestPutAwayUnderLoad(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1})
+	var work, away sync.WaitGroup
+	var stop atomic.Bool
+	var rounds atomic.Int64
+	away.Go(func() {
+		for !stop.Load() {
+			w.PutAway()
+			rounds.Add(1)
+		}
+	})
+	const each = 150
+	for id := ledger.AccountID(1); id <= townAccounts; id++ {
+		for range 2 {
+			work.Go(func() {
+				for n := range each {
+					w.fund(id, 7)
+					if n%50 == 0 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+	}
+	work.Wait()
+	stop.Store(true)
+	away.Wait()
+	for id := ledger.AccountID(1); id <= townAccounts; id++ {
+		if got := w.totals(id); got.Balance != 2*each*7 || got.Items != 2*each {
+			t.Errorf("%v ended with %+v", id, got)
+		}
+	}
+	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	if rounds.Load() < 3 {
+		t.Errorf("only %d rounds", rounds.Load())
+	}
+}
+
+// TestStaysWhileItWorks: an account with a payout under way is not put away.
+func TestStaysWhileItWorks(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1})
+	w.fund(1, 1000)
+	w.scheme.hold(false)
+	done := w.begin(1, payoutTo(1, nil))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	if left := w.PutAway(); left != 1 {
+		t.Errorf("%d in memory while a payout is under way", left)
+	}
+	w.scheme.release()
+	if r := <-done; r.err != nil {
+		t.Error(r.err)
+	}
+	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+}
+
+// begin sends a command and does not wait.
+func (w *town) begin(id ledger.AccountID, c ledger.Command) <-chan reply {
+	done := make(chan reply, 1)
+	go func() {
+		a, err := w.Do(id, c)
+		done <- reply{answer: a, err: err}
+	}()
+	return done
+}
+
+// TestAtTheDoor: over a limit nothing is begun, and others are not touched.
+func TestAtTheDoor(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits        Limits
+		next          ledger.AccountID // who is refused
+		other         ledger.AccountID // who is not
+		otherCommands ledger.Command
+	}{
+		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
+		"all payouts":   {Limits{Payouts: 2}, 2, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTown(t, c.limits)
+			w.fund(1, 1000)
+			w.fund(2, 1000)
+			w.scheme.hold(false)
+			first, second := w.begin(1, payoutTo(1, nil)), w.begin(1, payoutTo(2, nil))
+			w.eventually("both submits", func() bool { return w.scheme.submits.Load() == 2 })
+			seq := w.store.Submitted()
+			if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
+				t.Errorf("a third was answered %v", err)
+			}
+			other := w.begin(c.other, c.otherCommands)
+			w.eventually("the other's entry", func() bool { return w.store.Submitted() > seq })
+			w.scheme.release()
+			for _, r := range []reply{<-first, <-second, <-other} {
+				if r.err != nil {
+					t.Error(r.err)
+				}
+			}
+			w.must(1, payoutTo(4, nil)) // there is room again
+		})
+	}
+}
+
+// TestFirstTouch: an account that was only claimed is opened by whoever comes
+// first, also for those who come at the same time; one nobody claimed is unknown.
+func TestFirstTouch(t *testing.T) {
+	w := newTown(t, Limits{})
+	if _, err := w.Do(99, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrUnknown) {
+		t.Errorf("an account nobody claimed: %v", err)
+	}
+	var work sync.WaitGroup
+	for range 20 {
+		work.Go(func() {
+			if head := w.must(3, ledger.ReadAccount{}).Head; head.Seq != 1 || head.Settings.Name != "Loja" {
+				t.Errorf("read %+v", head)
+			}
+		})
+	}
+	work.Wait()
+	if seq, _, err := w.store.Last(3); seq != 1 || err != nil {
+		t.Errorf("%d records, %v", seq, err)
+	}
+}
+
+// TestReadsPark: a read shows what precedes it, and is answered once that is
+// durable.
+func TestReadsPark(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 100)
+	w.gate.shutIt()
+	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	w.eventually("the credit", func() bool { return w.gate.passed() == 1 })
+	read := w.begin(1, ledger.ReadAccount{})
+	w.eventually("the read", func() bool { return w.gate.passed() == 2 })
+	select {
+	case <-credit:
+		t.Error("the credit was answered before it was durable")
+	case r := <-read:
+		t.Errorf("the read was answered before what it shows was durable: %+v", r)
+	case <-time.After(20 * time.Millisecond):
+	}
+	w.gate.open()
+	if r := <-read; r.err != nil || r.answer.Head.Totals.Balance != 107 {
+		t.Errorf("read %+v", r)
+	}
+	<-credit
+}
+
+// TestNothingLeavesEarly: the scheme hears of a payout once its hold is durable.
+func TestNothingLeavesEarly(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 100)
+	w.gate.shutIt()
+	done := w.begin(1, payoutTo(1, nil))
+	w.eventually("the hold", func() bool { return w.gate.passed() == 1 })
+	time.Sleep(20 * time.Millisecond)
+	if n := w.scheme.lookups.Load() + w.scheme.submits.Load(); n != 0 {
+		t.Errorf("the scheme was called %d times before the hold was durable", n)
+	}
+	w.gate.open()
+	if r := <-done; r.err != nil || r.answer.Tx.Status != ledger.StatusAccepted {
+		t.Errorf("answered %+v", r)
+	}
+}
+
+// TestOneKeyManyRequests: one execution, and the others are replays of it.
+func TestOneKeyManyRequests(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 10_000)
+	w.scheme.hold(false)
+	const many = 30
+	answers := make(chan reply, many)
+	var work sync.WaitGroup
+	for range many {
+		work.Go(func() {
+			a, err := w.Do(1, payoutTo(1, under(1)))
+			answers <- reply{answer: a, err: err}
+		})
+	}
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
+	w.scheme.release()
+	work.Wait()
+	replays := 0
+	for range many {
+		r := <-answers
+		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
+			t.Fatalf("answered %+v", r)
+		}
+		if r.answer.Replay {
+			replays++
+		}
+	}
+	if got := w.totals(1); replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
+		t.Errorf("%d replays, %d submits, totals %+v", replays, w.scheme.submits.Load(), got)
+	}
+}
+
+// TestSilentScheme: who joined gives up and may try again; whose request it was
+// is cut, for the outcome is open; the payout is still carried.
+func TestSilentScheme(t *testing.T) {
+	w := newTown(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
+	w.fund(1, 1000)
+	w.scheme.hold(false)
+	first := w.begin(1, payoutTo(1, under(1)))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	if _, err := w.Do(1, payoutTo(1, under(1))); !errors.Is(err, ledger.ErrWaited) {
+		t.Errorf("the one that joined: %v", err)
+	}
+	if r := <-first; !errors.Is(r.err, ledger.ErrCut) {
+		t.Errorf("the first: %+v", r)
+	}
+	w.scheme.release()
+	w.eventually("the outcome", func() bool {
+		a, err := w.Do(1, payoutTo(1, under(1)))
+		return err == nil && a.Replay && string(a.Stored.Body) == "accepted camel=false"
+	})
+	if n := w.scheme.submits.Load(); n != 1 {
+		t.Errorf("submitted %d times", n)
+	}
+}

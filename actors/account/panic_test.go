@@ -1,0 +1,139 @@
+package account
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// poisoned sends what the account's code cannot bear.
+func (w *town) poisoned(id ledger.AccountID) error {
+	_, err := w.Do(id, poison)
+	return err
+}
+
+// TestPanic: a request that breaks its account gets a 500, and the account goes
+// on as if it had never come; others do not notice.
+func TestPanic(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 100)
+	w.fund(2, 100)
+	before := w.must(1, ledger.ReadAccount{}).Head
+	for n := range 2 {
+		if err := w.poisoned(1); !errors.Is(err, ledger.ErrInternal) {
+			t.Errorf("panic %d: %v", n, err)
+		}
+		if after := w.must(1, ledger.ReadAccount{}).Head; after.Seq != before.Seq || after.Totals != before.Totals {
+			t.Errorf("rebuilt as %+v, was %+v", after, before)
+		}
+	}
+	w.fund(1, 7)
+	if err := w.poisoned(1); !errors.Is(err, ledger.ErrInternal) {
+		t.Errorf("the third: %v", err)
+	}
+	for _, c := range []ledger.Command{ledger.ReadAccount{}, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, payoutTo(1, nil)} {
+		if _, err := w.Do(1, c); !errors.Is(err, ledger.ErrQuarantined) {
+			t.Errorf("after the third within a minute, %T: %v", c, err)
+		}
+	}
+	told := make(chan error, 1)
+	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { told <- err })
+	if err := <-told; err == nil {
+		t.Error("a notice to a quarantined account was acknowledged")
+	}
+	w.fund(2, 7)
+	if got := w.totals(2); got.Balance != 107 {
+		t.Errorf("another account has %+v", got)
+	}
+}
+
+// TestPanicsFarApart: two within a minute, and a third much later, are no reason
+// to close an account.
+func TestPanicsFarApart(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 100)
+	for range 6 {
+		_ = w.poisoned(1)
+		w.clock.Add(int64(31 * time.Second / time.Millisecond))
+	}
+	if got := w.totals(1); got.Balance != 100 {
+		t.Errorf("totals %+v", got)
+	}
+}
+
+// TestRebuildKeepsWaiters: who waits for a payout is answered although the
+// account was rebuilt in between.
+func TestRebuildKeepsWaiters(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 1000)
+	w.scheme.hold(false)
+	done := w.begin(1, payoutTo(1, under(1)))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	if err := w.poisoned(1); !errors.Is(err, ledger.ErrInternal) {
+		t.Fatal(err)
+	}
+	w.scheme.release()
+	if r := <-done; r.err != nil || r.answer.Tx.Status != ledger.StatusAccepted || r.answer.Replay {
+		t.Errorf("answered %+v", r)
+	}
+}
+
+// TestRebuildKeepsChildren: a payout that is under way is not started a second
+// time by a repeat of its request: the first child may yet report a refusal,
+// which releases the hold that the second one's submit would need.
+func TestRebuildKeepsChildren(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 1000)
+	w.scheme.hold(true)
+	first := w.begin(1, payoutTo(1, under(1)))
+	w.eventually("the lookup", func() bool { return w.scheme.lookups.Load() == 1 })
+	if err := w.poisoned(1); !errors.Is(err, ledger.ErrInternal) {
+		t.Fatal(err)
+	}
+	again := w.begin(1, payoutTo(1, under(1)))
+	w.eventually("the repeat", func() bool { return w.desk(1).inWork.Load() == 2 })
+	time.Sleep(20 * time.Millisecond)
+	if n := w.scheme.asks.Load(); n != 0 {
+		t.Errorf("a second child asked %d times", n)
+	}
+	w.scheme.refuse.Store(true)
+	w.scheme.release()
+	for _, r := range []reply{<-first, <-again} {
+		if r.err != nil || r.answer.Refusal == nil || r.answer.Refusal.Code != ledger.RefuseKeyNotFound {
+			t.Errorf("answered %+v", r)
+		}
+	}
+	if got := w.totals(1); got.Pending != 0 || w.scheme.submits.Load() != 0 {
+		t.Errorf("%d submitted, totals %+v", w.scheme.submits.Load(), got)
+	}
+}
+
+// TestQuarantineCuts who waits for an outcome: any status would be read as one.
+func TestQuarantineCuts(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 1000)
+	w.scheme.hold(false)
+	done := w.begin(1, payoutTo(1, nil))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	for range 3 {
+		_ = w.poisoned(1)
+	}
+	if r := <-done; !errors.Is(r.err, ledger.ErrCut) {
+		t.Errorf("answered %+v", r)
+	}
+}
+
+// TestDamagedAccount: a journal that cannot be vouched for closes one account,
+// and no other.
+func TestDamagedAccount(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1})
+	w.fund(1, 100)
+	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.damage(1)
+	if _, err := w.Do(1, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrQuarantined) {
+		t.Errorf("read with %v", err)
+	}
+	w.fund(2, 7)
+}

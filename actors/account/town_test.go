@@ -1,0 +1,274 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// town is a directory over a real journal, with a scheme that does as it is
+// told. Its clock goes on by a millisecond each time it is looked at.
+type town struct {
+	*Directory
+	t      *testing.T
+	store  *wal.Store
+	scheme *counter
+	gate   *gate
+	clock  atomic.Int64
+	drawn  atomic.Uint64
+}
+
+// storeRows reads the store as the engine does.
+type storeRows struct{ *wal.Store }
+
+func (r storeRows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return history.Record(r.Store, a, seq)
+}
+
+const townAccounts = 8
+
+func newTown(t *testing.T, limits Limits) *town {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 4 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{t: t, store: s, scheme: &counter{}, gate: &gate{Journal: s}}
+	w.clock.Store(int64(startOfTest))
+	if limits.SchemeTimeout == 0 {
+		limits.SchemeTimeout = 10 * time.Second
+	}
+	w.Directory = NewDirectory(Parts{
+		Config: Config{Secret: []byte("secret"), Render: touchyRender, HeadEvery: 8}, Limits: limits,
+		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
+		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+			return settingsOf(args{}), id >= 1 && id <= townAccounts
+		},
+		Now:    func() ledger.Millis { return ledger.Millis(w.clock.Add(1)) },
+		Chance: w.draw, Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(func() {
+		w.scheme.release()
+		w.gate.open()
+		w.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *town) draw() (c [10]byte) {
+	n := w.drawn.Add(1)
+	for i := range c {
+		c[i] = byte(n >> (8 * (i % 8)))
+	}
+	return c
+}
+
+// touchyRender cannot bear a charge that is described as poison.
+func touchyRender(a *ledger.Answer, camel bool) (int, []byte) {
+	if a.Tx != nil && a.Tx.Description == "poison" {
+		panic("poison")
+	}
+	return renderForTest(a, camel)
+}
+
+func (w *town) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
+	w.t.Helper()
+	a, err := w.Do(id, c)
+	if err != nil || a.Refusal != nil {
+		w.t.Fatalf("%T on %v: %+v %v", c, id, a.Refusal, err)
+	}
+	return a
+}
+
+func (w *town) fund(id ledger.AccountID, amount ledger.Amount) {
+	w.t.Helper()
+	w.must(id, ledger.Credit{Kind: ledger.TxTED, Amount: amount})
+}
+
+func (w *town) totals(id ledger.AccountID) ledger.Totals {
+	w.t.Helper()
+	return w.must(id, ledger.ReadAccount{}).Head.Totals
+}
+
+// eventually waits for something to come true.
+func (w *town) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	for range 5000 {
+		if ok() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.t.Fatal(what + " never came")
+}
+
+func payoutTo(n int, claim *ledger.Claim) ledger.RequestPayout {
+	return ledger.RequestPayout{
+		Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", n)},
+		OwnISPB: "99999004", OrphanAfter: 1_800_000, Claim: claim,
+	}
+}
+
+func under(key byte) *ledger.Claim { return &ledger.Claim{Scope: [16]byte{key}} }
+
+var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &ledger.Claim{Scope: [16]byte{66}}}
+
+// counter is a scheme that takes everything, counts, and holds still where it
+// is told to, whatever the caller's patience.
+type counter struct {
+	lookups, submits, asks atomic.Int64
+	refuse                 atomic.Bool // the directory knows nobody
+
+	mu         sync.Mutex
+	lookupHold chan struct{}
+	submitHold chan struct{}
+}
+
+// hold makes lookups or submits wait until release.
+func (c *counter) hold(lookups bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if lookups {
+		c.lookupHold = make(chan struct{})
+	} else {
+		c.submitHold = make(chan struct{})
+	}
+}
+
+func (c *counter) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range []*chan struct{}{&c.lookupHold, &c.submitHold} {
+		if *h != nil {
+			close(*h)
+			*h = nil
+		}
+	}
+}
+
+func (c *counter) wait(h *chan struct{}) {
+	c.mu.Lock()
+	held := *h
+	c.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+}
+
+func (c *counter) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+
+func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
+	c.lookups.Add(1)
+	c.wait(&c.lookupHold)
+	if c.refuse.Load() {
+		return ledger.Owner{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
+	}
+	return ledger.Owner{Name: "Ana", Document: "98765432100"}, nil
+}
+
+func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) {
+	c.submits.Add(1)
+	c.wait(&c.submitHold)
+	return scheme.State{Progress: scheme.Pending}, nil
+}
+
+func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
+	c.asks.Add(1)
+	return scheme.State{}, nil
+}
+
+// gate is a journal whose word, while it is shut, does not get out.
+type gate struct {
+	Journal
+	mu   sync.Mutex
+	shut bool
+	word wal.Ticket // what was durable when it was shut
+	outs []wal.Out
+	seen int
+}
+
+type gated struct {
+	gate *gate
+	out  wal.Out
+}
+
+// Release implements wal.Out.
+func (o gated) Release(err error) {
+	o.gate.mu.Lock()
+	defer o.gate.mu.Unlock()
+	if o.gate.shut {
+		o.gate.outs = append(o.gate.outs, o.out)
+		return
+	}
+	o.out.Release(err)
+}
+
+// Append implements Journal.
+func (g *gate) Append(e *wal.Entry) wal.Ticket {
+	g.mu.Lock()
+	g.seen++
+	g.mu.Unlock()
+	for i, out := range e.Out {
+		e.Out[i] = gated{g, out}
+	}
+	return g.Journal.Append(e)
+}
+
+// Durable implements Journal: what is durable behind a shut gate nobody knows.
+func (g *gate) Durable() wal.Ticket {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return g.word
+	}
+	return g.Journal.Durable()
+}
+
+func (g *gate) shutIt() {
+	g.mu.Lock()
+	g.shut, g.seen, g.word = true, 0, g.Journal.Durable()
+	g.mu.Unlock()
+}
+
+func (g *gate) passed() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = false
+	for _, out := range g.outs {
+		out.Release(nil)
+	}
+	g.outs = nil
+}
+
+// damage writes a head row that claims what the records do not say.
+func (w *town) damage(id ledger.AccountID) {
+	done := make(chan error, 1)
+	w.store.Append(&wal.Entry{
+		Ops: []wal.Op{{Kind: wal.OpSet, Key: ledger.HeadKey(id), Value: []byte("nonsense")}},
+		Out: []wal.Out{acknowledged{func(err error) { done <- err }}},
+	})
+	if err := <-done; err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,150 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// scripted is a scheme that says its lines, one for each call, and notes who
+// called. "silence" says nothing until the caller gives up.
+type scripted struct {
+	t     *testing.T
+	lines []string
+	calls []string
+	paid  []scheme.Payment
+}
+
+var errLost = errors.New("connection reset")
+
+func (s *scripted) next(ctx context.Context, call string) (Reply, error) {
+	s.calls = append(s.calls, call)
+	if len(s.lines) == 0 {
+		s.t.Fatalf("a %s too many after %v", call, s.calls)
+	}
+	line := s.lines[0]
+	s.lines = s.lines[1:]
+	if line == "silence" {
+		<-ctx.Done()
+		return Reply{}, ctx.Err()
+	}
+	r := reply(s.t, line)
+	switch {
+	case r.Refused != nil:
+		return r, errors.Join(errors.New("the provider said"), r.Refused) // wrapped, as adapters do
+	case r.Failed:
+		return r, errLost
+	}
+	return r, nil
+}
+
+func (s *scripted) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+	s.t.Error("a payout registers no key")
+	return nil
+}
+
+func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}) {
+		s.t.Errorf("looked up %+v", q)
+	}
+	r, err := s.next(ctx, "lookup")
+	return r.Owner, err
+}
+
+func (s *scripted) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
+	s.paid = append(s.paid, p)
+	r, err := s.next(ctx, "submit")
+	return r.State, err
+}
+
+func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+	if tx != job.Tx.ID || endToEnd != job.Tx.EndToEnd {
+		s.t.Errorf("asked for %v %s", tx, endToEnd)
+	}
+	r, err := s.next(ctx, "ask")
+	return r.State, err
+}
+
+// whole is what a submit hands over, every time.
+var whole = scheme.Payment{
+	Tx: ledger.TxID{1}, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 100,
+	Key:           ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
+	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
+}
+
+// TestCarry: the scheme's lines, whom the payout called, and its report.
+func TestCarry(t *testing.T) {
+	for _, c := range []struct {
+		doubt       bool
+		lines, call string
+		report      string
+	}{
+		{false, "owner/settled", "lookup submit", "settled to Ana"},
+		{false, "owner/pending", "lookup submit", "accepted to Ana"},
+		{false, "owner/rejected DUPL", "lookup submit", "rejected DUPL to Ana"},
+		{false, "refused dict_key_not_found", "lookup", "refused dict_key_not_found"},
+		{false, "failed", "lookup", "refused dict_lookup_failed"},
+		{false, "silence", "lookup", "refused dict_lookup_failed"},
+		{false, "owner/refused provider_rejected", "lookup submit", "refused provider_rejected to Ana"},
+		{false, "owner/silence", "lookup submit", "accepted to Ana"},
+		{false, "owner/failed/settled", "lookup submit ask", "settled to Ana"},
+		{false, "owner/failed/unknown/settled", "lookup submit ask submit", "settled to Ana"},
+		{false, "owner/failed/unknown/refused provider_rejected", "lookup submit ask submit", "accepted to Ana"},
+		{false, "owner/failed/silence", "lookup submit ask", "accepted to Ana"},
+		{true, "settled", "ask", "settled"},
+		{true, "unknown/owner/pending", "ask lookup submit", "accepted to Ana"},
+		{true, "unknown/refused dict_key_not_found", "ask lookup", "accepted"},
+		{true, "unknown/failed", "ask lookup", "accepted"},
+		{true, "silence", "ask", "accepted"},
+	} {
+		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
+		j := job
+		j.InDoubt = c.doubt
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		out := Carry(ctx, s, j)
+		cancel()
+		if got := strings.Join(s.calls, " "); got != c.call || said(&out) != c.report || len(s.lines) > 0 {
+			t.Errorf("%s: called %q, want %q; reported %q, want %q", c.lines, got, c.call, said(&out), c.report)
+		}
+		for _, p := range s.paid {
+			if p != whole {
+				t.Errorf("%s: submitted %+v", c.lines, p)
+			}
+		}
+	}
+}
+
+// TestCarryWaits before it asks again: a payout in doubt does not hammer.
+func TestCarryWaits(t *testing.T) {
+	s := &scripted{t: t, lines: strings.Split("failed/failed/settled", "/")}
+	j := job
+	j.InDoubt = true
+	began := time.Now()
+	if out := Carry(t.Context(), s, j); out.Result != ledger.PayoutIsSettled {
+		t.Errorf("reported %s", said(&out))
+	}
+	if took := time.Since(began); took < 2*pause {
+		t.Errorf("asked three times in %v", took)
+	}
+}
+
+// TestCarryUnassigned: without a scheme no money has left, unless it may have
+// before.
+func TestCarryUnassigned(t *testing.T) {
+	out := Carry(t.Context(), scheme.Unassigned{}, job)
+	if said(&out) != "refused dict_lookup_failed" {
+		t.Errorf("reported %s", said(&out))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	j := job
+	j.InDoubt = true
+	if out := Carry(ctx, scheme.Unassigned{}, j); said(&out) != "accepted" {
+		t.Errorf("in doubt: reported %s", said(&out))
+	}
+}

@@ -1,0 +1,220 @@
+package payout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+var job = Job{Account: 7, Tx: ledger.Transaction{
+	ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7,
+	EndToEnd: "E99999004202603011200abcdefghijk", KeyType: ledger.KeyEmail, Key: "ana@example.com",
+	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
+}}
+
+var ana = ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
+
+var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
+
+var progress = map[string]scheme.Progress{
+	"unknown": scheme.Unknown, "pending": scheme.Pending, "settled": scheme.Settled, "rejected": scheme.Rejected,
+}
+
+// reply reads a line such as "rejected AC03", "refused provider_rejected",
+// "failed expired" or "owner".
+func reply(t *testing.T, line string) (r Reply) {
+	words := strings.Fields(line)
+	for i := 0; i < len(words); i++ {
+		p, isState := progress[words[i]]
+		switch {
+		case words[i] == "owner":
+			r.Owner = ana
+		case words[i] == "failed":
+			r.Failed = true
+		case words[i] == "expired":
+			r.Expired = true
+		case words[i] == "refused":
+			i++
+			code, ok := ledger.ParseRefusal(words[i])
+			if !ok {
+				t.Fatalf("no such refusal: %s", words[i])
+			}
+			r.Refused = &scheme.Refused{Code: code}
+		case isState && p == scheme.Rejected:
+			i++
+			r.State = scheme.State{Progress: p, Reason: words[i]}
+		case isState:
+			r.State.Progress = p
+		case words[i] != "ok":
+			t.Fatalf("no such reply: %s", words[i])
+		}
+	}
+	return r
+}
+
+// said is the outcome in a line.
+func said(o *ledger.ResolvePayout) string {
+	s := [...]string{"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String()}[o.Result]
+	if o.Owner.Name != "" {
+		s += " to " + o.Owner.Name
+	}
+	return strings.TrimSpace(s)
+}
+
+// TestStories: what the machine was told, and what it does then.
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			j := job
+			j.InDoubt = d.Cmd == "in-doubt"
+			m := New(j)
+			var b strings.Builder
+			act := m.Begin()
+			for line := range strings.Lines(d.Input) {
+				fmt.Fprintf(&b, "%s: %s", actNames[act], line)
+				if !strings.HasSuffix(line, "\n") {
+					b.WriteByte('\n')
+				}
+				act = m.Step(reply(t, line))
+			}
+			b.WriteString(actNames[act])
+			if act == Report {
+				b.WriteString(": " + said(&m.Outcome))
+			}
+			return b.String() + "\n"
+		})
+	})
+}
+
+// replies are all that can come of an act.
+var replies = map[Act][]string{
+	Lookup: {"owner", "refused dict_key_not_found", "failed", "owner expired", "failed expired"},
+	Submit: {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "failed", "failed expired", "pending expired", "unknown expired"},
+	Ask:    {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "failed", "failed expired", "unknown expired", "settled expired"},
+	Pause:  {"ok", "ok expired"},
+}
+
+// walk is one way through a machine: the lines it was told.
+type walk struct {
+	t      *testing.T
+	told   []string
+	acts   []Act
+	maySee bool   // a submit may have arrived
+	word   string // the scheme's last word on the payment
+	ended  int
+}
+
+// again replays the way so far on a fresh machine, and gives its next act.
+func (w *walk) again(inDoubt bool) (*Machine, Act) {
+	j := job
+	j.InDoubt = inDoubt
+	m := New(j)
+	act := m.Begin()
+	for _, line := range w.told {
+		act = m.Step(reply(w.t, line))
+	}
+	return m, act
+}
+
+// TestEveryReplyToEveryAct walks every way of up to seven acts.
+func TestEveryReplyToEveryAct(t *testing.T) {
+	for _, inDoubt := range []bool{false, true} {
+		w := &walk{t: t, maySee: inDoubt}
+		w.on(inDoubt, 7)
+		if w.ended < 100 {
+			t.Errorf("in doubt %v: only %d ways ended", inDoubt, w.ended)
+		}
+	}
+}
+
+func (w *walk) on(inDoubt bool, left int) {
+	m, act := w.again(inDoubt)
+	if act == Report {
+		w.ended++
+		w.judge(m)
+		return
+	}
+	if left == 0 {
+		return
+	}
+	if p := m.Payment(); act == Submit && (p.Tx != job.Tx.ID || p.EndToEnd != job.Tx.EndToEnd || p.Amount != job.Tx.Amount) {
+		w.t.Fatalf("%q: submits %+v", w.told, p)
+	}
+	for _, line := range replies[act] {
+		before := *w
+		w.told = append(w.told[:len(w.told):len(w.told)], line)
+		w.acts = append(w.acts[:len(w.acts):len(w.acts)], act)
+		r := reply(w.t, line)
+		if act == Submit && r.Refused == nil {
+			w.maySee = true
+		}
+		if (act == Submit || act == Ask) && !r.Failed && r.Refused == nil && r.State.Progress != scheme.Unknown {
+			w.word = strings.TrimSuffix(line, " expired")
+		}
+		w.on(inDoubt, left-1)
+		ended := w.ended
+		*w = before
+		w.ended = ended
+	}
+}
+
+// judge holds a report against what was told on the way.
+func (w *walk) judge(m *Machine) {
+	o := &m.Outcome
+	last := reply(w.t, w.told[len(w.told)-1])
+	switch {
+	case o.ID != job.Tx.ID || o.EndToEnd != job.Tx.EndToEnd:
+		w.t.Errorf("%q: reports on %+v", w.told, o)
+	case o.Result == ledger.PayoutIsRefused && w.maySee:
+		w.t.Errorf("%q: reported a refusal, and the money may have left", w.told)
+	case o.Result == ledger.PayoutIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
+		w.t.Errorf("%q: refused with %v, which nobody said", w.told, o.Refusal)
+	case o.Result == ledger.PayoutIsSettled && w.word != "settled",
+		o.Result == ledger.PayoutIsRejected && w.word != "rejected "+o.Reason,
+		o.Result != ledger.PayoutIsSettled && w.word == "settled",
+		o.Result != ledger.PayoutIsRejected && strings.HasPrefix(w.word, "rejected"):
+		w.t.Errorf("%q: the scheme said %q, reported %s", w.told, w.word, said(o))
+	case o.Result == ledger.PayoutIsAccepted && !w.maySee:
+		w.t.Errorf("%q: accepted, and nothing was ever submitted", w.told)
+	}
+}
+
+// TestTimeRunsOut: from any point, once no time is left, the report comes
+// within two acts.
+func TestTimeRunsOut(t *testing.T) {
+	for _, way := range []string{"", "owner", "owner/failed", "owner/failed/ok", "owner/failed/ok/unknown", "owner/failed/ok/failed"} {
+		for _, end := range []string{"failed expired", "unknown expired", "refused provider_rejected expired"} {
+			w := walk{t: t}
+			if way != "" {
+				w.told = strings.Split(way, "/")
+			}
+			m, act := w.again(false)
+			for range 2 {
+				if act != Report {
+					act = m.Step(reply(t, end))
+				}
+			}
+			if act != Report {
+				t.Errorf("%s, then %q twice: %s", way, end, actNames[act])
+			}
+		}
+	}
+}
+
+// TestStepAfterReport is our own mistake.
+func TestStepAfterReport(t *testing.T) {
+	m := New(job)
+	m.Begin()
+	m.Step(Reply{Failed: true})
+	defer func() {
+		if recover() == nil {
+			t.Error("a step after the report was taken")
+		}
+	}()
+	m.Step(Reply{})
+}

@@ -1,0 +1,126 @@
+package registry
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
+
+// goldenRecords is one record of every kind, with every field that it can have.
+func goldenRecords() []Record {
+	threshold := ledger.Amount(7)
+	account := &Account{
+		ID: 7, Active: true, CreatedAt: 1772366400000,
+		Opening: &ledger.Settings{
+			Name: "Açaí", Document: "12ABC34501DE35", City: "RECIFE", CashInFee: ledger.Fee{Fixed: 1, BPS: 2},
+			CashOutFee: ledger.Fee{Fixed: 3, BPS: 4}, CashOutCeiling: 5, ApprovalThreshold: &threshold,
+			BlockCNPJOut: true, AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: ledger.MaxRepeatWindow,
+		},
+	}
+	key := &APIKey{
+		ClientID: "cli_1", Account: 7, SecretHash: [32]byte{1, 2, 3}, Permissions: AllPermissions,
+		Whitelist: []string{"127.0.0.1", "10.0.0.0/8"}, ExpiresAt: 1772366400001, Signing: true, Active: true,
+		CreatedAt: 1772366400000,
+	}
+	pix := &PixKey{
+		Key: "ana@example.com", Type: ledger.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
+	}
+	bodies := map[RecordKind]Record{
+		AccountClaimed: {Account: account}, AccountChanged: {Account: account},
+		APIKeyMade: {APIKey: key}, APIKeyChanged: {APIKey: key},
+		PixKeyClaimed: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
+	}
+	var out []Record
+	for k := AccountClaimed; k <= PixKeyRegistered; k++ {
+		r, ok := bodies[k]
+		if !ok {
+			panic("no golden record of " + k.String())
+		}
+		r.Kind, r.Seq, r.Time = k, 300, 1772366400201
+		out = append(out, r)
+	}
+	return out
+}
+
+// TestGolden pins the bytes of every record kind. A difference means that
+// stores written before can no longer be read.
+func TestGolden(t *testing.T) {
+	for _, r := range goldenRecords() {
+		golden(t, r.Kind.String()+".golden", fmt.Sprintf("kind %d\nbody %x\n", r.Kind, r.Encode()))
+		back := Record{Kind: r.Kind, Seq: r.Seq, Time: r.Time}
+		if err := back.Decode(r.Encode()); err != nil {
+			t.Errorf("%v: %v", r.Kind, err)
+		}
+		if !reflect.DeepEqual(back, r) {
+			t.Errorf("%v: came back as %+v, was %+v", r.Kind, back, r)
+		}
+	}
+}
+
+// TestGoldenIsWhole: a field that a golden record leaves empty is not pinned.
+func TestGoldenIsWhole(t *testing.T) {
+	for _, r := range goldenRecords() {
+		for _, entry := range []any{r.Account, r.APIKey, r.PixKey} {
+			v := reflect.ValueOf(entry)
+			if v.IsNil() {
+				continue
+			}
+			for f, value := range v.Elem().Fields() {
+				if f.IsExported() && f.Tag.Get("cbor") != "-" && value.IsZero() {
+					t.Errorf("%v: %s is empty", r.Kind, f.Name)
+				}
+			}
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: a stored format has changed\n got %s\nwant %s", name, got, want)
+	}
+}
+
+// TestDecodeNeverGuesses: unknown kinds, unknown fields, damage.
+func TestDecodeNeverGuesses(t *testing.T) {
+	good := goldenRecords()[0]
+	body := good.Encode()
+	newer, err := encoding.Marshal(map[int]any{1: map[int]any{1: 7}, 99: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		kind RecordKind
+		body []byte
+	}{
+		"kind 0":      {0, body},
+		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
+		"newer kind":  {PixKeyRegistered + 1, body},
+		"newer field": {AccountClaimed, newer},
+		"cut":         {AccountClaimed, body[:len(body)-1]},
+		"trailing":    {AccountClaimed, append(append([]byte{}, body...), 0)},
+		"empty":       {AccountClaimed, nil},
+	} {
+		r := Record{Kind: c.kind}
+		if err := r.Decode(c.body); err == nil {
+			t.Errorf("%s: decoded", name)
+		}
+	}
+}

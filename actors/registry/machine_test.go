@@ -1,0 +1,169 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// told is a machine and what its stories tell of it.
+type told struct {
+	t *testing.T
+	m *Machine
+}
+
+// take applies what the machine decided, and tells the kinds or the refusal.
+func (b *told) take(records []Record, err error) string {
+	b.t.Helper()
+	if err != nil {
+		return err.Error()
+	}
+	var kinds []string
+	for i := range records {
+		r := &records[i]
+		r.Seq, r.Time = b.m.Seq+1, b.m.Time+1
+		if err := b.m.Apply(r); err != nil {
+			b.t.Fatal(err)
+		}
+		kinds = append(kinds, r.Kind.String())
+	}
+	return strings.Join(kinds, " ")
+}
+
+func (b *told) claim(id ledger.AccountID, key string) string {
+	return b.take(b.m.ClaimAccount(
+		Account{ID: id, Active: true}, PixKey{Key: key, Type: ledger.KeyEVP, Account: id},
+	))
+}
+
+func (b *told) pix(id ledger.AccountID, key string) string {
+	return b.take(b.m.ClaimPixKey(PixKey{Key: key, Type: ledger.KeyEmail, Account: id}))
+}
+
+// TestMachine tells one registry's life: a command, what came of it.
+func TestMachine(t *testing.T) {
+	b := &told{t, NewMachine()}
+	off := func(k *APIKey) { k.Active = false }
+	for n, line := range []struct{ got, want string }{
+		{b.claim(1, "first"), "account.claimed pix_key.claimed"},
+		{b.claim(1, "second"), "account acc_aaaaaaaaaaaac: exists already"},
+		{b.claim(2, "first"), ErrKeyTaken.Error()},
+		{b.claim(2, "other"), "account.claimed pix_key.claimed"},
+		{b.pix(3, "k"), ErrUnknownAccount.Error()},
+		{b.pix(1, "k"), "pix_key.claimed"},
+		{b.pix(1, "k"), ""}, // the same by the same: harmless
+		{b.pix(2, "k"), ErrKeyTaken.Error()},
+		{b.take(b.m.RegisteredPixKey("k")), "pix_key.registered"},
+		{b.take(b.m.RegisteredPixKey("k")), ""},
+		{b.pix(1, "k"), ""}, // and it stays registered
+		{b.take(b.m.RegisteredPixKey("nobody's")), ""},
+		{b.take(b.m.SetActive(1, true)), ""},
+		{b.take(b.m.SetActive(1, false)), "account.changed"},
+		{b.take(b.m.SetActive(9, false)), ErrUnknownAccount.Error()},
+		{b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 9})), ErrUnknownAccount.Error()},
+		{b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1, Active: true})), "api_key.made"},
+		{b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 2})), "API key cli_1: exists already"},
+		{b.take(b.m.ChangeAPIKey("cli_1", off)), "api_key.changed"},
+		{b.take(b.m.ChangeAPIKey("cli_2", off)), ErrUnknownKey.Error()},
+	} {
+		if line.got != line.want {
+			t.Errorf("line %d: %q, want %q", n+1, line.got, line.want)
+		}
+	}
+	one := b.m.accounts[1]
+	if one.Active || !slices.Equal(one.PixKeys, []string{"first", "k"}) || !slices.Equal(one.APIKeys, []string{"cli_1"}) {
+		t.Errorf("the first account ended as %+v", one)
+	}
+	if !b.m.pixKeys["k"].Registered || b.m.apiKeys["cli_1"].Active || !slices.Equal(b.m.order, []ledger.AccountID{1, 2}) {
+		t.Errorf("the registry ended as %+v", b.m)
+	}
+}
+
+// TestEntriesAreReplaced: who holds an entry sees it unchanged for ever.
+func TestEntriesAreReplaced(t *testing.T) {
+	b := &told{t, NewMachine()}
+	b.claim(1, "first")
+	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1, Active: true, Whitelist: []string{"127.0.0.1"}}))
+	account, key, pix := b.m.accounts[1], b.m.apiKeys["cli_1"], b.m.pixKeys["first"]
+	before := fmt.Sprintf("%+v %+v %+v", *account, key.Whitelist, *pix)
+	b.pix(1, "k")
+	b.take(b.m.SetActive(1, false))
+	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_2", Account: 1}))
+	b.take(b.m.RegisteredPixKey("first"))
+	b.take(b.m.ChangeAPIKey("cli_1", func(k *APIKey) { k.Active, k.Whitelist = false, []string{"10.0.0.0/8"} }))
+	if after := fmt.Sprintf("%+v %+v %+v", *account, key.Whitelist, *pix); after != before || !key.Active {
+		t.Errorf("held entries changed:\n%s\n%s", before, after)
+	}
+}
+
+// TestLastUsed survives a change of the key, which makes another entry of it.
+func TestLastUsed(t *testing.T) {
+	b := &told{t, NewMachine()}
+	b.claim(1, "first")
+	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1}))
+	if at := b.m.apiKeys["cli_1"].LastUsed(); at != 0 {
+		t.Errorf("used at %v before it was", at)
+	}
+	b.m.apiKeys["cli_1"].Used(5)
+	b.take(b.m.ChangeAPIKey("cli_1", func(k *APIKey) { k.Active = true }))
+	if at := b.m.apiKeys["cli_1"].LastUsed(); at != 5 {
+		t.Errorf("last used at %v", at)
+	}
+}
+
+// TestApplyRefuses: a record that does not follow, or that carries another
+// entry than its kind's, changes nothing.
+func TestApplyRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*Record){
+		"gap":           func(r *Record) { r.Seq++ },
+		"repeated":      func(r *Record) { r.Seq-- },
+		"earlier":       func(r *Record) { r.Time = 0 },
+		"no entry":      func(r *Record) { r.PixKey = nil },
+		"other entry":   func(r *Record) { r.PixKey, r.Account = nil, &Account{ID: 1} },
+		"another kind":  func(r *Record) { r.Kind = APIKeyMade },
+		"unknown kind":  func(r *Record) { r.Kind = PixKeyRegistered + 1 },
+		"a ledger kind": func(r *Record) { r.Kind = 1 },
+	} {
+		b := &told{t, NewMachine()}
+		b.claim(1, "first")
+		r := Record{Kind: PixKeyClaimed, Seq: b.m.Seq + 1, Time: b.m.Time, PixKey: &PixKey{Key: "k", Account: 1}}
+		spoil(&r)
+		seq, account := b.m.Seq, *b.m.accounts[1]
+		if err := b.m.Apply(&r); err == nil {
+			t.Errorf("%s: applied", name)
+		}
+		if b.m.Seq != seq || b.m.pixKeys["k"] != nil || !reflect.DeepEqual(*b.m.accounts[1], account) {
+			t.Errorf("%s: the registry changed", name)
+		}
+	}
+}
+
+// TestPermissions: names to a set and back, in the documented order.
+func TestPermissions(t *testing.T) {
+	for _, c := range []struct{ in, out, unknown string }{
+		{"pix:read pix:write", "pix:write pix:read", ""},
+		{"", "", ""},
+		{"*", strings.Join(permissionNames, " "), ""},
+		{"pix:read *", strings.Join(permissionNames, " "), ""},
+		{"pix:read pix:fly", "", "pix:fly"},
+		{"PIX:READ", "", "PIX:READ"},
+	} {
+		p, unknown, ok := ParsePermissions(strings.Fields(c.in))
+		if ok != (c.unknown == "") || unknown != c.unknown || strings.Join(p.Names(), " ") != c.out {
+			t.Errorf("%q: %q, unknown %q", c.in, p.Names(), unknown)
+		}
+	}
+	p, _, _ := ParsePermissions([]string{"pix:read", "statement:read"})
+	if !p.Has(PixRead) || !p.Has(PixRead|StatementRead) || p.Has(PixRead|PixWrite) {
+		t.Errorf("%b has what it has not", p)
+	}
+	for i, name := range permissionNames {
+		if got, _, _ := ParsePermissions([]string{name}); got != 1<<i {
+			t.Errorf("%s is bit %b", name, got)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+func fixed() ledger.Millis { return 1772366400000 }
+
+func openStore(t *testing.T, fs wal.FS) *wal.Store {
+	t.Helper()
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func open(t *testing.T, j Journal) *Registry {
+	t.Helper()
+	g, err := Open(j, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func evp(n int) ledger.Key {
+	return ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
+}
+
+func claim(t *testing.T, g *Registry, n int) *Account {
+	t.Helper()
+	a, err := g.ClaimAccount(ledger.AccountID(n), true, ledger.DefaultSettings(), evp(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// all is everything readers see, in an order of its own.
+func (g *Registry) all() string {
+	ids, _ := g.Accounts(0, 1<<20)
+	s := fmt.Sprintln(ids)
+	for _, id := range ids {
+		a, _ := g.Account(id)
+		shown, opening := *a, a.Opening
+		shown.Opening = nil
+		s += fmt.Sprintf("%+v %+v\n", shown, *opening)
+		for _, c := range a.APIKeys {
+			k, _ := g.APIKey(c)
+			shown := *k
+			shown.lastUsed = nil
+			s += fmt.Sprintf("%+v\n", shown)
+		}
+		for _, p := range a.PixKeys {
+			k, _ := g.PixKey(p)
+			s += fmt.Sprintf("%+v\n", *k)
+		}
+	}
+	return s
+}
+
+// TestReplay: what the stream says is what readers saw, and the next change
+// continues the chain.
+func TestReplay(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := open(t, s)
+	for n := range 3 {
+		claim(t, g, n+1)
+	}
+	steps := []error{
+		g.SetActive(2, false),
+		second(g.ClaimPixKey(1, ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"})),
+		g.RegisteredPixKey(evp(1).Value),
+		second(g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 3, Permissions: PixRead, Whitelist: []string{"127.0.0.1", "x"}})),
+		second(g.ChangeAPIKey("cli_1", func(k *APIKey) { k.Permissions, k.ExpiresAt = AllPermissions, 5 })),
+	}
+	if err := errors.Join(steps...); err != nil {
+		t.Fatal(err)
+	}
+	before := g.all()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openStore(t, fs)
+	g = open(t, again)
+	if after := g.all(); after != before {
+		t.Errorf("after a restart:\n%s\nbefore:\n%s", after, before)
+	}
+	claim(t, g, 4)
+	if ids, next := open(t, again).Accounts(0, 9); len(ids) != 4 || next != -1 {
+		t.Errorf("a third start has %v", ids)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestRefusals: what the machine refuses comes out as it is, and nothing is
+// journaled for it.
+func TestRefusals(t *testing.T) {
+	g := open(t, openStore(t, vfs.NewMem()))
+	claim(t, g, 1)
+	claim(t, g, 2)
+	seq := g.machine.Seq
+	for name, c := range map[string]struct{ got, want error }{
+		"account again":          {second(g.ClaimAccount(1, true, ledger.Settings{}, evp(9))), ErrExists},
+		"under another's key":    {second(g.ClaimAccount(3, true, ledger.Settings{}, evp(1))), ErrKeyTaken},
+		"another's key":          {second(g.ClaimPixKey(2, evp(1))), ErrKeyTaken},
+		"key of nobody":          {second(g.ClaimPixKey(9, evp(9))), ErrUnknownAccount},
+		"own key again":          {second(g.ClaimPixKey(1, evp(1))), nil},
+		"active already":         {g.SetActive(1, true), nil},
+		"nobody active":          {g.SetActive(9, true), ErrUnknownAccount},
+		"credential of nobody":   {second(g.MakeAPIKey(APIKey{ClientID: "c", Account: 9})), ErrUnknownAccount},
+		"credential not there":   {second(g.ChangeAPIKey("c", func(*APIKey) {})), ErrUnknownKey},
+		"registered of nobody's": {g.RegisteredPixKey("nobody's"), nil},
+	} {
+		if !errors.Is(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+	if g.machine.Seq != seq {
+		t.Errorf("refusals made %d records", g.machine.Seq-seq)
+	}
+}
+
+// held is a journal that keeps its word back: entries are on their way, and
+// not there yet.
+type held struct {
+	Journal
+	mu   sync.Mutex
+	outs []wal.Out
+	err  error // what they will be told
+}
+
+func (h *held) Append(e *wal.Entry) wal.Ticket {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.outs = append(h.outs, e.Out...)
+	return wal.Ticket(len(h.outs))
+}
+
+// await waits until n entries have come.
+func (h *held) await(t *testing.T, n int) {
+	t.Helper()
+	for range 2000 {
+		h.mu.Lock()
+		have := len(h.outs)
+		h.mu.Unlock()
+		if have >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%d entries never came", n)
+}
+
+func (h *held) release(t *testing.T) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.outs) == 0 {
+		t.Fatal("nothing to release")
+	}
+	h.outs[0].Release(h.err)
+	h.outs = h.outs[1:]
+}
+
+// TestReadersSeeWhatIsDurable: a change is shown, and its caller answered, once
+// it is on disk; so is the answer that something is there already.
+func TestReadersSeeWhatIsDurable(t *testing.T) {
+	h := &held{Journal: openStore(t, vfs.NewMem())}
+	g := open(t, h)
+	first, again := make(chan error, 1), make(chan error, 1)
+	go func() { first <- second(g.ClaimAccount(1, true, ledger.Settings{}, evp(1))) }()
+	h.await(t, 1)
+	go func() { again <- second(g.ClaimPixKey(1, evp(1))) }() // decided on what is not durable
+	h.await(t, 2)
+	select {
+	case err := <-first:
+		t.Fatalf("answered before it was durable: %v", err)
+	case err := <-again:
+		t.Fatalf("the repeat was answered before what it repeats was durable: %v", err)
+	default:
+	}
+	_, account := g.Account(1)
+	_, pix := g.PixKey(evp(1).Value)
+	if ids, _ := g.Accounts(0, 9); account || pix || len(ids) > 0 || len(g.Unregistered()) > 0 {
+		t.Fatal("readers saw what was not durable")
+	}
+	h.release(t)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := g.Account(1); !ok || !slices.Equal(a.PixKeys, []string{evp(1).Value}) || len(g.Unregistered()) != 1 {
+		t.Errorf("shown as %+v", a)
+	}
+	h.release(t)
+	if err := <-again; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefusedEntry: what the journal refuses is an error, and never shown.
+func TestRefusedEntry(t *testing.T) {
+	h := &held{Journal: openStore(t, vfs.NewMem()), err: wal.ErrSequence}
+	g := open(t, h)
+	done := make(chan error, 1)
+	go func() { done <- second(g.ClaimAccount(1, true, ledger.Settings{}, evp(1))) }()
+	h.await(t, 1)
+	h.release(t)
+	if err := <-done; !errors.Is(err, wal.ErrSequence) {
+		t.Errorf("answered %v", err)
+	}
+	if _, ok := g.Account(1); ok {
+		t.Error("an entry that was refused is shown")
+	}
+}
+
+// TestReplayStops at the first record that it does not understand.
+func TestReplayStops(t *testing.T) {
+	s := openStore(t, vfs.NewMem())
+	done := make(chan error, 1)
+	sealed := wal.Seal(0, wal.Record{Stream: Stream, Seq: 1, Kind: 99, Time: 1})
+	s.Append(&wal.Entry{Stream: Stream, Records: []wal.Sealed{sealed}, Out: []wal.Out{&published{done: done}}})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(s, fixed); err == nil || err.Error() != "registry: replay: registry: record 1: unknown kind 99" {
+		t.Errorf("opened with %v", err)
+	}
+}
+
+// TestClockGoesBack: the registry's time does not.
+func TestClockGoesBack(t *testing.T) {
+	s := openStore(t, vfs.NewMem())
+	now := ledger.Millis(100)
+	g, err := Open(s, func() ledger.Millis { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim(t, g, 1)
+	now = 50
+	if a := claim(t, g, 2); a.CreatedAt != 100 {
+		t.Errorf("created at %d after the clock went back", a.CreatedAt)
+	}
+	open(t, s)
+}
+
+// TestAccountsInPages: every account once, however the pages fall.
+func TestAccountsInPages(t *testing.T) {
+	g := open(t, openStore(t, vfs.NewMem()))
+	for n := range 7 {
+		claim(t, g, n+1)
+	}
+	for limit := 1; limit <= 8; limit++ {
+		var got []ledger.AccountID
+		for from := 0; from >= 0; {
+			var page []ledger.AccountID
+			page, from = g.Accounts(from, limit)
+			got = append(got, page...)
+		}
+		if fmt.Sprint(got) != "[acc_aaaaaaaaaaaac acc_aaaaaaaaaaaae acc_aaaaaaaaaaaag acc_aaaaaaaaaaaai acc_aaaaaaaaaaaak acc_aaaaaaaaaaaam acc_aaaaaaaaaaaao]" {
+			t.Errorf("pages of %d: %v", limit, got)
+		}
+	}
+	if ids, next := g.Accounts(99, 5); len(ids) != 0 || next != -1 {
+		t.Errorf("beyond the end: %v %d", ids, next)
+	}
+	if ids, _ := g.Accounts(-3, 1); len(ids) != 1 {
+		t.Errorf("before the start: %v", ids)
+	}
+}
+
+// TestManyAtOnce: one key, many accounts that want it; one has it, and readers
+// always see an account with its first key.
+func TestManyAtOnce(t *testing.T) {
+	g := open(t, openStore(t, vfs.NewMem()))
+	wanted := ledger.Key{Type: ledger.KeyEmail, Value: "wanted@example.com"}
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	outcomes := map[error]int{}
+	for n := range 16 {
+		work.Go(func() {
+			claim(t, g, n+1)
+			if a, ok := g.Account(ledger.AccountID(n + 1)); !ok || len(a.PixKeys) == 0 {
+				t.Errorf("account %d is shown as %+v", n+1, a)
+			}
+			_, err := g.ClaimPixKey(ledger.AccountID(n+1), wanted)
+			mu.Lock()
+			outcomes[err]++
+			mu.Unlock()
+			if k, ok := g.PixKey(wanted.Value); !ok || k.Account == 0 {
+				t.Errorf("after the answer the key is %+v", k)
+			}
+		})
+		work.Go(func() {
+			for range 200 {
+				ids, _ := g.Accounts(0, 100)
+				for _, id := range ids {
+					if _, ok := g.Account(id); !ok {
+						t.Errorf("%v is listed and not there", id)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	if want := map[error]int{nil: 1, ErrKeyTaken: 15}; !maps.Equal(outcomes, want) {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}

@@ -1,0 +1,132 @@
+// Package schemetest is the contract that every connected body of scheme.Scheme
+// keeps, whatever lies behind it. A body's own test opens it and calls Contract:
+//
+//	schemetest.Contract(t, func(t *testing.T) schemetest.Body { … })
+package schemetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// Body is one connected body under test. Keys script their outcomes as the
+// simulator's do; payments settle within a fraction of a second.
+type Body struct {
+	Scheme scheme.Scheme
+	Now    func() ledger.Millis // the scheme's clock
+	Start  func(scheme.Feed) error
+	// Again takes the process away, without warning, and gives another on what
+	// was durable.
+	Again func(t *testing.T) Body
+}
+
+// Contract runs every story against bodies that open makes.
+func Contract(t *testing.T, open func(t *testing.T) Body) {
+	for _, s := range []struct {
+		name string
+		tell func(t *testing.T, b Body)
+	}{
+		{"keys are registered more than once", registersTwice},
+		{"the directory answers", looksUp},
+		{"a payment settles", settles},
+		{"a payment settles inside the call", settlesNow},
+		{"a payment is rejected", rejects},
+		{"the provider refuses", refuses},
+		{"the same submission again answers the same", submitsAgain},
+		{"many at once are one payment", submitsAtOnce},
+		{"another transaction under the id is a duplicate", duplicates},
+		{"a payment that never arrived is unknown", asksUnknown},
+		{"notices come until acknowledged", notifiesAgain},
+		{"a lost process loses nothing it answered", survives},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.tell(t, open(t))
+		})
+	}
+}
+
+var numbers struct {
+	sync.Mutex
+	n uint64
+}
+
+// payment is one of its own, to a key that scripts its outcome.
+func payment(b Body, key string) scheme.Payment {
+	numbers.Lock()
+	numbers.n++
+	n := numbers.n
+	numbers.Unlock()
+	now := b.Now()
+	return scheme.Payment{
+		Tx: ledger.NewTxID(now, [10]byte{byte(n >> 8), byte(n)}), Account: 7, Amount: ledger.Amount(100 * n),
+		EndToEnd: ledger.EndToEnd("99999004", now, fmt.Sprintf("%011d", n)),
+		Key:      ledger.Key{Type: ledger.KeyEmail, Value: key},
+	}
+}
+
+// inbox takes notices; refuse tells how often each is sent back first.
+type inbox struct {
+	mu     sync.Mutex
+	refuse int
+	got    []scheme.Notice
+	times  map[ledger.TxID]int
+	came   chan struct{}
+}
+
+func newInbox(refuse int) *inbox {
+	return &inbox{refuse: refuse, times: map[ledger.TxID]int{}, came: make(chan struct{}, 1000)}
+}
+
+var errNotNow = errors.New("not now")
+
+func (i *inbox) take(n scheme.Notice, done func(error)) {
+	i.mu.Lock()
+	i.got = append(i.got, n)
+	i.times[n.Tx]++
+	refused := i.times[n.Tx] <= i.refuse
+	i.mu.Unlock()
+	if refused {
+		done(errNotNow)
+	} else {
+		done(nil)
+	}
+	i.came <- struct{}{}
+}
+
+const patience = 8 * time.Second
+
+// await waits for a notice about a payment to come for the n-th time.
+func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		i.mu.Lock()
+		if i.times[p.Tx] >= n {
+			for k := len(i.got) - 1; ; k-- {
+				if i.got[k].Tx == p.Tx {
+					defer i.mu.Unlock()
+					return i.got[k]
+				}
+			}
+		}
+		i.mu.Unlock()
+		select {
+		case <-i.came:
+		case <-timeout:
+			t.Fatalf("notice %d of %v never came", n, p.Tx)
+		}
+	}
+}
+
+func (i *inbox) count(p scheme.Payment) int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.times[p.Tx]
+}

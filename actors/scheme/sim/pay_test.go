@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+var shop = ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
+
+// till is a simulator whose notices are counted by end-to-end id.
+type till struct {
+	*Sim
+	mu       sync.Mutex
+	arrivals map[string]scheme.Notice
+	times    map[string]int
+}
+
+func newTill(t *testing.T) *till {
+	k := &till{Sim: openOn(t, vfs.NewMem(), nil), arrivals: map[string]scheme.Notice{}, times: map[string]int{}}
+	if err := k.RegisterKey(t.Context(), shop, 7); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Start(func(n scheme.Notice, done func(error)) {
+		k.mu.Lock()
+		k.arrivals[n.EndToEnd] = n
+		k.times[n.EndToEnd]++
+		k.mu.Unlock()
+		done(nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestPay: what a customer says arrives as said; what is left out is made up.
+func TestPay(t *testing.T) {
+	k := newTill(t)
+	e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
+	if err != nil || amount != 500 || !ledger.ValidEndToEnd(e2e) || e2e[1:9] != payerISPB {
+		t.Fatalf("%s %d %v", e2e, amount, err)
+	}
+	want := ledger.ReceivePayment{
+		EndToEnd: e2e, Amount: 500, Key: shop.Value,
+		PayerName: "Cliente Simulado", PayerDocument: "12345678909", PayerISPB: payerISPB,
+	}
+	if n := k.arrivals[e2e]; n.Kind != scheme.PaymentArrived || n.Arrived != want {
+		t.Errorf("arrived as %+v", n)
+	}
+	said := Payment{
+		Key: shop.Value, Amount: 7, TxID: "PIXIN1", Description: "coffee", EndToEnd: "E60701190202603011200abcdefghijk",
+		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190",
+	}
+	if _, _, err := k.Pay(t.Context(), said); err != nil {
+		t.Fatal(err)
+	}
+	want = ledger.ReceivePayment{
+		EndToEnd: said.EndToEnd, Amount: 7, Key: shop.Value, TxID: "PIXIN1", Description: "coffee",
+		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190",
+	}
+	if n := k.arrivals[said.EndToEnd]; n.Arrived != want {
+		t.Errorf("arrived as %+v", n)
+	}
+}
+
+// TestPayUnknownKey: nobody here has that key.
+func TestPayUnknownKey(t *testing.T) {
+	k := newTill(t)
+	if _, _, err := k.Pay(t.Context(), Payment{Key: "nobody@example.com", Amount: 5}); !errors.Is(err, ErrUnknownKey) {
+		t.Errorf("paid with %v", err)
+	}
+}
+
+// TestPayRepeated answers the first result and pays nothing.
+func TestPayRepeated(t *testing.T) {
+	k := newTill(t)
+	first, _, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9, EndToEnd: first})
+	if again != first || amount != 500 || err != nil {
+		t.Errorf("repeated: %s %d %v", again, amount, err)
+	}
+	if k.times[first] != 1 {
+		t.Errorf("told %d times", k.times[first])
+	}
+}
+
+// TestPayConcurrently: customers who pay under one id at once pay once, and
+// are all told the same.
+func TestPayConcurrently(t *testing.T) {
+	k := newTill(t)
+	for round := range 40 {
+		id := fmt.Sprintf("E60701190202603011200%011d", round)
+		var work sync.WaitGroup
+		ready := make(chan struct{})
+		amounts := make([]ledger.Amount, 20)
+		for n := range amounts {
+			work.Go(func() {
+				<-ready
+				e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: ledger.Amount(100 + n), EndToEnd: id})
+				if err != nil || e2e != id {
+					t.Errorf("%s: %v", e2e, err)
+				}
+				amounts[n] = amount
+			})
+		}
+		close(ready)
+		work.Wait()
+		for _, a := range amounts {
+			if a != amounts[0] || a != k.arrivals[id].Arrived.Amount {
+				t.Fatalf("answered %v, arrived %d", amounts, k.arrivals[id].Arrived.Amount)
+			}
+		}
+		if k.times[id] != 1 {
+			t.Fatalf("told %d times", k.times[id])
+		}
+	}
+}
+
+// TestPayUnderAPayoutsID is refused: the id is no customer's.
+func TestPayUnderAPayoutsID(t *testing.T) {
+	k := newTill(t)
+	p := payoutAt(now())
+	if _, err := k.Submit(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5, EndToEnd: p.EndToEnd}); !errors.Is(err, ErrEndToEnd) {
+		t.Errorf("paid with %v", err)
+	}
+	paid, _, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = payoutAt(now())
+	p.EndToEnd = paid
+	if s, err := k.Submit(t.Context(), p); err != nil || s.Progress == scheme.Settled {
+		t.Errorf("a payout under a customer's id: %+v %v", s, err)
+	}
+}
+
+// TestPayNobodyTakes: whoever paid is not kept for ever by an engine that does
+// not acknowledge.
+func TestPayNobodyTakes(t *testing.T) {
+	s := openOn(t, vfs.NewMem(), nil)
+	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, amount, err := s.Pay(ctx, Payment{Key: shop.Value, Amount: 5}); amount != 5 || err != nil {
+		t.Errorf("paid %d with %v: the payment is in the book", amount, err)
+	}
+}
+
+func payoutAt(at ledger.Millis) scheme.Payment {
+	chance := draw()
+	return scheme.Payment{
+		Tx: ledger.NewTxID(at, chance), Account: 7, Amount: 100, EndToEnd: ledger.EndToEnd("99999004", at, ledger.RandomSuffix(chance)),
+		Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
+	}
+}
+
+// TestEndToEndLife: an id lives twelve hours around its minute.
+func TestEndToEndLife(t *testing.T) {
+	noon := ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
+	const minute, hour = ledger.Millis(60_000), ledger.Millis(3_600_000)
+	s := openOn(t, vfs.NewMem(), func(o *Options) {
+		o.SettleDelay = 0
+		o.Now = func() ledger.Millis { return noon }
+	})
+	for _, c := range []struct {
+		at   ledger.Millis
+		want string
+	}{
+		{noon, ""},
+		{noon - 12*hour, ""},
+		{noon + 12*hour, ""},
+		{noon - 12*hour - minute, "FF08"},
+		{noon + 12*hour + minute, "FF08"},
+		{noon - 365*24*hour, "FF08"},
+	} {
+		if got, err := s.Submit(t.Context(), payoutAt(c.at)); err != nil || got.Reason != c.want {
+			t.Errorf("id of %v: %+v %v, want %q", c.at, got, err, c.want)
+		}
+	}
+	p := payoutAt(noon)
+	p.EndToEnd = "nonsense"
+	if got, err := s.Submit(t.Context(), p); err != nil || got.Reason != "FF08" {
+		t.Errorf("an id of no form: %+v %v", got, err)
+	}
+}
+
+// TestSettlesByTheClock: pending until its instant, settled from it on.
+func TestSettlesByTheClock(t *testing.T) {
+	at := ledger.Millis(1772366400000)
+	s := openOn(t, vfs.NewMem(), func(o *Options) {
+		o.SettleDelay = time.Minute
+		o.Now = func() ledger.Millis { return at }
+	})
+	p := payoutAt(at)
+	var told []string
+	for _, later := range []ledger.Millis{0, 59_999, 1, 1_000_000} {
+		at += later
+		got, err := s.Submit(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, fmt.Sprint(got.Progress))
+	}
+	if got := fmt.Sprint(told); got != fmt.Sprint([]string{"1", "1", "2", "2"}) {
+		t.Errorf("told %s", got)
+	}
+}

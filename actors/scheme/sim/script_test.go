@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestScript: what each key does. Keys choose outcomes as test cards do.
+func TestScript(t *testing.T) {
+	for _, c := range []struct {
+		kind ledger.KeyType
+		key  string
+		want outcome
+	}{
+		{ledger.KeyEmail, "ana@example.com", outcome{}},
+		{ledger.KeyEmail, "settle-now@pix.test", outcome{now: true}},
+		{ledger.KeyEmail, "settle-now+17@pix.test", outcome{now: true}},
+		{ledger.KeyEmail, "settle-now@example.com", outcome{}},
+		{ledger.KeyEmail, "settle-now@pix.test.example.com", outcome{}},
+		{ledger.KeyEmail, "settle-now-or-never@pix.test", outcome{}},
+		{ledger.KeyEmail, "reject-ac03@pix.test", outcome{reason: "AC03"}},
+		{ledger.KeyEmail, "reject-ac03+a+b@pix.test", outcome{reason: "AC03"}},
+		{ledger.KeyEmail, "reject-@pix.test", outcome{}},
+		{ledger.KeyEmail, "not-found@pix.test", outcome{lookup: ledger.RefuseKeyNotFound}},
+		{ledger.KeyEmail, "blocked@pix.test", outcome{lookup: ledger.RefuseKeyBlocked}},
+		{ledger.KeyEmail, "lookup-failed@pix.test", outcome{lookup: ledger.RefuseLookupFailed}},
+		{ledger.KeyEmail, "provider-rejected@pix.test", outcome{submit: ledger.RefuseProvider}},
+		{ledger.KeyEmail, "provider-unknown@pix.test", outcome{submit: ledger.RefuseProviderOther}},
+		{ledger.KeyEmail, "provider-schema-error@pix.test", outcome{submit: ledger.RefuseProviderSchema}},
+		{ledger.KeyEmail, "owner-12345678000195@pix.test", outcome{owner: "12345678000195"}},
+		{ledger.KeyEmail, "owner-123@pix.test", outcome{}},
+		{ledger.KeyEVP, "settle-now@pix.test", outcome{}}, // no e-mail
+		{ledger.KeyPhone, "+5511999999999", outcome{}},
+	} {
+		if got := script(ledger.Key{Type: c.kind, Value: c.key}); got != c.want {
+			t.Errorf("%v %s: %+v, want %+v", c.kind, c.key, got, c.want)
+		}
+	}
+}
+
+// TestOwner: a key that states a document belongs to it; any other to somebody
+// made up, the same each time, with a valid CPF.
+func TestOwner(t *testing.T) {
+	for _, c := range []struct {
+		key                  ledger.Key
+		name, document, ispb string
+	}{
+		{ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}, "Pessoa Simulada", "12345678909", recipientISPB},
+		{ledger.Key{Type: ledger.KeyCNPJ, Value: "12345678000195"}, "Empresa Simulada LTDA", "12345678000195", recipientISPB},
+		{ledger.Key{Type: ledger.KeyEmail, Value: "owner-00000000000191@pix.test"}, "Empresa Simulada LTDA", "00000000000191", recipientISPB},
+		{ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, "Pessoa Simulada", "32355348065", recipientISPB},
+	} {
+		if got := owner(c.key, script(c.key)); got != (ledger.Owner{Name: c.name, Document: c.document, ISPB: c.ispb}) {
+			t.Errorf("%s belongs to %+v", c.key.Value, got)
+		}
+	}
+}
+
+// TestCheckDigits against documents whose digits are known.
+func TestCheckDigits(t *testing.T) {
+	for base, want := range map[uint64]string{
+		123456789: "12345678909", 111444777: "11144477735", 0: "00000000000", 529982247: "52998224725",
+		999999999: "99999999999", 10: "00000001082", 6: "00000000604", // a remainder of ten is a zero
+	} {
+		if got := cpf(base); got != want {
+			t.Errorf("%09d: %s, want %s", base, got, want)
+		}
+	}
+}

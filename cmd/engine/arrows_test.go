@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// houseRoot is the module's root, seen from this room.
+const houseRoot = "../.."
+
+// folders are the house. Beside them stand only files and dotfiles.
+var folders = []string{"actors", "bench", "cmd", "docs", "examples", "httpapi", "snapshot", "wal"}
+
+// knows lists, for each room, the rooms of this house that it may import. A
+// room ending in /** stands for all below it. A room without a row fails.
+var knows = []struct {
+	room   string
+	others []string
+}{
+	{"actors/ledger", nil},
+	{"actors/scheme", []string{"actors/ledger"}},
+	{"actors/scheme/brcode", nil},
+	{"actors/scheme/sim", []string{"actors/ledger", "actors/scheme", "wal"}},
+	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
+	{"actors/payout", []string{"actors/ledger", "actors/scheme"}},
+	{"actors/keyed", nil},
+	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
+	{"actors/history", []string{"actors/ledger", "wal"}},
+	{"actors/due", []string{"actors/ledger", "wal"}},
+	{"actors/account", []string{"actors/keyed", "actors/ledger", "actors/payout", "actors/scheme", "wal"}},
+	{"wal", nil},
+	{"wal/waltest", []string{"wal"}},
+	{"snapshot", nil},
+	{"httpapi", []string{"actors/ledger", "actors/registry", "actors/scheme/brcode"}},
+	{"httpapi/operator", []string{"actors/ledger", "httpapi"}},
+	{"httpapi/sim", []string{"actors/ledger", "actors/scheme/brcode", "actors/scheme/sim", "httpapi/operator"}},
+	{"httpapi/admin", []string{
+		"actors/ledger", "actors/registry", "actors/scheme/sim", "httpapi", "httpapi/operator", "httpapi/sim",
+	}},
+	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
+	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
+}
+
+// outside lists what of the world only some rooms may import.
+var outside = []struct {
+	path  string // and everything below it
+	rooms []string
+}{
+	{"github.com/asynkron/protoactor-go", []string{"actors/**"}},
+	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
+	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
+	{"github.com/fasthttp/router", []string{"httpapi/**"}},
+	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // it draws
+	{"github.com/spf13", []string{"cmd/**"}},
+	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
+}
+
+// ledgerImports is all that the ledger may import: no clock (time is there for
+// its formats; drawing from it is caught below), no chance, no I/O, no lock.
+var ledgerImports = []string{
+	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
+	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strings", "time", "unicode/utf8",
+}
+
+// clocks and chance are handed inwards by cmd. What else reads them stands here,
+// with the reason.
+var readsClock = []struct{ file, what string }{
+	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is an instant; nothing is decided by it
+	{"wal/waltest/bench.go", "time.Now"},                  // a test's patience
+	{"wal/waltest/bench.go", "time.Sleep"},                // and its pace
+	{"actors/scheme/schemetest/stories.go", "time.Sleep"}, // a notice that must not come
+}
+
+// source is one file that is not a test.
+type source struct {
+	file string // from the root, with slashes
+	room string
+	ast  *ast.File
+}
+
+func (s source) imports() (paths []string) {
+	for _, i := range s.ast.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// within tells whether a room is meant by a pattern.
+func within(room, pattern string) bool {
+	below, all := strings.CutSuffix(pattern, "/**")
+	return room == below || all && strings.HasPrefix(room, below+"/")
+}
+
+func among(room string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return within(room, p) })
+}
+
+// forbidden is the first of the file's imports that breaks an arrow.
+func (s source) forbidden() string {
+	row := slices.IndexFunc(knows, func(k struct {
+		room   string
+		others []string
+	},
+	) bool {
+		return within(s.room, k.room)
+	})
+	if row < 0 {
+		return "the room has no row in knows"
+	}
+	for _, i := range s.imports() {
+		if other, ours := strings.CutPrefix(i, "pixd/"); ours && !among(other, knows[row].others) {
+			return i
+		}
+		if s.room == "actors/ledger" && !slices.Contains(ledgerImports, i) {
+			return i
+		}
+		for _, o := range outside {
+			if (i == o.path || strings.HasPrefix(i, o.path+"/")) && !among(s.room, o.rooms) {
+				return i
+			}
+		}
+	}
+	return ""
+}
+
+// draws lists where the file reads a clock, waits, or takes a chance itself.
+func (s source) draws() (found []string) {
+	if within(s.room, "cmd/**") || within(s.room, "bench/**") {
+		return nil
+	}
+	for _, i := range s.imports() {
+		if i == "crypto/rand" || i == "math/rand" || i == "math/rand/v2" {
+			found = append(found, i)
+		}
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			x, _ := sel.X.(*ast.Ident)
+			name := sel.Sel.Name
+			if x != nil && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "Tick"}, name) {
+				found = append(found, "time."+name)
+			}
+		}
+		return true
+	})
+	return slices.DeleteFunc(found, func(what string) bool {
+		return slices.Contains(readsClock, struct{ file, what string }{s.file, what})
+	})
+}
+
+// serves is the first use of fasthttp's server outside the rooms that serve.
+func (s source) serves() (found string) {
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			x, _ := sel.X.(*ast.Ident)
+			if x != nil && x.Name == "fasthttp" && (sel.Sel.Name == "Server" || strings.Contains(sel.Sel.Name, "Serve")) {
+				found = cmp.Or(found, "fasthttp."+sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	if among(s.room, []string{"httpapi/**", "cmd/**", "bench/**"}) {
+		return ""
+	}
+	return found
+}
+
+func parse(t *testing.T, file string, src any) source {
+	t.Helper()
+	name := filepath.Join(houseRoot, filepath.FromSlash(file))
+	tree, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{file, path.Dir(file), tree}
+}
+
+// house is every file of ours that is not a test.
+func house(t *testing.T) (all []source) {
+	err := fs.WalkDir(os.DirFS(houseRoot), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"):
+			all = append(all, parse(t, p, nil))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 100 {
+		t.Fatalf("only %d files: the root is elsewhere", len(all))
+	}
+	return all
+}
+
+// TestFolders: the house has the rooms it was planned with, and no others.
+func TestFolders(t *testing.T) {
+	entries, err := os.ReadDir(houseRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		ignored := strings.HasSuffix(e.Name(), "-data") || e.Name() == "bin" // .gitignore names them
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !ignored && !slices.Contains(folders, e.Name()) {
+			t.Errorf("%s/ is no room of this house", e.Name())
+		}
+	}
+}
+
+// TestArrows: who may know whom.
+func TestArrows(t *testing.T) {
+	ledger := map[string]bool{}
+	for _, s := range house(t) {
+		if what := s.forbidden(); what != "" {
+			t.Errorf("%s: may not import %s", s.file, what)
+		}
+		for _, what := range s.draws() {
+			t.Errorf("%s: %s: clock and chance are handed inwards by cmd", s.file, what)
+		}
+		if what := s.serves(); what != "" {
+			t.Errorf("%s: %s: only httpapi, cmd and bench serve", s.file, what)
+		}
+		if s.room == "actors/ledger" {
+			for _, i := range s.imports() {
+				ledger[i] = true
+			}
+		}
+	}
+	for _, i := range ledgerImports {
+		if !ledger[i] {
+			t.Errorf("the ledger's list allows %s, which it no longer imports", i)
+		}
+	}
+}
+
+// TestArrowsHaveTeeth: each of these files would be found.
+func TestArrowsHaveTeeth(t *testing.T) {
+	for _, c := range []struct{ file, imports, body, want string }{
+		{"actors/ledger/a.go", `"os"`, "", "os"},
+		{"actors/ledger/a.go", `"sync"`, "", "sync"},
+		{"actors/ledger/a.go", `"pixd/wal"`, "", "pixd/wal"},
+		{"actors/ledger/a.go", `"time"`, "var _ = time.Now()", "time.Now"},
+		{"actors/account/a.go", `"pixd/actors/registry"`, "", "pixd/actors/registry"},
+		{"actors/account/a.go", `"pixd/cmd/engine"`, "", "pixd/cmd/engine"},
+		{"actors/account/a.go", `"github.com/cockroachdb/pebble/v2"`, "", "github.com/cockroachdb/pebble/v2"},
+		{"actors/account/a.go", `mrand "math/rand/v2"`, "", "math/rand/v2"},
+		{"actors/payout/a.go", `"time"`, "var _ = time.Since(time.Time{})", "time.Since"},
+		{"httpapi/a.go", `"pixd/actors/account"`, "", "pixd/actors/account"},
+		{"httpapi/a.go", `"pixd/actors/history"`, "", "pixd/actors/history"},
+		{"httpapi/a.go", `"pixd/actors/scheme/sim"`, "", "pixd/actors/scheme/sim"},
+		{"httpapi/a.go", `"github.com/asynkron/protoactor-go/actor"`, "", "github.com/asynkron/protoactor-go/actor"},
+		{"httpapi/a.go", `"crypto/rand"`, "", "crypto/rand"},
+		{"wal/a.go", `"pixd/actors/ledger"`, "", "pixd/actors/ledger"},
+		{"wal/a.go", `"testing"`, "", "testing"},
+		{"snapshot/a.go", `"pixd/wal"`, "", "pixd/wal"},
+		{"actors/webhook/provider/a.go", "", "", "the room has no row in knows"},
+		{"actors/scheme/a.go", `"github.com/valyala/fasthttp"`, "var _ fasthttp.Server", "github.com/valyala/fasthttp"},
+	} {
+		s := parse(t, c.file, fmt.Sprintf("package p\nimport (%s)\n%s\n", c.imports, c.body))
+		if got := cmp.Or(s.forbidden(), strings.Join(s.draws(), " ")); got != c.want {
+			t.Errorf("%s importing %s: found %q, want %q", c.file, c.imports, got, c.want)
+		}
+		if strings.Contains(c.body, "Server") && s.serves() != "fasthttp.Server" {
+			t.Errorf("%s: a server was not found", c.file)
+		}
+	}
+}

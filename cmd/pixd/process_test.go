@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pixd/httpapi"
+)
+
+// binary is the program, built once for all tests of this package.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pixd")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "pixd")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	}
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// process is one `pixd serve`, and what it has said.
+type process struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	dir      string
+	merchant string
+	operator string
+	out      printed
+
+	mu     sync.Mutex
+	said   strings.Builder
+	ready  chan struct{}
+	exited chan error
+}
+
+var readyLine = regexp.MustCompile(`msg=ready merchant=(\S+) operator=(\S+)`)
+
+// Write takes what the process says on standard error.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said.Write(b)
+	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil && p.merchant == "" {
+		p.merchant, p.operator = "http://"+m[1], "http://"+m[2]
+		close(p.ready)
+	}
+	return len(b), nil
+}
+
+// printed is standard output, to be read while the process runs.
+type printed struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+// Write implements io.Writer.
+func (o *printed) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *printed) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// until waits for a text on standard output, and gives all of it.
+func (o *printed) until(t *testing.T, text string) string {
+	t.Helper()
+	for range 1000 {
+		if s := o.String(); strings.Contains(s, text) {
+			return s
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%q was never printed:\n%s", text, o.String())
+	return ""
+}
+
+func (p *process) words() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String()
+}
+
+const token = "a-token-of-the-tests"
+
+// launch starts the engine on ports of its own and does not wait for it.
+func launch(t *testing.T, dir string, flags ...string) *process {
+	t.Helper()
+	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
+	p := &process{t: t, cmd: exec.Command(binary, args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
+	if !slices.Contains(flags, "--demo") { // there the token is one that the engine makes
+		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token)
+	}
+	p.cmd.Stderr, p.cmd.Stdout = p, &p.out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.exited <- p.cmd.Wait() }()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	return p
+}
+
+func start(t *testing.T, dir string, flags ...string) *process {
+	t.Helper()
+	p := launch(t, dir, flags...)
+	select {
+	case <-p.ready:
+	case err := <-p.exited:
+		t.Fatalf("ended (%v) before it was ready:\n%s", err, p.words())
+	case <-time.After(20 * time.Second):
+		t.Fatalf("never ready:\n%s", p.words())
+	}
+	return p
+}
+
+// end sends a signal and gives the exit code.
+func (p *process) end(s syscall.Signal) int {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case err := <-p.exited:
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			p.t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		p.t.Fatalf("still there 10 s after %v:\n%s", s, p.words())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// run runs the program to its end.
+func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	c := exec.Command(binary, args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	c.Env = append(os.Environ(), env...)
+	done := make(chan error, 1)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- c.Wait() }()
+	select {
+	case err := <-done:
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+	case <-time.After(15 * time.Second):
+		_ = c.Process.Kill()
+		t.Fatalf("pixd %s does not end:\n%s", strings.Join(args, " "), stderr.String())
+	}
+	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+func send(method, url string, body []byte, headers ...string) (int, []byte, error) {
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	got, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, got, errors.Join(err, answer.Body.Close())
+}
+
+// operate asks the operator API.
+func (p *process) operate(method, path, body string) (int, []byte, error) {
+	return send(method, p.operator+path, []byte(body), "Authorization", "Bearer "+token)
+}
+
+// made posts to the operator API and reads the answer, which must be a 201.
+func (p *process) made(path, body string, into any) {
+	p.t.Helper()
+	status, got, err := p.operate("POST", path, body)
+	if err != nil || status != 201 {
+		p.t.Fatalf("%s: %d %s %v", path, status, got, err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(got, into); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// shop is a merchant with its account.
+type shop struct {
+	ID     string `json:"account_id"`
+	Client string `json:"client_id"`
+	Secret string `json:"client_secret"`
+	Key    string // its first PIX key
+}
+
+func (p *process) shop() shop {
+	p.t.Helper()
+	var s shop
+	p.made("/admin/accounts", `{"name":"Loja","document":"12345678909"}`, &s)
+	p.made("/admin/accounts/"+s.ID+"/api-keys", `{"permissions":["*"],"ip_whitelist":["127.0.0.1"]}`, &s)
+	p.made("/admin/accounts/"+s.ID+"/credits", `{"amount":1000000000,"type":"ted","reference":"start"}`, nil)
+	var key struct {
+		Key string `json:"key"`
+	}
+	p.made("/admin/accounts/"+s.ID+"/pix-keys", `{"key_type":"evp"}`, &key)
+	s.Key = key.Key
+	return s
+}
+
+// ask is a merchant's request: a signed POST, or a GET where there is no body.
+func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
+	headers := []string{"Authorization", "ApiKey " + s.Client + ":" + s.Secret}
+	if body == "" {
+		return send("GET", base+"/api/external"+path, nil, headers...)
+	}
+	signed, err := httpapi.Sign([]byte(s.Secret), []byte(body), false)
+	if err != nil {
+		return 0, nil, err
+	}
+	headers = append(headers, "hmac", signed, "Content-Type", "application/json", "Idempotency-Key", idempotency)
+	return send("POST", base+"/api/external"+path, []byte(body), headers...)
+}
+
+// balance is the account's, in base units.
+func (s shop) balance(p *process) (balance, pending int64) {
+	p.t.Helper()
+	var b struct{ Balance, Pending int64 }
+	status, got, err := s.ask(p.merchant, "/balance", "", "")
+	if err != nil || status != 200 || json.Unmarshal(got, &b) != nil {
+		p.t.Fatalf("balance: %d %s %v", status, got, err)
+	}
+	return b.Balance, b.Pending
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestRefuses: what cannot be is said in one line, with exit status 1, and
+// leaves no folder behind.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("not a folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	busy := taken.Addr().String()
+	for _, c := range []struct {
+		env, args, want string
+	}{
+		{"", "serve --listen " + busy + " --admin-listen 127.0.0.1:0", "merchant API: listen tcp " + busy + ": bind: address already in use"},
+		{"", "serve --listen 127.0.0.1:0 --admin-listen " + busy, "operator API: listen tcp " + busy + ": bind: address already in use"},
+		{"", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir " + file + "/data", "data folder: mkdir " + file + ": not a directory"},
+		{"", "serve --no-such-flag", "unknown flag: --no-such-flag"},
+		{"", "serve extra", `unknown command "extra" for "pixd serve"`},
+		{"", "fly", `unknown command "fly" for "pixd"`},
+		{"PIXD_SIM_SETTLE_DELAY=soon", "serve", "PIXD_SIM_SETTLE_DELAY: "},
+		{"PIXD_ISPB=12", "serve", `--ispb "12": 8 digits`},
+		{"", "serve --ispb 1234567x", `--ispb "1234567x": 8 digits`},
+		{"", "serve --sim-settle-delay -1s", "--sim-settle-delay -1s: 0 or longer"},
+		{"", "serve --scheme-timeout 0", "--scheme-timeout 0s: longer than 0"},
+		{"", "serve --scheme http://127.0.0.1", "--scheme"},
+		{"", "serve --trusted-proxy 10.0.0.1", "not a CIDR"},
+		{"", "serve --admin-listen 0.0.0.0:0", "loopback addresses only"},
+		{"", "serve --demo --listen 0.0.0.0:0", "--demo takes a loopback --listen"},
+		{"", "serve --demo --listen :0", "--demo takes a loopback --listen"},
+		{"", "serve --demo --trusted-proxy 10.0.0.0/8", "--demo takes a loopback --listen"},
+		{"", "serve --log-level loud", "--log-level"},
+		{"", "serve --log-format xml", "--log-format"},
+		{"", "journal verify", "pixd: wal: open "},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		args := strings.Fields(c.args)
+		if (args[0] == "serve" || args[0] == "journal") && !strings.Contains(c.args, "--data-dir") {
+			args = append(args, "--data-dir", dir)
+		}
+		code, out, errs := run(t, strings.Fields(c.env), args...)
+		if code != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "pixd: ") || !strings.Contains(errs, c.want) {
+			t.Errorf("%s pixd %s: exit %d\n%s%s", c.env, c.args, code, out, errs)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s pixd %s: the data folder was made", c.env, c.args)
+		}
+	}
+}
+
+// TestInUse: a second process on a folder names the first and leaves it alone.
+func TestInUse(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, dir)
+	for _, args := range [][]string{
+		{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+		{"journal", "verify", "--data-dir", dir},
+	} {
+		code, _, errs := run(t, nil, args...)
+		if want := fmt.Sprintf("in use by process %d", p.cmd.Process.Pid); code != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, %s", args[0], code, errs)
+		}
+	}
+	p.shop() // the first works on
+	if code := p.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if i, err := os.Stat(dir); err != nil || i.Mode().Perm() != 0o700 {
+		t.Errorf("data folder: %v %v", i.Mode(), err)
+	}
+}
+
+// TestOtherISPB: a hard setting that differs is refused.
+func TestOtherISPB(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	start(t, dir).end(syscall.SIGTERM)
+	code, _, errs := run(t, nil, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--ispb", "12345678")
+	if code != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "ispb") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// TestDemo pastes the tour's lines into a shell, as a newcomer does.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, dir, "--demo")
+	tour := p.out.until(t, "pixd sign --secret-file")
+	script := "set -o pipefail\n" + tour[strings.Index(tour, "\n#"):strings.Index(tour, "\n# Sign")]
+	out, err := exec.Command("bash", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rest := string(out)
+	for _, want := range []string{
+		`"worked":true`, `"qr_code":"`, // the charge
+		`"amount":250000`, // paid
+		`"status":"completed"`, `"balance":10250000,"available":10250000,"pending":0`,
+		`"worked":true`, `"end_to_end_id":"E99999004`, // the payout
+		`"status":"failed","errors":[{"code":"dict_key_not_found"`, // and the one that cannot be
+		`"balance":`,
+	} {
+		i := strings.Index(rest, want)
+		if i < 0 {
+			t.Fatalf("%s is not in what is left of the outcome:\n%s\nall:\n%s", want, rest, out)
+		}
+		rest = rest[i+len(want):]
+	}
+	if code := p.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	again := start(t, dir, "--demo")
+	again.end(syscall.SIGTERM)
+	if got := again.out.String(); !strings.Contains(got, "has accounts already") {
+		t.Errorf("a second demo printed %s", got)
+	}
+}
