@@ -149,6 +149,10 @@ func (d *Directory) desk(id ledger.AccountID) *desk {
 func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 	desk.mu.Lock()
 	defer desk.mu.Unlock()
+	if err := d.running.Err(); err != nil {
+		refuse(message, err)
+		return
+	}
 	if desk.pid == nil {
 		desk.pid = d.root.Spawn(d.props)
 		d.root.Send(desk.pid, &assign{id})
@@ -322,10 +326,47 @@ func (d *Directory) retire(desk *desk, before ledger.Millis) bool {
 	return false
 }
 
+// refuse tells whoever sent a message to a directory that has closed.
+func refuse(message any, why error) {
+	switch m := message.(type) {
+	case *call:
+		m.to.tell(ledger.Answer{}, ledger.ErrCut)
+		settle(m.done, why)
+	case *resume:
+		m.done(why)
+	}
+}
+
+// closePatience is how long Close waits for accounts to finish what they do.
+const closePatience = 5 * time.Second
+
 // Close ends calls to the scheme that are under way; the payouts they carry
-// are resumed at the next start. The journal is closed after it.
+// are resumed at the next start. When it returns, no account reads or writes
+// any more: the journal is closed after it.
 func (d *Directory) Close() {
 	d.stop()
+	var last []chan struct{}
+	d.desks.Range(func(_, v any) bool {
+		desk := v.(*desk)
+		desk.mu.Lock()
+		defer desk.mu.Unlock()
+		if desk.pid != nil {
+			done := make(chan struct{})
+			d.root.Send(desk.pid, &closing{done})
+			last = append(last, done)
+		}
+		return true
+	})
+	timeout := time.After(closePatience)
+	for _, done := range last {
+		select {
+		case <-done:
+		case <-timeout:
+			d.log.Error("account: accounts do not come to rest; closed over them")
+			d.system.Shutdown()
+			return
+		}
+	}
 	d.system.Shutdown()
 	d.workers.close()
 }

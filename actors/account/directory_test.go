@@ -240,7 +240,7 @@ func TestOneKeyManyRequests(t *testing.T) {
 // TestSilentScheme: who joined gives up and may try again; whose request it was
 // is cut, for the outcome is open; the payout is still carried.
 func TestSilentScheme(t *testing.T) {
-	w := newTown(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
+	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	first := w.begin(1, payoutTo(1, under(1)))
@@ -250,6 +250,9 @@ func TestSilentScheme(t *testing.T) {
 	}
 	if r := <-first; !errors.Is(r.err, ledger.ErrCut) {
 		t.Errorf("the first: %+v", r)
+	}
+	if left := w.PutAway(); left != 1 {
+		t.Error("put away although the payout is still carried")
 	}
 	w.scheme.release()
 	w.eventually("the outcome", func() bool {

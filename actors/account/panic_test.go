@@ -120,8 +120,13 @@ func TestQuarantineCuts(t *testing.T) {
 	for range 3 {
 		_ = w.poisoned(1)
 	}
-	if r := <-done; !errors.Is(r.err, ledger.ErrCut) {
-		t.Errorf("answered %+v", r)
+	select {
+	case r := <-done:
+		if !errors.Is(r.err, ledger.ErrCut) {
+			t.Errorf("answered %+v", r)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("still waits")
 	}
 }
 

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"runtime/debug"
@@ -37,6 +38,8 @@ type (
 	tidy struct{ desk *desk }
 	// putAway asks the account to leave its head row behind and take no more.
 	putAway struct{ done chan<- bool }
+	// closing is the last message: no other comes after it.
+	closing struct{ done chan<- struct{} }
 )
 
 // errPutAway is never seen by callers: the directory keeps them away.
@@ -76,6 +79,9 @@ func (s *shell) Receive(c actor.Context) {
 			s.quarantine(errors.New("panic while it was put away"))
 		}
 		m.done <- done
+	case *closing:
+		s.cut(context.Canceled)
+		close(m.done)
 	}
 }
 
@@ -265,6 +271,11 @@ func (s *shell) rebuild() {
 func (s *shell) quarantine(why error) {
 	s.broken = why
 	s.dir.log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
+	s.cut(why)
+}
+
+// cut gives up everyone who waits for an outcome.
+func (s *shell) cut(why error) {
 	for id, waiters := range s.waiting {
 		(&outcomes{to: waiters}).Release(why)
 		delete(s.waiting, id)

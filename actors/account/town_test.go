@@ -62,7 +62,9 @@ func newTown(t *testing.T, limits Limits) *town {
 	t.Cleanup(func() {
 		w.scheme.release()
 		w.gate.open()
-		w.Close()
+		if w.running.Err() == nil {
+			w.Close()
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
