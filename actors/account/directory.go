@@ -346,8 +346,7 @@ const closePatience = 5 * time.Second
 func (d *Directory) Close() {
 	d.stop()
 	var last []chan struct{}
-	d.desks.Range(func(_, v any) bool {
-		desk := v.(*desk)
+	d.desks.Each(func(_ ledger.AccountID, desk *desk) bool {
 		desk.mu.Lock()
 		defer desk.mu.Unlock()
 		if desk.pid != nil {
