@@ -41,7 +41,7 @@ func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener
 			fail.fail(fmt.Errorf("wal: write %s in the background: %w", o.Dir, err))
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			o.Log.Error("wal: damage", "dir", o.Dir, "what", info.String())
+			o.Log.Error("wal: damage", "file", info.Path, "err", plain(info.Details))
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			o.Log.Warn("wal: writes stall", "dir", o.Dir, "why", info.Reason)

@@ -67,11 +67,11 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("wal: get %q: %w", key, err)
+		return nil, false, fmt.Errorf("wal: get %q: %w", key, plain(err))
 	}
 	value := append(make([]byte, 0, len(v)), v...)
 	if err := closer.Close(); err != nil {
-		return nil, false, fmt.Errorf("wal: get %q: %w", key, err)
+		return nil, false, fmt.Errorf("wal: get %q: %w", key, plain(err))
 	}
 	return value, true, nil
 }
@@ -79,7 +79,7 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, err)
+		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, plain(err))
 	}
 	first, next := it.First, it.Next
 	if back {
@@ -88,7 +88,7 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 	for ok := first(); ok; ok = next() {
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, errors.Join(err, it.Close()))
+			return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, plain(errors.Join(err, it.Close())))
 		}
 		more, err := fn(it.Key(), v)
 		if err != nil {
@@ -99,7 +99,7 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 		}
 	}
 	if err := it.Close(); err != nil {
-		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, err)
+		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, plain(err))
 	}
 	return nil
 }

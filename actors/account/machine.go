@@ -202,6 +202,9 @@ func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
 	}
 	m.work[t.ID] = t
 	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, InDoubt: inDoubt}
+	if settings := m.head.Settings; settings.BlockCNPJOut {
+		e.Start.Refuses = settings.RefusesPayoutTo
+	}
 }
 
 // Resume starts a child for a payout that the record seq holds and that has

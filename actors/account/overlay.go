@@ -41,6 +41,9 @@ func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) 
 		o.order = append(o.order, freshKey{seq: seq, ticket: t})
 	}
 	for _, r := range rows {
+		if !ledger.IsFact(r.Key) {
+			continue // nobody asks for it here
+		}
 		key := string(r.Key)
 		o.rows[key] = freshRow{r.Value, t}
 		o.order = append(o.order, freshKey{key: key, ticket: t})

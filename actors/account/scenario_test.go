@@ -281,9 +281,6 @@ func (b *bench) payout(a args) string {
 		Description: text1(a, "description"), ExternalID: text1(a, "external"), RecipientISPB: text1(a, "ispb"),
 		EndToEnd: text1(a, "e2e"), Purpose: text1(a, "purpose"), RecipientDocument: text1(a, "document"),
 	}
-	if a["purpose"] == "long" {
-		form.Purpose.Value = strings.Repeat("x", 257)
-	}
 	c, r := form.Parse()
 	if r != nil {
 		return b.answer(&ledger.Answer{Refusal: r})

@@ -103,6 +103,10 @@ func (s *shell) attempt(to caller, done func(error), work func() error) {
 			s.rebuild()
 		} else {
 			s.dir.log.Error("account: command", "account", s.id.String(), "error", err)
+			if wal.IsDamage(err) {
+				s.quarantine(err) // it never guesses
+				continue
+			}
 		}
 		if done == nil || !panicked {
 			to.tell(ledger.Answer{}, ledger.ErrInternal)
@@ -135,7 +139,13 @@ func (s *shell) command(m *call) error {
 	if err != nil {
 		return err
 	}
-	s.carryOut(e, m.to, m.done)
+	done := m.done
+	if _, arrived := m.command.(ledger.ReceivePayment); arrived && e.Answer.Refusal != nil {
+		// Money that arrived and cannot be booked yet: it must come again.
+		settle(done, errors.New(e.Answer.Refusal.Message))
+		return nil
+	}
+	s.carryOut(e, m.to, done)
 	return nil
 }
 

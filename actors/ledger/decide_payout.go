@@ -73,10 +73,16 @@ func (s *Settings) refuseCNPJ(c *RequestPayout) *Refusal {
 	if doc == "" {
 		return refuse(RefuseDocumentRequired, "recipient_document is required while payouts to CNPJs are blocked")
 	}
-	if IsCNPJ(doc) && !s.authorized(doc) {
+	if s.RefusesPayoutTo(doc) {
 		return refuse(RefuseCNPJBlocked, "payouts to this CNPJ are not authorized")
 	}
 	return nil
+}
+
+// RefusesPayoutTo tells whether the control keeps money from a document. It is
+// asked twice: of what the merchant says, and of what the directory answers.
+func (s *Settings) RefusesPayoutTo(document string) bool {
+	return s.BlockCNPJOut && IsCNPJ(document) && !s.authorized(document)
 }
 
 // resolvePayout brings an outcome home. What contradicts a final state, or

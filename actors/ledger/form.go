@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // Text is a request's string field as it arrived.
 type Text struct {
@@ -46,8 +43,8 @@ func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	if f.EndToEnd.Given && !ValidEndToEnd(f.EndToEnd.Value) {
 		return c, refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	}
-	if f.Purpose.Wrong || utf8.RuneCountInString(f.Purpose.Value) > maxPurpose {
-		return c, refuseField(RefusePurpose, "purpose", "purpose takes a string of at most 256 characters")
+	if f.Purpose.Wrong {
+		return c, refuseField(RefusePurpose, "purpose", "purpose must be a string")
 	}
 	c.Description, c.Purpose = f.Description.Value, f.Purpose.Value
 	c.RecipientISPB, c.EndToEnd = f.RecipientISPB.Value, f.EndToEnd.Value
@@ -57,9 +54,6 @@ func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	}
 	return c, nil
 }
-
-// maxPurpose bounds what the journal keeps of a free-form field, in characters.
-const maxPurpose = 256
 
 func (f PayoutForm) key() (Key, *Refusal) {
 	if !f.Key.Given || f.Key.Wrong {

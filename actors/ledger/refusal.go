@@ -16,7 +16,7 @@ const (
 	RefuseDescription   // longer than 140 characters
 	RefuseRecipientISPB // not 8 digits
 	RefuseEndToEnd      // not the scheme's form
-	RefusePurpose       // longer than 256 characters
+	RefusePurpose       // no string
 
 	RefuseSameInstitution  // the key is registered here, or recipient_ispb is our own
 	RefuseDocumentRequired // CNPJ control on, no document determinable

@@ -23,6 +23,16 @@ const (
 	rowExternal    = 'x' // a transaction by the merchant's own id
 )
 
+// IsFact tells a row that a later command of the account may ask for. The
+// others are for lists, for the scanner and for restoring.
+func IsFact(key []byte) bool {
+	switch key[0] {
+	case rowStatement, rowDue, rowHead, rowExternal:
+		return false
+	}
+	return true
+}
+
 // Row is one key to write, or to delete where Value is nil.
 type Row struct {
 	Key   []byte

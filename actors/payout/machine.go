@@ -19,6 +19,9 @@ type Job struct {
 	// asks first, and never reports a refusal: the hold stays until the scheme
 	// has spoken.
 	InDoubt bool
+	// Refuses is the account's control on payouts to companies, as it was at the
+	// hold: the directory's word on the owner is held against it.
+	Refuses func(document string) bool
 }
 
 // Act is what the shell is to do next.
@@ -112,6 +115,9 @@ func (m *Machine) lookedUp(r Reply) Act {
 		return m.refused(ledger.RefuseLookupFailed)
 	}
 	m.Outcome.Owner = r.Owner
+	if m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {
+		return m.refused(ledger.RefuseCNPJBlocked)
+	}
 	return m.next(Submit)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"pixd/actors/account"
@@ -45,6 +46,14 @@ func Defaults() Config {
 		ISPB: "99999004", Scheme: "sim", SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 	}
+}
+
+// simDir is where the in-process simulator keeps its book.
+func (c *Config) simDir() string {
+	if c.SimDir != "" {
+		return c.SimDir
+	}
+	return filepath.Join(c.DataDir, "sim")
 }
 
 // Check tells the first setting that cannot be.

@@ -66,11 +66,8 @@ func (e *Engine) open() error {
 	if e.Registry, err = registry.Open(e.Store, now); err != nil {
 		return err
 	}
-	if c.SimDir == "" {
-		c.SimDir = filepath.Join(c.DataDir, "sim")
-	}
 	if e.Sim, err = sim.Open(sim.Options{
-		Dir: c.SimDir, FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +33,7 @@ type Served struct {
 	AdminAddr    net.Addr
 	Token        string // the operator API's
 
+	inHand          requests // the merchant API's
 	merchant, admin *fasthttp.Server
 	failed          chan error // a listener ended by itself
 }
@@ -40,15 +43,17 @@ type Served struct {
 // no trace; requests are accepted once everything is restored.
 func Serve(c Config, b Build) (*Served, error) {
 	if c.FS == nil {
-		if err := wal.InUse(filepath.Join(c.DataDir, journalFolder)); err != nil {
-			return nil, err
+		for _, dir := range []string{filepath.Join(c.DataDir, journalFolder), c.simDir()} {
+			if err := wal.InUse(dir); err != nil {
+				return nil, err
+			}
 		}
 	}
-	merchant, err := net.Listen("tcp", c.Listen)
+	merchant, err := listen(c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("merchant API: %w", err)
 	}
-	operator, err := net.Listen("tcp", c.AdminListen)
+	operator, err := listen(c.AdminListen)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("operator API: %w", err), merchant.Close())
 	}
@@ -57,6 +62,18 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, errors.Join(err, merchant.Close(), operator.Close())
 	}
 	return s, nil
+}
+
+// listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0
+// for every address of both kinds.
+func listen(address string) (net.Listener, error) {
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+			network = "tcp4"
+		}
+	}
+	return net.Listen(network, address)
 }
 
 func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) {
@@ -68,10 +85,10 @@ func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) 
 	if s.Token, err = adminToken(&e.Config); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	s.merchant = httpapi.NewServer(httpapi.New(httpapi.Options{
+	s.merchant = httpapi.NewServer(s.inHand.count(httpapi.New(httpapi.Options{
 		Engine: e.Directory, History: e.History, Registry: e.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
 		TrustedProxies: c.TrustedProxies, Now: now, Log: c.Log,
-	}), "merchant", c.Log)
+	})), "merchant", c.Log)
 	s.admin = httpapi.NewServer(admin.New(admin.Options{
 		Engine: e.Directory, Registry: e.Registry,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
@@ -96,25 +113,62 @@ func NewAccountID() ledger.AccountID {
 // Failed yields when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }
 
-// shutdownPatience is how long requests in hand are given to finish.
-const shutdownPatience = 10 * time.Second
+// requests counts those that a handler has in hand.
+type requests struct{ n atomic.Int64 }
+
+func (r *requests) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		r.n.Add(1)
+		defer r.n.Add(-1)
+		h(ctx)
+	}
+}
+
+// How long requests in hand are given to finish, and how long their answers are
+// given to leave once no handler has any.
+const (
+	shutdownPatience = 10 * time.Second
+	lastWords        = 250 * time.Millisecond
+)
 
 // Shutdown stops accepting, finishes the requests in hand, and closes.
 func (s *Served) Shutdown() error {
 	s.ready.Store(false)
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	err := s.finish()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	err := s.merchant.ShutdownWithContext(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.Config.Log.Warn("requests in hand did not finish in time; their connections are cut")
-		err = nil
-	}
-	adminCtx, stop := context.WithTimeout(context.Background(), time.Second)
-	defer stop()
-	if failed := s.admin.ShutdownWithContext(adminCtx); failed != nil && !errors.Is(failed, context.DeadlineExceeded) {
+	if failed := s.admin.ShutdownWithContext(ctx); failed != nil && !errors.Is(failed, context.DeadlineExceeded) {
 		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, s.Engine.Close())
+}
+
+// finish waits for the requests in hand, and not for connections that only
+// might bring one.
+func (s *Served) finish() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.merchant.ShutdownWithContext(ctx) }()
+	tick := time.NewTicker(lastWords)
+	defer tick.Stop()
+	idle := false
+	for {
+		select {
+		case err := <-done:
+			if errors.Is(err, context.DeadlineExceeded) {
+				s.Config.Log.Warn("requests in hand did not finish in time; their connections are cut")
+				return nil
+			}
+			return err
+		case <-tick.C:
+			if now := s.inHand.n.Load() == 0; now && idle {
+				return nil // the rest are connections without a request
+			} else {
+				idle = now
+			}
+		}
+	}
 }
 
 // adminToken is the operators' bearer token: given, or kept in the data folder

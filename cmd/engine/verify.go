@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"path/filepath"
 
 	"pixd/actors/ledger"
@@ -15,9 +16,9 @@ import (
 type Verified struct {
 	wal.Report
 	Accounts int
-	Balance  ledger.Amount // sums over all accounts, base units
-	Pending  ledger.Amount
-	MEDHeld  ledger.Amount
+	Balance  big.Int // sums over all accounts, base units: they may pass what one account can hold
+	Pending  big.Int
+	MEDHeld  big.Int
 }
 
 // Verify checks the journal of a data folder without an engine: every
@@ -38,17 +39,22 @@ func verify(o wal.Options) (Verified, error) {
 	if err == nil {
 		err = v.finish()
 	}
+	if err == nil {
+		err = store.VerifyTables()
+	}
 	out := Verified{Report: report, Accounts: len(v.accounts)}
 	for _, a := range v.accounts {
-		out.Balance += a.head.Totals.Balance
-		out.Pending += a.head.Totals.Pending
-		out.MEDHeld += a.head.Totals.MEDHeld
+		add(&out.Balance, a.head.Totals.Balance)
+		add(&out.Pending, a.head.Totals.Pending)
+		add(&out.MEDHeld, a.head.Totals.MEDHeld)
 	}
 	if closed := store.Close(); err == nil {
 		err = closed
 	}
 	return out, err
 }
+
+func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
 
 type verification struct {
 	store    *wal.Store

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -37,7 +38,7 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 		into any
 	}{
 		{"/admin/accounts", map[string]any{"name": "Loja Demo", "document": "12345678909", "city": "RECIFE"}, &account},
-		{"/admin/accounts/%s/api-keys", map[string]any{"permissions": []string{"*"}, "ip_whitelist": []string{"127.0.0.1"}}, &key},
+		{"/admin/accounts/%s/api-keys", map[string]any{"permissions": []string{"*"}, "ip_whitelist": whitelist(s.MerchantAddr)}, &key},
 		{"/admin/accounts/%s/credits", map[string]any{"amount": demoFunds, "type": "ted", "description": "demo funds", "reference": "demo"}, nil},
 	}
 	for i, step := range steps {
@@ -55,15 +56,29 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 	}
 	t := tour{
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
-		secret: key.Secret, token: "$(cat " + token + ")", account: account.ID,
+		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
 	if s.Config.AdminToken != "" { // then there is no file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
-	if _, port, err := net.SplitHostPort(s.MerchantAddr.String()); err == nil {
-		t.merchant = "http://127.0.0.1:" + port
-	}
 	return t.print(out)
+}
+
+// whitelist is where the demo's requests come from: this machine, by the kind
+// of address that the merchant API listens on.
+func whitelist(listener net.Addr) []string {
+	if a, ok := listener.(*net.TCPAddr); ok && a.IP.To4() == nil {
+		return []string{"127.0.0.1", "::1"}
+	}
+	return []string{"127.0.0.1"}
+}
+
+// program is what to type for this binary.
+func program() string {
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return "pixd"
 }
 
 // operator talks to the operator API.
@@ -140,7 +155,7 @@ func (t tour) print(out io.Writer) error {
 	fmt.Fprintf(b, "%s; echo\n", signed[2])
 	fmt.Fprintln(b, get("/balance"))
 	say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
-	fmt.Fprintf(b, "echo -n '%s' > secret.txt; printf '{\"amount\":100}' | pixd sign --secret-file secret.txt\n\n", t.secret)
+	fmt.Fprintf(b, "printf '{\"amount\":100}' | %s sign --secret-file <(printf %%s '%s')\n\n", program(), t.secret)
 	_, err := out.Write(b.Bytes())
 	return err
 }

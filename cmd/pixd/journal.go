@@ -11,7 +11,13 @@ import (
 )
 
 func journalCommand() *cobra.Command {
-	c := &cobra.Command{Use: "journal", Short: "Look into a journal without an engine", Example: "  pixd journal verify --data-dir ./pixd-data"}
+	c := &cobra.Command{
+		Use:     "journal",
+		Short:   "Look into a journal without an engine",
+		Example: "  pixd journal verify --data-dir ./pixd-data",
+		Args:    cobra.NoArgs, // a word that is no command is an error, not a call for help
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	c.AddCommand(verifyCommand())
 	return c
 }
@@ -22,8 +28,9 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Check every record and derive every balance again",
 		Long: "Checks each record's checksum and the chains over records and batches, derives every balance\n" +
-			"again from the records alone, and holds each account's head row against them. Exit status 1,\n" +
-			"with the place, at the first thing that does not hold. The engine must not be running.",
+			"again from the records alone, holds each account's head row against them, and reads every block\n" +
+			"of every table. Exit status 1, with the place, at the first thing that does not hold. The engine\n" +
+			"must not be running. Amounts are base units.",
 		Example: "  pixd journal verify --data-dir ./pixd-data",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -35,9 +42,12 @@ func verifyCommand() *cobra.Command {
 				}
 				return err
 			}
-			fmt.Fprintf(out, "records   %d\nbatches   %d (newest at %s)\naccounts  %d\n",
-				v.Records, v.Batches, ledger.Millis(v.Time), v.Accounts)
-			fmt.Fprintf(out, "balance   %d\npending   %d\nmed held  %d\nok\n", v.Balance, v.Pending, v.MEDHeld)
+			newest := ""
+			if v.Batches > 0 {
+				newest = fmt.Sprintf(" (newest at %s)", ledger.Millis(v.Time))
+			}
+			fmt.Fprintf(out, "records   %d\nbatches   %d%s\naccounts  %d\n", v.Records, v.Batches, newest, v.Accounts)
+			fmt.Fprintf(out, "balance   %v\npending   %v\nmed held  %v\nok\n", &v.Balance, &v.Pending, &v.MEDHeld)
 			return nil
 		},
 	}

@@ -26,6 +26,7 @@ func root() *cobra.Command {
 		Long: "pixd holds merchants' PIX money, one actor per account, and answers nothing before it is on disk.\n\n" +
 			"Every flag can be set by an environment variable: --data-dir is PIXD_DATA_DIR.",
 		Example:           "  pixd serve --demo",
+		Version:           func() string { v, _ := build(); return v }(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },

@@ -28,8 +28,8 @@ func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		env, args, want string
 	}{
-		{"", "serve --listen " + busy + " --admin-listen 127.0.0.1:0", "merchant API: listen tcp " + busy + ": bind: address already in use"},
-		{"", "serve --listen 127.0.0.1:0 --admin-listen " + busy, "operator API: listen tcp " + busy + ": bind: address already in use"},
+		{"", "serve --listen " + busy + " --admin-listen 127.0.0.1:0", "merchant API: listen tcp4 " + busy + ": bind: address already in use"},
+		{"", "serve --listen 127.0.0.1:0 --admin-listen " + busy, "operator API: listen tcp4 " + busy + ": bind: address already in use"},
 		{"", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir " + file + "/data", "data folder: mkdir " + file + ": not a directory"},
 		{"", "serve --no-such-flag", "unknown flag: --no-such-flag"},
 		{"", "serve extra", `unknown command "extra" for "pixd serve"`},

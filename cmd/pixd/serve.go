@@ -64,9 +64,12 @@ func (f *serveFlags) understand() error {
 		for _, one := range strings.Split(p, ",") {
 			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))
 			if err != nil {
-				return fmt.Errorf("--trusted-proxy %q: not a CIDR such as 10.0.0.0/8", one)
+				return fmt.Errorf("--trusted-proxy %q: not a CIDR such as 10.0.0.0/8 or 10.1.2.3/32", one)
 			}
-			f.TrustedProxies = append(f.TrustedProxies, prefix.Masked())
+			if prefix.Masked() != prefix {
+				return fmt.Errorf("--trusted-proxy %s: has host bits set; %s is the whole network", one, prefix.Masked())
+			}
+			f.TrustedProxies = append(f.TrustedProxies, prefix)
 		}
 	}
 	if !loopback(f.AdminListen) {

@@ -1,0 +1,31 @@
+package account
+
+import (
+	"math"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestOverflowComesAgain: money that arrived and does not fit is not
+// acknowledged, so that the scheme brings it again once there is room.
+func TestOverflowComesAgain(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, math.MaxInt64-10)
+	notice := func() error {
+		done := make(chan error, 1)
+		w.Notice(1, ledger.ReceivePayment{EndToEnd: endToEnd("1"), Amount: 500, Key: "k"}, func(err error) { done <- err })
+		return <-done
+	}
+	if notice() == nil {
+		t.Fatal("acknowledged what was not booked")
+	}
+	w.Notice(1, ledger.ReceivePayment{EndToEnd: endToEnd("2"), Amount: 5, Key: "k"}, func(err error) {
+		if err != nil {
+			t.Errorf("what fits was not taken: %v", err)
+		}
+	})
+	if got := w.totals(1); got.Balance != math.MaxInt64-5 {
+		t.Errorf("balance %d", got.Balance)
+	}
+}

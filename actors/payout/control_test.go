@@ -1,0 +1,35 @@
+package payout
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestControl: an owner whom the account's control keeps money from is refused
+// before anything is submitted; in doubt, the hold stays and nothing is sent
+// again.
+func TestControl(t *testing.T) {
+	s := ledger.DefaultSettings()
+	s.BlockCNPJOut, s.AuthorizedCNPJs = true, []string{"11222333000181"}
+	for document, refused := range map[string]bool{
+		"11222333000182": true, "12ABC34501DE35": true, "11222333000181": false, "12345678909": false,
+	} {
+		m := New(Job{Tx: ledger.Transaction{ID: ledger.TxID{1}}, Refuses: s.RefusesPayoutTo})
+		m.Begin()
+		act := m.Step(Reply{Owner: ledger.Owner{Document: document}})
+		if refused != (act == Report) || refused && m.Outcome.Refusal != ledger.RefuseCNPJBlocked {
+			t.Errorf("%s: act %d, %+v", document, act, m.Outcome)
+		}
+	}
+	m := New(Job{InDoubt: true, Refuses: s.RefusesPayoutTo})
+	m.Begin()
+	m.Step(Reply{}) // the scheme does not know it
+	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
+		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
+	}
+	s.BlockCNPJOut = false
+	if s.RefusesPayoutTo("11222333000182") {
+		t.Error("a control that is off refuses")
+	}
+}
