@@ -56,6 +56,9 @@ func (f facts) received(endToEnd string) (*ledger.Transaction, error) {
 }
 
 func (f facts) endToEnd(key []byte) (ledger.EndToEndRow, bool, error) {
+	if !f.known.MayHave(key) {
+		return ledger.EndToEndRow{}, false, nil
+	}
 	row, ok, err := f.get(key)
 	if err != nil || !ok {
 		return ledger.EndToEndRow{}, false, err

@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
 	"pixd/wal"
@@ -19,6 +20,9 @@ type Config struct {
 	HeadEvery uint64
 	// Recent remembers what was accepted a moment ago, for all accounts.
 	Recent *Recent
+	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
+	// nothing. Most payouts ask for one that is not there.
+	EndToEnd *keyed.Filter
 }
 
 // Call is one command with what the machine may not draw itself.
@@ -84,11 +88,15 @@ func (m *Machine) Tidy(durable wal.Ticket) bool {
 	return true
 }
 
+func (m *Machine) facts(rows Rows) facts {
+	return facts{&m.overlay, m.head.ID, rows, m.config.EndToEnd}
+}
+
 // Step carries one command out in memory. An error is a failing world (a row
 // could not be read): nothing has changed.
 func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 	m.overlay.forget(c.Durable)
-	f := facts{&m.overlay, m.head.ID, rows}
+	f := m.facts(rows)
 	now := max(c.Now, m.head.Time)
 	claim := claimOf(c.Command, now)
 	if claim != nil {
@@ -166,6 +174,11 @@ func ops(rows []ledger.Row) []wal.Op {
 // Submitted tells the machine the ticket of the entry that its last Step made.
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
+	for _, r := range m.rows {
+		if ledger.IsEndToEnd(r.Key) {
+			m.config.EndToEnd.Add(r.Key)
+		}
+	}
 	for i := range m.records {
 		switch r := &m.records[i]; r.Kind {
 		case ledger.PayoutAccepted:
@@ -211,7 +224,7 @@ func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
 // none: the process that held it has ended, so it may have been sent.
 func (m *Machine) Resume(rows Rows, id ledger.TxID, seq uint64, durable wal.Ticket) (Effects, error) {
 	m.overlay.forget(durable)
-	f := facts{&m.overlay, m.head.ID, rows}
+	f := m.facts(rows)
 	var e Effects
 	if m.work[id] != nil {
 		return e, nil

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -77,6 +78,7 @@ type facts struct {
 	overlay *overlay
 	account ledger.AccountID
 	store   Rows
+	known   *keyed.Filter // of end-to-end rows
 }
 
 func (f facts) get(key []byte) ([]byte, bool, error) {

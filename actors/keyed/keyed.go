@@ -1,4 +1,5 @@
-// Package keyed is a map that many goroutines read at once, in little memory:
+// Package keyed looks things up by key in little memory. Filter tells keys that
+// were never there; Map is a map that many goroutines read at once, in little memory:
 // 64 ordinary maps, each behind a lock of its own. The standard library's
 // concurrent map takes no lock to read, and two hundred bytes an entry; here an
 // entry costs what it costs in a map.

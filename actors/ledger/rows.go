@@ -33,6 +33,12 @@ func IsFact(key []byte) bool {
 	return true
 }
 
+// IsEndToEnd tells an end-to-end row.
+func IsEndToEnd(key []byte) bool { return key[0] == rowEndToEnd }
+
+// EndToEndRange is the keys of all end-to-end rows.
+func EndToEndRange() (lo, hi []byte) { return []byte{rowEndToEnd}, []byte{rowEndToEnd + 1} }
+
 // Row is one key to write, or to delete where Value is nil.
 type Row struct {
 	Key   []byte

@@ -31,7 +31,7 @@ var knows = []struct {
 	{"actors/ledger", nil},
 	{"actors/scheme", []string{"actors/ledger"}},
 	{"actors/scheme/brcode", nil},
-	{"actors/scheme/sim", []string{"actors/ledger", "actors/scheme", "wal"}},
+	{"actors/scheme/sim", []string{"actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/payout", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/keyed", nil},

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/history"
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
@@ -31,6 +32,7 @@ type Engine struct {
 	Sim       *sim.Sim
 
 	registrar *registrar
+	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	chances   *chances
 	ready     atomic.Bool
 	cancel    context.CancelFunc
@@ -41,7 +43,7 @@ type Engine struct {
 // its work. Errors say what could not be done and where; nothing is written
 // where the folder is not usable.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, chances: newChances()}
+	e := &Engine{Config: c, chances: newChances(), endToEnd: keyed.NewFilter(endToEndFilter)}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.closeRooms())
 	}
@@ -77,7 +79,9 @@ func (e *Engine) open() error {
 		journal = c.wrap(journal)
 	}
 	e.Directory = account.NewDirectory(account.Parts{
-		Config:  account.Config{Secret: secret, Render: httpapi.Render, HeadEvery: headEvery},
+		Config: account.Config{
+			Secret: secret, Render: httpapi.Render, HeadEvery: headEvery, EndToEnd: e.endToEnd,
+		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
 		Opening: e.opening, Now: now, Chance: e.chances.draw, Log: c.Log,
@@ -106,6 +110,25 @@ func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	return *a.Opening, true
 }
 
+// endToEndFilter is the size, in bytes, of the filter over end-to-end rows: good
+// for thirteen million of them; beyond, more looks go to the store.
+const endToEndFilter = 16 << 20
+
+// fill tells the filter every end-to-end row there is; rows written meanwhile
+// are told by who writes them.
+func (e *Engine) fill(ctx context.Context) {
+	lo, hi := ledger.EndToEndRange()
+	err := e.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		e.endToEnd.Add(k)
+		return ctx.Err() == nil, nil
+	})
+	if err != nil {
+		e.Config.Log.Error("end-to-end filter not filled: every payout asks the store", "error", err)
+	} else if ctx.Err() == nil {
+		e.endToEnd.Ready()
+	}
+}
+
 // start sets the work going that needs no request.
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +141,8 @@ func (e *Engine) start() error {
 	if err != nil {
 		return err
 	}
-	e.work.Add(3)
+	e.work.Add(4)
+	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.resume(from) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.keepHouse(ctx) }()

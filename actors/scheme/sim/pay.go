@@ -130,7 +130,7 @@ func (s *Sim) book(a *arrival, acked chan struct{}) (<-chan error, error) {
 	} else if held {
 		return nil, fmt.Errorf("%s: %w", a.EndToEnd, ErrEndToEnd)
 	}
-	s.holders[a.EndToEnd] = ledger.TxID{}
+	s.hold(a.EndToEnd, ledger.TxID{})
 	at := s.opts.Now()
 	open := openKey(at, []byte(a.EndToEnd))
 	ops := []wal.Op{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/wal"
@@ -33,8 +34,14 @@ type Sim struct {
 	holders map[string]ledger.TxID // end-to-end ids whose row is not durable yet
 	keys    map[string]keyRow      // keys whose row is not durable yet
 
-	out *deliverer
+	ids    *keyed.Filter // every end-to-end id in the book, once it was filled
+	out    *deliverer
+	stop   context.CancelFunc
+	filled sync.WaitGroup
 }
+
+// idFilter is its size, in bytes: good for six million ids.
+const idFilter = 8 << 20
 
 var _ scheme.Scheme = (*Sim)(nil)
 
@@ -50,9 +57,35 @@ func Open(o Options) (*Sim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := &Sim{opts: o, store: store, holders: map[string]ledger.TxID{}, keys: map[string]keyRow{}}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Sim{
+		opts: o, store: store, holders: map[string]ledger.TxID{}, keys: map[string]keyRow{},
+		ids: keyed.NewFilter(idFilter), stop: stop,
+	}
+	s.filled.Go(func() { s.fill(ctx) })
 	s.out = newDeliverer(s)
 	return s, nil
+}
+
+// fill tells the filter every end-to-end id in the book; ids that come meanwhile
+// are told by take and book.
+func (s *Sim) fill(ctx context.Context) {
+	err := s.store.Scan([]byte{rowHolder}, []byte{rowHolder + 1}, func(k, _ []byte) (bool, error) {
+		s.ids.Add(k)
+		return ctx.Err() == nil, nil
+	})
+	if err != nil {
+		s.opts.Log.Error("simulator: filter not filled: every payment asks the book", "error", err)
+	} else if ctx.Err() == nil {
+		s.ids.Ready()
+	}
+}
+
+// hold notes whose an end-to-end id is, while its row is on its way to the
+// book. The caller holds mu.
+func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
+	s.holders[endToEnd] = tx
+	s.ids.Add(key(rowHolder, endToEnd))
 }
 
 // Start delivers to the feed what is due, beginning with what an earlier
@@ -62,6 +95,8 @@ func (s *Sim) Start(feed scheme.Feed) error { return s.out.start(feed) }
 // Close stops delivering and closes the book.
 func (s *Sim) Close() error {
 	s.out.close()
+	s.stop()
+	s.filled.Wait()
 	return s.store.Close()
 }
 
@@ -199,7 +234,7 @@ func (s *Sim) take(row *payment) (done <-chan error, again bool, err error) {
 	}
 	ops := make([]wal.Op, 0, 3)
 	if !held {
-		s.holders[row.EndToEnd] = row.Tx
+		s.hold(row.EndToEnd, row.Tx)
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}
 	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
@@ -228,7 +263,11 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	if tx, ok := s.holders[endToEnd]; ok {
 		return tx, true, nil
 	}
-	b, ok, err := s.store.Get(key(rowHolder, endToEnd))
+	k := key(rowHolder, endToEnd)
+	if !s.ids.MayHave(k) {
+		return ledger.TxID{}, false, nil
+	}
+	b, ok, err := s.store.Get(k)
 	if err != nil || !ok {
 		return ledger.TxID{}, false, err
 	}

@@ -1,0 +1,36 @@
+package keyed
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+// TestFilter: what was added is never denied, what was not is rarely believed,
+// and nothing is denied before the filter is ready.
+func TestFilter(t *testing.T) {
+	f := NewFilter(1 << 20)
+	if !f.MayHave(number(1)) || !(*Filter)(nil).MayHave(number(1)) {
+		t.Error("denied before it was ready")
+	}
+	const keys = 800_000 // at 10 bits a key
+	for n := range keys {
+		f.Add(number(n))
+	}
+	f.Ready()
+	for n := range keys {
+		if !f.MayHave(number(n)) {
+			t.Fatalf("%d was added and is denied", n)
+		}
+	}
+	wrong := 0
+	for n := range keys {
+		if f.MayHave(number(keys + n)) {
+			wrong++
+		}
+	}
+	if share := float64(wrong) / keys; share > .03 || share == 0 {
+		t.Errorf("%.4f of unknown keys are believed", share)
+	}
+}
