@@ -1,13 +1,17 @@
 package wal
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// IsDamage tells an error that says: these bytes are not what was written.
-func IsDamage(err error) bool { return pebble.IsCorruptionError(err) }
+// IsDamage tells an error that says: these bytes are not what was written, or a
+// record is not where it must be.
+func IsDamage(err error) bool {
+	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage))
+}
 
 // plain leaves out of Pebble's words on damage what only its makers understand.
 func plain(err error) error {

@@ -25,14 +25,14 @@ func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Millis) (le
 	fresh := ledger.EndToEnd(c.OwnISPB, now, suffix)
 	switch window := m.head.Settings.RepeatWindow; {
 	case use.busy(now, window) || fresh == use.endToEnd && !use.noMoney:
-		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, nil
+		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, use.full()
 	case use.noMoney:
 		attempt++
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, nil
 	}
 	// Its id has had its time at the scheme: the same suffix under a new minute.
 	return ledger.Chain{
-		Suffix: suffix, Attempt: attempt, Moved: &ledger.Moved{EndToEnd: use.endToEnd, Row: row.Encode()},
+		Suffix: suffix, Attempt: attempt, Moved: &ledger.Moved{EndToEnd: use.endToEnd, Row: *row},
 	}, nil
 }
 
@@ -43,7 +43,7 @@ type use struct {
 	holder   ledger.TxID   // the one that moved money, else the first
 	inFlight bool          // one is
 	moved    bool          // one settled, or was voided and may settle yet
-	newest   ledger.Millis // when the newest of those was requested
+	since    ledger.Millis // until when the newest of those counts from: its settlement, or its request where it was voided
 	noMoney  bool          // every end proves that no money moved
 }
 
@@ -88,14 +88,27 @@ func (u *use) take(t *ledger.Transaction) bool {
 		return false
 	}
 	u.noMoney = false
-	u.newest = max(u.newest, t.ID.Time())
+	if u.since = max(u.since, t.ID.Time()); !voided {
+		u.since = max(u.since, t.BookedAt)
+	}
 	return true
+}
+
+// maxMembers bounds how many payouts may be under way under one id: each hold
+// writes the list.
+const maxMembers = 1000
+
+func (u *use) full() error {
+	if len(u.row.Members) >= maxMembers {
+		return ledger.ErrBusy
+	}
+	return nil
 }
 
 // busy tells that the id may not make room for another: a repeat is sent under
 // it, and the scheme rejects it.
 func (u *use) busy(now, window ledger.Millis) bool {
-	return u.inFlight || u.moved && now-u.newest < window
+	return u.inFlight || u.moved && now-u.since < window
 }
 
 // newestAttempt gallops along a fingerprint's attempts, which have no gaps, so
@@ -143,7 +156,7 @@ func (m *Machine) newestAttempt(f facts, print ledger.Fingerprint) (uint64, *led
 // out as it is, again and again; only another account's is refused.
 func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 	c := ledger.Chain{EndToEnd: endToEnd}
-	for _, key := range ledger.EndToEndKeys(endToEnd) {
+	for i, key := range ledger.EndToEndKeys(endToEnd) {
 		row, ok, err := f.endToEnd(key)
 		if err != nil {
 			return c, err
@@ -158,11 +171,11 @@ func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 		if use.endToEnd != endToEnd {
 			continue // only the suffix is the same
 		}
-		c.Foreign = row.Account != f.account
-		if row.Status != ledger.StatusRefused || len(use.row.Members) > 0 {
+		c.Foreign, c.UnderSuffix = row.Account != f.account, i == 0
+		if row.Status != ledger.StatusRefused || len(use.row.Members) > 0 || c.UnderSuffix {
 			c.Shared, c.Holder = use.row, use.holder
 		}
-		return c, nil
+		return c, use.full()
 	}
 	return c, nil
 }

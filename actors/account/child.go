@@ -25,7 +25,7 @@ func (p *child) Release(err error) {
 	}
 }
 
-func (p *child) run() { p.dir.outcome(p.job.Account, p.carry()) }
+func (p *child) run() { p.dir.outcome(p.job.Account, p.carry(), outcomeAgain) }
 
 // carry contains a panic on the way: what was sent is not known then, so the
 // payout is in doubt.

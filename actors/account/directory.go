@@ -251,11 +251,22 @@ func (d *Directory) take(to *caller, r reply) (ledger.Answer, error) {
 	return r.answer, r.err
 }
 
-// outcome brings a child's report home. It has no caller and no limit.
-func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout) {
+// When a report that was not taken is brought again: twice as late each time.
+const (
+	outcomeAgain  = time.Second
+	outcomeAtMost = time.Minute
+)
+
+// outcome brings a child's report home, and again until it is taken or the
+// engine ends: nobody else knows it. It has no caller and no limit.
+func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, wait time.Duration) {
 	d.send(id, d.desk(id), &call{command: c, done: func(err error) {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			d.log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
+		if err == nil || d.running.Err() != nil {
+			return // at the end of the engine: the next start asks the scheme
+		}
+		d.log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
+		if !errors.Is(err, errUnknownPayout) {
+			time.AfterFunc(wait, func() { d.outcome(id, c, min(2*wait, outcomeAtMost)) })
 		}
 	}})
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 
 	"pixd/actors/ledger"
@@ -20,7 +21,11 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 	case ledger.RequestPayout:
 		out.Chain, err = m.chain(f, &c, now)
 	case ledger.ResolvePayout:
-		if out.Tx, err = m.payout(f, c.ID, c.EndToEnd); err == nil && out.Tx != nil && c.Result == ledger.PayoutIsRefused {
+		out.Tx, err = m.payout(f, c.ID, c.EndToEnd)
+		switch {
+		case err == nil && out.Tx == nil:
+			err = errUnknownPayout
+		case err == nil && c.Result == ledger.PayoutIsRefused:
 			out.Row, err = f.rowOf(out.Tx)
 		}
 	}
@@ -29,6 +34,10 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 	}
 	return out, nil
 }
+
+// errUnknownPayout: an outcome of what this account never held is not taken, so
+// that nobody believes it was.
+var errUnknownPayout = errors.New("payout is unknown")
 
 // credit is what a reference booked, if anything.
 func (f facts) credit(reference string) (*ledger.Transaction, error) {
@@ -48,11 +57,15 @@ func (f facts) credit(reference string) (*ledger.Transaction, error) {
 
 // received is the transaction that has an end-to-end id already.
 func (f facts) received(endToEnd string) (*ledger.Transaction, error) {
-	row, ok, err := f.endToEnd(ledger.EndToEndKey(endToEnd))
+	row, ok, err := f.get(ledger.ReceivedKey(endToEnd, f.account))
 	if err != nil || !ok {
 		return nil, err
 	}
-	return f.transaction(row.Account, row.Seq)
+	seq, err := ledger.DecodeSeqRow(row)
+	if err != nil {
+		return nil, err
+	}
+	return f.transaction(f.account, seq)
 }
 
 func (f facts) endToEnd(key []byte) (ledger.EndToEndRow, bool, error) {

@@ -229,14 +229,21 @@ func (m *Machine) Resume(rows Rows, id ledger.TxID, seq uint64, durable wal.Tick
 	if m.work[id] != nil {
 		return e, nil
 	}
-	t, err := f.transaction(m.head.ID, seq)
-	if err == nil && t != nil {
-		t, err = m.payout(f, id, t.EndToEnd)
+	held, err := f.transaction(m.head.ID, seq)
+	if err == nil && (held == nil || held.ID != id) {
+		err = errUnknownPayout
+	}
+	var t *ledger.Transaction
+	if err == nil {
+		t, err = m.payout(f, id, held.EndToEnd)
+	}
+	if err == nil && t == nil {
+		err = errUnknownPayout
 	}
 	if err != nil {
 		return e, fmt.Errorf("account %v: resume %v: %w", m.head.ID, id, err)
 	}
-	if t != nil && t.Status == ledger.StatusHeld {
+	if t.Status == ledger.StatusHeld {
 		m.start(&e, t, true)
 	}
 	return e, nil

@@ -175,6 +175,10 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "payout":
 		return b.payout(a)
 	case "outcome":
+		if _, known := b.ids[a["of"]]; !known {
+			_, err := b.machine.Step(b.store, Call{Command: b.outcome(a), Now: b.now})
+			return fmt.Sprintln(err)
+		}
 		return b.tell(b.step(b.outcome(a)))
 	case "hold-med":
 		b.machine.head.Totals.MEDHeld += a.amount("amount")

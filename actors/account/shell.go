@@ -72,7 +72,9 @@ func (s *shell) Receive(c actor.Context) {
 	case *resume:
 		s.attempt(caller{}, m.done, func() error { return s.resume(m) })
 	case reload:
-		s.rebuild()
+		if s.broken == nil {
+			s.remake()
+		}
 	case *putAway:
 		done := false
 		if _, panicked := s.contain(func() error { done = s.putAway(); return nil }); panicked {
@@ -89,31 +91,31 @@ func (s *shell) Receive(c actor.Context) {
 // that nothing of it was journaled, an outcome or notice is tried once more
 // after the rebuild.
 func (s *shell) attempt(to caller, done func(error), work func() error) {
-	for {
-		if s.broken != nil {
-			to.tell(ledger.Answer{}, ledger.ErrQuarantined)
-			settle(done, s.broken)
-			return
-		}
+	for s.broken == nil {
 		err, panicked := s.contain(work)
-		if err == nil && !panicked {
-			return
-		}
-		if panicked {
+		switch {
+		case panicked:
 			s.rebuild()
-		} else {
-			s.dir.log.Error("account: command", "account", s.id.String(), "error", err)
-			if wal.IsDamage(err) {
-				s.quarantine(err) // it never guesses
+			if done != nil {
 				continue
 			}
-		}
-		if done == nil || !panicked {
-			to.tell(ledger.Answer{}, ledger.ErrInternal)
-			settle(done, err)
+			err = ledger.ErrInternal
+		case err == nil:
 			return
+		case wal.IsDamage(err):
+			s.quarantine(err) // it never guesses
+			continue
+		case !errors.Is(err, ledger.ErrBusy):
+			s.dir.log.Error("account: command", "account", s.id.String(), "error", err)
+			settle(done, err)
+			err, done = ledger.ErrInternal, nil
 		}
+		to.tell(ledger.Answer{}, err)
+		settle(done, err)
+		return
 	}
+	to.tell(ledger.Answer{}, ledger.ErrQuarantined)
+	settle(done, s.broken)
 }
 
 func settle(done func(error), err error) {
@@ -264,6 +266,12 @@ func (s *shell) rebuild() {
 		s.quarantine(errors.New("third panic within a minute"))
 		return
 	}
+	s.remake()
+}
+
+// remake makes the machine again from the journal, once what it has queued is
+// durable or refused.
+func (s *shell) remake() {
 	done := make(chan error, 1)
 	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
 	if err := <-done; err != nil {

@@ -15,6 +15,7 @@ import (
 
 // Rows is where due rows are read.
 type Rows interface {
+	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
@@ -26,11 +27,12 @@ type Starter func(a ledger.AccountID, tx ledger.TxID, seq uint64, done func(erro
 // restored for it.
 const atOnce = 64
 
-// Resume goes through the payouts that are due at or after an instant, in order
-// of their due times. An accepted one is looked at and left alone. It returns
-// how many were looked at.
-func Resume(r Rows, from ledger.Millis, start Starter) (int, error) {
-	lo, _ := ledger.DueRange(from, 0)
+// Resume goes through everything that waits and starts what is only held: a
+// payout with a due row and without an open row. It returns how many it had
+// started. No clock is asked and no instant remembered, so that no crash on the
+// way and no flag of another start can hide one.
+func Resume(r Rows, start Starter) (int, error) {
+	lo, _ := ledger.DueRange(0, 0)
 	slots := make(chan struct{}, atOnce)
 	var mu sync.Mutex
 	var failed error
@@ -42,6 +44,9 @@ func Resume(r Rows, from ledger.Millis, start Starter) (int, error) {
 		}
 		kind, seq, err := ledger.DecodeDueRow(v)
 		if err != nil || kind != ledger.DuePayout {
+			return err == nil, err
+		}
+		if _, accepted, err := r.Get(ledger.OpenKey(account, tx)); err != nil || accepted {
 			return err == nil, err
 		}
 		n++

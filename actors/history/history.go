@@ -112,7 +112,7 @@ func Record(j interface {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
+		return nil, &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is missing"}
 	}
 	r := &ledger.Record{Account: a, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	return r, r.Decode(w.Body)

@@ -76,14 +76,16 @@ func (t Totals) after(r *Record) (Totals, bool) {
 	if t.Pending, ok = t.Pending.Add(pending); !ok {
 		return t, false
 	}
-	if r.Tx != nil && r.Tx.Ordinal == t.Items+1 {
+	if r.shows() {
 		t.Items++
+		ok = r.Tx.Ordinal == t.Items
 	}
-	if r.Tx != nil && r.Tx.Booking == t.Bookings+1 {
+	if r.books() {
 		t.Bookings++
+		ok = ok && r.Tx.Booking == t.Bookings
 	}
 	t.Events += uint64(len(r.Events))
-	return t, true
+	return t, ok
 }
 
 // check is what holds for every account at every instant.

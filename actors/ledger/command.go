@@ -128,6 +128,8 @@ type Chain struct {
 	Holder   TxID         // of Shared: the transaction that moved money, else the first
 	Moved    *Moved       // the older use of Suffix whose row makes room
 	Foreign  bool         // another account used EndToEnd
+
+	UnderSuffix bool // EndToEnd is the merchant's own, and was derived here before
 }
 
 // Decision is what Decide came to: records, or a refusal, or neither where the

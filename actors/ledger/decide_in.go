@@ -16,9 +16,7 @@ func (d *draft) credit(c Credit, f Facts) Decision {
 		if first.Kind == c.Kind && first.Amount == c.Amount {
 			return Decision{Tx: first, Repeat: true}
 		}
-		r := refuseField(RefuseReference, "reference", "reference was used with another amount or type")
-		r.Conflicted = first.ID
-		return Decision{Refusal: r}
+		return Decision{Refusal: refuseField(RefuseReference, "reference", "reference was used with another amount or type")}
 	}
 	t := Transaction{
 		ID: d.stamp.ID, Kind: c.Kind, Amount: c.Amount, Description: c.Description,

@@ -13,7 +13,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		KeyType: c.Key.Type, Key: c.Key.Value,
 		GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB,
 		DueAt: d.stamp.Time + c.OrphanAfter, Claim: c.Claim,
-		OwnEndToEnd: c.EndToEnd != "", Attempt: f.Chain.Attempt,
+		OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
 	}
 	if f.Chain.Foreign {
 		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}
@@ -30,7 +30,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		t.Repeat, t.DuplicateOf = true, &f.Chain.Holder
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
-		b.Row = row.Encode()
+		b.Row = &row
 	}
 	if r := d.add(PayoutHeld, b); r != nil {
 		return Decision{Refusal: r}
@@ -129,9 +129,9 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 	if row == nil {
 		panic("ledger: a held payout without an end-to-end row")
 	}
-	claim := t.Claim
+	claim, after := t.Claim, row.refused(t.ID, d.account.Seq+1)
 	t.Status, t.Claim, t.ReasonCode, t.DuplicateOf = StatusRefused, nil, code.String(), nil
-	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: row.refused(t.ID, d.account.Seq+1).Encode()})
+	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
 	return Decision{
 		Records: d.records, Tx: t,
 		Refusal: &Refusal{Code: code, Message: "the payment was refused", AfterHold: true},

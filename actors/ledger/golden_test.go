@@ -23,7 +23,7 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 		CreatedAt: 1772366400001, BookedAt: 1772366400201, ReasonCode: "AC03", Ordinal: 3, Booking: 2,
 		DueAt: 1772368200000, Attempt: 1, OwnEndToEnd: false, Repeat: false,
 		DuplicateOf: &TxID{1}, Claim: fullClaim(), Reference: "ref-1", Returned: 5,
-		MerchantName: "Loja", MerchantCity: "SAO PAULO",
+		MerchantName: "Loja", MerchantCity: "SAO PAULO", UnderSuffix: true,
 	}
 }
 
@@ -49,11 +49,11 @@ func goldenRecords() []Record {
 		Credited:        {Tx: fullTx(TxTED, StatusCompleted)},
 		ChargeCreated:   {Tx: fullTx(TxCharge, StatusActive), Claim: fullClaim(), Stored: stored},
 		PaymentReceived: {Tx: fullTx(TxReceipt, StatusCompleted), Events: []EventKind{EventReceived, EventCompleted}},
-		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", []byte{9}}, Row: row.Encode()},
+		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row},
 		PayoutAccepted:  {Tx: fullTx(TxPayout, StatusAccepted), Claim: fullClaim(), Stored: stored},
 		PayoutSettled:   {Tx: fullTx(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
 		PayoutRejected:  {Tx: fullTx(TxPayout, StatusRejected), Events: []EventKind{EventPayoutRejected}},
-		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: row.Encode()},
+		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: &row},
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
 	}
 	var out []Record

@@ -83,9 +83,6 @@ func (t TxID) String() string {
 // Time is the instant the id was drawn at.
 func (t TxID) Time() Millis { return Millis(binary.BigEndian.Uint64(t[:8]) >> 16) }
 
-// IsZero tells an id that was never drawn.
-func (t TxID) IsZero() bool { return t == TxID{} }
-
 // ShortID is the 100 bits of a TxID that its public identifier carries, left
 // aligned in 13 bytes; the last four bits are zero.
 type ShortID [13]byte

@@ -17,7 +17,7 @@ func Project(rows []Row, r *Record) []Row {
 		return projectAnswer(projectItem(rows, r), r)
 	case PaymentReceived:
 		rows = projectBooking(projectItem(rows, r), r)
-		return append(rows, Row{EndToEndKey(r.Tx.EndToEnd), endToEndRow(r)})
+		return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
 	case PayoutHeld:
 		return projectHold(rows, r)
 	case PayoutAccepted:
@@ -59,13 +59,26 @@ func (r *Record) shows() bool {
 	return false
 }
 
+// books tells whether the record gives its item a final status in the statement.
+func (r *Record) books() bool {
+	switch r.Kind {
+	case Credited, PaymentReceived, PayoutSettled, PayoutRejected, PayoutFailed:
+		return true
+	}
+	return false
+}
+
 func projectBooking(rows []Row, r *Record) []Row {
 	t := r.Tx
 	return append(rows, Row{StatementKey(r.Account, t.Booking), StatementRow{t.BookedAt, t.Ordinal, t.Status, t.Kind}.encode()})
 }
 
+// endToEndRow is the row that the record carries, else the payout's own.
 func endToEndRow(r *Record) []byte {
-	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq, Status: r.Tx.Status}.Encode()
+	if r.Row != nil {
+		return r.Row.encode()
+	}
+	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq, Status: r.Tx.Status}.encode()
 }
 
 // projectHold writes the due row and the end-to-end row: the payout's own, or
@@ -74,20 +87,16 @@ func projectHold(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(DuePayout, r.Seq)})
 	if m := r.Moved; m != nil {
-		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row})
+		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
 	}
-	row := r.Row
-	if row == nil {
-		row = endToEndRow(r)
-	}
-	return projectAnswer(append(rows, Row{EndToEndKeyOf(t), row}), r)
+	return projectAnswer(append(rows, Row{EndToEndKeyOf(t), endToEndRow(r)}), r)
 }
 
 // projectRefusal undoes what the hold wrote; the end-to-end row stays, marked,
 // so that the next request counts the attempt and a late notice finds its end.
 func projectRefusal(rows []Row, r *Record) []Row {
 	t := r.Tx
-	return append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)}, Row{EndToEndKeyOf(t), r.Row})
+	return append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
 func projectEnd(rows []Row, r *Record) []Row {

@@ -68,8 +68,8 @@ const (
 // Moved is an end-to-end row that a payout's row takes the place of: an older
 // use of the same suffix, kept under its full key.
 type Moved struct {
-	EndToEnd string `cbor:"1,keyasint"`
-	Row      []byte `cbor:"2,keyasint"`
+	EndToEnd string      `cbor:"1,keyasint"`
+	Row      EndToEndRow `cbor:"2,keyasint"`
 }
 
 // Body is what a record says, the same shape for every kind.
@@ -81,7 +81,7 @@ type Body struct {
 	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that Stored answers, or that a refusal gives up
 	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
-	Row      []byte       `cbor:"8,keyasint,omitempty"` // the end-to-end row after it, where others share it or it was refused
+	Row      *EndToEndRow `cbor:"8,keyasint,omitempty"` // the end-to-end row after it, where others share it or it was refused
 }
 
 // Record is one thing that happened to one account. Account, Seq and Time lie

@@ -21,7 +21,7 @@ const (
 	RefuseSameInstitution  // the key is registered here, or recipient_ispb is our own
 	RefuseDocumentRequired // CNPJ control on, no document determinable
 	RefuseCNPJBlocked      // CNPJ control on, the CNPJ not on the list
-	RefuseCeiling          // amount above the account's ceiling; Params.Ceiling
+	RefuseCeiling          // amount above the account's ceiling; Refusal.Ceiling
 	RefuseUnderMED         // available only without the special-return holds
 	RefuseBalance          // available below amount + fee
 
@@ -89,14 +89,14 @@ func ParseRefusal(name string) (RefusalCode, bool) {
 	return RefuseNothing, false
 }
 
-// Refusal is a command not carried out: nothing of it was journaled.
+// Refusal is a command not carried out: nothing of it was journaled, or, with
+// AfterHold, what was is undone.
 type Refusal struct {
-	Code       RefusalCode
-	Field      string // the field at fault, where one is
-	Message    string // for people
-	Ceiling    Amount // with RefuseCeiling
-	AfterHold  bool   // found by the directory or the provider: HTTP 400 where the same code is 422 before
-	Conflicted TxID   // with RefuseReference: the first transaction
+	Code      RefusalCode
+	Field     string // the field at fault, where one is
+	Message   string // for people
+	Ceiling   Amount // with RefuseCeiling
+	AfterHold bool   // found by the directory or the provider: HTTP 400 where the same code is 422 before
 }
 
 func refuse(c RefusalCode, message string) *Refusal { return &Refusal{Code: c, Message: message} }

@@ -11,7 +11,8 @@ import (
 // it is; account rows carry the account next, so that one merchant's keys are
 // one range.
 const (
-	rowEndToEnd    = 'e' // an end-to-end id's transaction; global
+	rowEndToEnd    = 'e' // a payout's end-to-end id; global
+	rowReceived    = 'f' // a received payment's end-to-end id; global
 	rowDue         = 'd' // work that waits for an instant; global
 	rowHead        = 'h' // an account's head at a sequence
 	rowID          = 'i' // a transaction by id and transaction_id; global
@@ -83,12 +84,20 @@ func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
 // IDKey is where a transaction lies by id and transaction_id.
 func IDKey(s ShortID) []byte { return append([]byte{rowID}, s[:]...) }
 
-// EndToEndKey is where a full end-to-end id lies: the participant's 11
+// EndToEndKey is where a payout's full end-to-end id lies: the participant's 11
 // characters first, so that ids of one minute do not share a long prefix.
 func EndToEndKey(e2e string) []byte {
 	cut := max(0, len(e2e)-suffixChars)
 	k := append(make([]byte, 0, 1+len(e2e)), rowEndToEnd)
 	return append(append(k, e2e[cut:]...), e2e[:cut]...)
+}
+
+// ReceivedKey is where a received payment's end-to-end id lies: an account's own,
+// so that no payout and no other account can be in its way.
+func ReceivedKey(e2e string, a AccountID) []byte {
+	k := EndToEndKey(e2e)
+	k[0] = rowReceived
+	return binary.BigEndian.AppendUint64(k, uint64(a))
 }
 
 // SuffixKey is where the newest use of a derived suffix lies.
@@ -104,9 +113,9 @@ func EndToEndKeys(e2e string) [][]byte {
 }
 
 // EndToEndKeyOf is where a payout's end-to-end row lies: under its suffix where
-// the id was derived, else whole.
+// the id was derived here, also for a merchant that names it again; else whole.
 func EndToEndKeyOf(t *Transaction) []byte {
-	if t.OwnEndToEnd {
+	if t.OwnEndToEnd && !t.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
 	}
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
@@ -159,17 +168,17 @@ func DecodeIDRow(b []byte) (IDRow, error) {
 // EndToEndRow is what EndToEndKey and SuffixKey hold: the transaction that has
 // the id, and those that repeated it and are in flight or have moved money.
 type EndToEndRow struct {
-	Account AccountID
-	ID      TxID
-	Seq     uint64   // the record that wrote this part
-	Status  TxStatus // StatusRefused where it never left; else as that record had it
-	Members []Member
+	Account AccountID `cbor:"1,keyasint"`
+	ID      TxID      `cbor:"2,keyasint"`
+	Seq     uint64    `cbor:"3,keyasint"` // the record that wrote this part
+	Status  TxStatus  `cbor:"4,keyasint"` // StatusRefused where it never left; else as that record had it
+	Members []Member  `cbor:"5,keyasint,omitempty"`
 }
 
 // Member is a repeat under an end-to-end id.
 type Member struct {
-	ID  TxID
-	Seq uint64 // the record that holds it
+	ID  TxID   `cbor:"1,keyasint"`
+	Seq uint64 `cbor:"2,keyasint"` // the record that holds it
 }
 
 const (
@@ -177,8 +186,7 @@ const (
 	memberBytes      = 16 + 8
 )
 
-// Encode is the row's stored form.
-func (r EndToEndRow) Encode() []byte {
+func (r EndToEndRow) encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes+len(r.Members)*memberBytes), uint64(r.Account))
 	b = append(b, r.ID[:]...)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
@@ -337,7 +345,7 @@ func DueRange(from, until Millis) (lo, hi []byte) {
 	return lo, binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(until))
 }
 
-// seqRow is what OpenKey and ReferenceKey hold: the record that carries the
+// seqRow is what OpenKey, ReferenceKey and ReceivedKey hold: the record that carries the
 // item whole.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 

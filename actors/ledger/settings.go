@@ -35,6 +35,17 @@ func DefaultSettings() Settings {
 	return Settings{City: DefaultCity, RepeatWindow: MaxRepeatWindow}
 }
 
+// Equal tells settings that mean the same.
+func (s *Settings) Equal(other *Settings) bool {
+	a, b := *s, *other
+	sameThreshold := a.ApprovalThreshold == b.ApprovalThreshold ||
+		a.ApprovalThreshold != nil && b.ApprovalThreshold != nil && *a.ApprovalThreshold == *b.ApprovalThreshold
+	return a.Name == b.Name && a.Document == b.Document && a.City == b.City &&
+		a.CashInFee == b.CashInFee && a.CashOutFee == b.CashOutFee && a.CashOutCeiling == b.CashOutCeiling &&
+		sameThreshold && a.BlockCNPJOut == b.BlockCNPJOut && a.RepeatWindow == b.RepeatWindow &&
+		slices.Equal(a.AuthorizedCNPJs, b.AuthorizedCNPJs)
+}
+
 const maxAuthorizedCNPJs = 1000
 
 // Normalise strips documents to their characters and tells the first setting

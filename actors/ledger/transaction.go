@@ -98,13 +98,15 @@ type Transaction struct {
 	Attempt     uint64 `cbor:"25,keyasint,omitempty"` // of its fingerprint
 	OwnEndToEnd bool   `cbor:"26,keyasint,omitempty"` // the merchant named the end-to-end id
 	Repeat      bool   `cbor:"27,keyasint,omitempty"` // another transaction holds its end-to-end id
-	DuplicateOf *TxID  `cbor:"28,keyasint,omitempty"` // that transaction, where the scheme said DUPL
+	DuplicateOf *TxID  `cbor:"28,keyasint,omitempty"` // that transaction; shown where the scheme says DUPL
 	Claim       *Claim `cbor:"29,keyasint,omitempty"` // the request's idempotency claim, until it is answered
 	Reference   string `cbor:"30,keyasint,omitempty"` // of a credit
 	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back
 
 	MerchantName string `cbor:"32,keyasint,omitempty"` // of a charge: as the QR code names the receiver
 	MerchantCity string `cbor:"33,keyasint,omitempty"`
+
+	UnderSuffix bool `cbor:"34,keyasint,omitempty"` // with OwnEndToEnd: the id was derived here before
 }
 
 // Gross is what the transaction takes from the account (outbound) or what it

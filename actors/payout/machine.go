@@ -19,8 +19,8 @@ type Job struct {
 	// asks first, and never reports a refusal: the hold stays until the scheme
 	// has spoken.
 	InDoubt bool
-	// Refuses is the account's control on payouts to companies, as it was at the
-	// hold: the directory's word on the owner is held against it.
+	// Refuses is the account's control on payouts to companies, as it was when the
+	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -137,74 +136,22 @@ func (e *Engine) start() error {
 	if err := e.Sim.Start(f.take); err != nil {
 		return err
 	}
-	from, err := e.resumeFrom()
-	if err != nil {
-		return err
-	}
 	e.work.Add(4)
 	go func() { defer e.work.Done(); e.fill(ctx) }()
-	go func() { defer e.work.Done(); e.resume(from) }()
+	go func() { defer e.work.Done(); e.resume() }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
 	return nil
 }
 
-// resumeMargin is how long, at most, a payout stays held before it is accepted
-// or refused, beyond the scheme's timeout.
-const resumeMargin = time.Minute
-
-// times are what a process holds payouts under: how long at most, and when they
-// are due. The next process looks for them by these, whatever its own are.
-type times struct{ window, orphanAfter ledger.Millis }
-
-func (c *Config) times() times {
-	return times{
-		window:      ledger.Millis((c.SchemeTimeout + resumeMargin) / time.Millisecond),
-		orphanAfter: ledger.Millis(c.OrphanAfter / time.Millisecond),
-	}
-}
-
-func (t times) encode() []byte {
-	b := binary.BigEndian.AppendUint64(nil, uint64(t.window))
-	return binary.BigEndian.AppendUint64(b, uint64(t.orphanAfter))
-}
-
-// resumeFrom is the earliest due instant of a payout that the last process may
-// have held and not seen accepted. It stays in the store until the pass over
-// them has ended, so that a crash in between loses none.
-func (e *Engine) resumeFrom() (ledger.Millis, error) {
-	own := e.Config.times()
-	held := own
-	b, ok, err := e.Store.Get(wal.MetaKey(metaTimes))
-	if err != nil {
-		return 0, fmt.Errorf("read the last process's times: %w", err)
-	}
-	if ok && len(b) == 16 {
-		held = times{ledger.Millis(binary.BigEndian.Uint64(b)), ledger.Millis(binary.BigEndian.Uint64(b[8:]))}
-	}
-	_, last, _ := e.Store.Head()
-	from := max(0, ledger.Millis(last)-held.window) + held.orphanAfter
-	if b, ok, err = e.Store.Get(wal.MetaKey(metaResume)); err != nil {
-		return 0, fmt.Errorf("read where to resume: %w", err)
-	}
-	if ok && len(b) == 8 {
-		from = min(from, ledger.Millis(binary.BigEndian.Uint64(b)))
-	}
-	return from, write(
-		e.Store,
-		wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaResume), Value: binary.BigEndian.AppendUint64(nil, uint64(from))},
-		wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaTimes), Value: own.encode()},
-	)
-}
-
-func (e *Engine) resume(from ledger.Millis) {
-	n, err := due.Resume(e.Store, from, e.Directory.Resume)
+// resume has the payouts taken up that the last process held.
+func (e *Engine) resume() {
+	n, err := due.Resume(e.Store, e.Directory.Resume)
 	if err != nil {
 		e.Config.Log.Error("held payouts were not all resumed; the next start tries again", "error", err)
 		return
 	}
-	e.Config.Log.Debug("held payouts resumed", "looked_at", n)
-	e.Store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: wal.MetaKey(metaResume)}}})
+	e.Config.Log.Debug("held payouts resumed", "started", n)
 }
 
 // How often accounts are tidied, and how often idle ones are looked for.

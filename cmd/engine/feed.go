@@ -69,10 +69,15 @@ func (f *feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 		if err != nil {
 			return 0, err
 		}
-		if ok {
-			row, err := ledger.DecodeEndToEndRow(b)
-			// A repeat shares the row's account, whoever holds the id.
-			return row.Account, err
+		if !ok {
+			continue
+		}
+		row, err := ledger.DecodeEndToEndRow(b)
+		if err != nil {
+			return 0, err
+		}
+		if _, ours := row.Find(n.Tx); ours {
+			return row.Account, nil
 		}
 	}
 	return 0, errUnknownPayout

@@ -44,8 +44,6 @@ func write(s *wal.Store, ops ...wal.Op) error {
 
 const (
 	metaSecret = "e2e-secret" // keys the derived end-to-end ids; made once
-	metaResume = "resume-due" // the earliest due instant, while the pass over held payouts has not ended
-	metaTimes  = "times"      // what the newest process holds payouts under
 )
 
 // endToEndSecret is the store's own; made at the first start.

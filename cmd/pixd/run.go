@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -30,7 +31,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	}
 	if f.demo {
 		if err := demo(c.OutOrStdout(), s, f.DataDir); err != nil {
-			return fmt.Errorf("demo: %w; %w", err, s.Shutdown())
+			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}
 	select {
@@ -38,7 +39,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 		f.Log.Info("stopping", "signal", sig.String())
 		return s.Shutdown()
 	case err := <-s.Failed():
-		return fmt.Errorf("a listener ended: %w; %w", err, s.Shutdown())
+		return errors.Join(fmt.Errorf("a listener ended: %w", err), s.Shutdown())
 	}
 }
 

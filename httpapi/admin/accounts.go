@@ -2,7 +2,6 @@ package admin
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 
 	"github.com/valyala/fasthttp"
@@ -79,7 +78,7 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.register(a.ID, key)
+	s.RegisterKey(a.ID, key)
 	return fasthttp.StatusCreated, created, nil
 }
 
@@ -145,7 +144,7 @@ func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := settings(f, &now, &active); err != nil {
 		return 0, nil, err
 	}
-	if !reflect.DeepEqual(now, was.Head.Settings) {
+	if !now.Equal(&was.Head.Settings) {
 		if _, err := s.do(a.ID, ledger.ChangeSettings{Settings: now}); err != nil {
 			return 0, nil, err
 		}

@@ -29,7 +29,8 @@ type Options struct {
 	NewEVP       func() string      // a UUID v4
 	NewSecret    func(n int) []byte // n bytes that nobody can guess
 
-	// RegisterKey tells the scheme of a key; true where it took it.
+	// RegisterKey tells the scheme of a key, and notes in the registry that it
+	// took it: true then.
 	RegisterKey func(ledger.AccountID, ledger.Key) bool
 	Ready       func() bool // the merchant listener accepts
 
@@ -86,7 +87,7 @@ func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 		defer func() {
 			if p := recover(); p != nil {
 				s.Log.Error("operator: panic", "panic", p, "stack", string(debug.Stack()))
-				operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusInternalServerError, "internal error"))
+				httpapi.Cut(ctx) // what was booked by then is not known here
 			}
 		}()
 		next(ctx)

@@ -72,7 +72,9 @@ func newFixture(t *testing.T) *fixture {
 		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,
-		RegisterKey:  func(ledger.AccountID, ledger.Key) bool { return f.takes },
+		RegisterKey: func(_ ledger.AccountID, k ledger.Key) bool {
+			return f.takes && f.RegisteredPixKey(k.Value) == nil
+		},
 		Ready:        func() bool { return f.ready },
 		Version:      "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
 	})

@@ -37,7 +37,7 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, err
 	}
 	status := "pending"
-	if k.Registered || s.register(a.ID, key) {
+	if k.Registered || s.RegisterKey(a.ID, key) {
 		status = "registered"
 	}
 	return fasthttp.StatusCreated, pixKey{k.Key, k.Type.String(), a.ID.String(), status, k.CreatedAt.String()}, nil
@@ -61,16 +61,4 @@ func (s *service) readPixKey(f operator.Form) (key ledger.Key, err error) {
 		f.Refuse("key", "a key of the type "+typeName)
 	}
 	return key, f.Fault()
-}
-
-// register tells the scheme of a key, and notes that it knows it.
-func (s *service) register(id ledger.AccountID, key ledger.Key) bool {
-	if !s.RegisterKey(id, key) {
-		return false
-	}
-	if err := s.Registry.RegisteredPixKey(key.Value); err != nil {
-		s.Log.Error("operator: note a registered key", "account", id.String(), "error", err)
-		return false
-	}
-	return true
 }

@@ -10,7 +10,7 @@ import (
 	"pixd/wal"
 )
 
-// The book's rows. docs/formats-sim.md draws them.
+// The book's rows. docs/formats.md lists them.
 const (
 	rowKey     = 'k' // a PIX key of the engine's
 	rowPayment = 'p' // a payout submitted to us, by the engine's transaction id
