@@ -73,10 +73,10 @@ func newFixture(t *testing.T) *fixture {
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,
 		RegisterKey: func(_ ledger.AccountID, k ledger.Key) bool {
-			return f.takes && f.RegisteredPixKey(k.Value) == nil
+			return f.takes && f.keys.RegisteredPixKey(k.Value) == nil
 		},
-		Ready:        func() bool { return f.ready },
-		Version:      "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
+		Ready:   func() bool { return f.ready },
+		Version: "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
 	})
 	return f
 }
