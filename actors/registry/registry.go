@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -29,6 +30,7 @@ type Registry struct {
 	mu      sync.Mutex // guards machine and sum; held while a change is decided, not while it syncs
 	machine *Machine
 	sum     uint64
+	behind  atomic.Bool // an entry was refused
 
 	// What readers see: durable entries only.
 	accounts keyed.Map[ledger.AccountID, *Account]
@@ -71,38 +73,57 @@ func (g *Registry) publishOrder() {
 	g.order.Store(&order)
 }
 
-// change decides under the lock, journals, and returns once that is durable.
+// errBehind: an entry of the registry's own was refused, so what it holds is
+// ahead of the journal. A restart makes it again.
+var errBehind = errors.New("registry: is ahead of the journal; the engine must be started again")
+
+// change decides and journals, and returns once that is durable.
 func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
+	p, refused := g.submit(decide)
+	if err := <-p.done; err != nil {
+		g.behind.Store(p.registry != nil)
+		return fmt.Errorf("registry: write: %w", err)
+	}
+	return refused
+}
+
+// submit decides under the lock and queues what came of it. What changes
+// nothing is queued all the same: what it was decided on may not be durable yet.
+func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)) (*published, error) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &published{done: make(chan error, 1)}
+	if g.behind.Load() {
+		p.done <- errBehind
+		return p, nil
+	}
 	now := max(g.now(), g.machine.Time)
 	records, err := decide(g.machine, now)
 	if err != nil || len(records) == 0 {
-		// What it was decided on may not be durable yet: wait for that all the same.
-		p := &published{done: make(chan error, 1)}
 		g.journal.Append(&wal.Entry{Stream: Stream, Out: []wal.Out{p}})
-		g.mu.Unlock()
-		if failed := <-p.done; failed != nil {
-			return failed
-		}
-		return err
+		return p, err
 	}
-	p := &published{registry: g, done: make(chan error, 1)}
+	p.registry = g
 	e := &wal.Entry{Stream: Stream, Expect: g.machine.Seq, Out: []wal.Out{p}}
 	for i := range records {
-		r := &records[i]
-		r.Seq, r.Time = g.machine.Seq+1, now
-		s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
-		if err := g.machine.Apply(r); err != nil {
-			panic(err)
-		}
-		g.sum = s.Sum
-		e.Records = append(e.Records, s)
-		p.take(g.machine, r)
+		e.Records = append(e.Records, g.apply(&records[i], now))
+		p.take(g.machine, &records[i])
 	}
 	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.journal.Append(e)
-	g.mu.Unlock()
-	return <-p.done
+	return p, nil
+}
+
+// apply takes a record into the machine and seals it. One that does not apply
+// is our mistake.
+func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
+	r.Seq, r.Time = g.machine.Seq+1, now
+	s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
+	if err := g.machine.Apply(r); err != nil {
+		panic(err)
+	}
+	g.sum = s.Sum
+	return s
 }
 
 // published holds entries until they are durable and shows them then.
