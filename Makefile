@@ -12,7 +12,7 @@ help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' Makefile
 
 build: ## build ./bin/pixd
-	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
+	go build -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
 
 run: build ## start an engine with a funded demo account in ./pixd-data
 	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo
