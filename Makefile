@@ -3,7 +3,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-FUZZTIME ?= 10s
+FUZZTIME ?= 20s
 
 .PHONY: help build run test race lint fuzz bench
 .DEFAULT_GOAL := help
@@ -27,7 +27,7 @@ race: ## run every test under the race detector
 lint: ## check style and structure
 	go run $(LINTER) run ./...
 
-fuzz: ## fuzz what parses, FUZZTIME each
+fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./actors/scheme/brcode -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
 
