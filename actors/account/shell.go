@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"maps"
 	"runtime/debug"
 	"time"
 
@@ -11,35 +10,6 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/wal"
-)
-
-// The messages an account's actor takes.
-type (
-	// call is a command. A merchant's or operator's has a caller; an outcome or
-	// a notice has done, and is kept and tried again where a request would fail.
-	call struct {
-		command ledger.Command
-		to      caller
-		done    func(error)
-	}
-	// resume starts the child of a held payout that has none.
-	resume struct {
-		id   ledger.TxID
-		seq  uint64 // of the record that holds it
-		done func(error)
-	}
-	// reload comes of an entry that the journal refused: the machine is ahead of
-	// what is written.
-	reload struct{}
-	// assign is an actor's first message: whose it is. Its Props are shared, so
-	// they cannot say it.
-	assign struct{ id ledger.AccountID }
-	// tidy asks the account to give back what it does not need at rest.
-	tidy struct{ desk *desk }
-	// putAway asks the account to leave its head row behind and take no more.
-	putAway struct{ done chan<- bool }
-	// closing is the last message: no other comes after it.
-	closing struct{ done chan<- struct{} }
 )
 
 // errPutAway is never seen by callers: the directory keeps them away.
@@ -211,107 +181,4 @@ func (s *shell) Release(err error) {
 		s.dir.log.Error("account: entry refused", "account", s.id.String(), "error", err)
 		go s.dir.send(s.id, s.dir.desk(s.id), reload{}) // the journal must not wait for a desk
 	}
-}
-
-// load makes the machine from the journal, and opens an account that was only
-// claimed so far.
-func (s *shell) load() {
-	err, panicked := s.contain(func() error {
-		m, err := Restore(s.dir.config, s.id, s.dir.tail)
-		if err != nil {
-			return err
-		}
-		s.machine = m
-		if m.Opened() {
-			return nil
-		}
-		return s.open()
-	})
-	if err != nil {
-		s.quarantine(err)
-	} else if panicked {
-		s.quarantine(errors.New("restore panicked"))
-	}
-}
-
-func (s *shell) open() error {
-	settings, ok := s.dir.opening(s.id)
-	if !ok {
-		return ledger.ErrUnknown
-	}
-	e, err := s.machine.Step(s.dir.rows, Call{
-		Command: ledger.OpenAccount{Settings: settings}, Now: s.dir.now(), Durable: s.dir.journal.Durable(),
-	})
-	if err != nil {
-		return err
-	}
-	s.machine.Submitted(s.dir.journal.Append(&e.Entry))
-	return nil
-}
-
-// rebuild throws the machine away and makes it again from the journal, once
-// what it has queued is durable. Its payouts' children go on: the new machine
-// knows of them, or a repeat would start a second one. A third panic within a minute quarantines the
-// account.
-func (s *shell) rebuild() {
-	now := s.dir.now().Time()
-	recent := s.panics[:0]
-	for _, t := range s.panics {
-		if now.Sub(t) < time.Minute {
-			recent = append(recent, t)
-		}
-	}
-	s.panics = append(recent, now)
-	if len(s.panics) >= 3 {
-		s.quarantine(errors.New("third panic within a minute"))
-		return
-	}
-	s.remake()
-}
-
-// remake makes the machine again from the journal, once what it has queued is
-// durable or refused.
-func (s *shell) remake() {
-	done := make(chan error, 1)
-	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
-	if err := <-done; err != nil {
-		s.quarantine(err)
-		return
-	}
-	s.dir.config.Recent.forget(s.id)
-	if s.load(); s.broken == nil && len(s.running) > 0 {
-		s.machine.work = maps.Clone(s.running)
-	}
-}
-
-// quarantine closes the account off. Who waits for an outcome is cut: any
-// status would be read as one.
-func (s *shell) quarantine(why error) {
-	s.broken = why
-	s.dir.log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
-	s.cut(why)
-}
-
-// cut gives up everyone who waits for an outcome.
-func (s *shell) cut(why error) {
-	for id, waiters := range s.waiting {
-		(&outcomes{to: waiters}).Release(why)
-		delete(s.waiting, id)
-	}
-}
-
-// putAway leaves the head row behind, where nothing moves.
-func (s *shell) putAway() bool {
-	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.dir.journal.Durable()) {
-		return false
-	}
-	e := s.machine.PutAway()
-	done := make(chan error, 1)
-	e.Out = []wal.Out{acknowledged{func(err error) { done <- err }}}
-	s.dir.journal.Append(&e)
-	if err := <-done; err != nil {
-		return false
-	}
-	s.broken = errPutAway
-	return true
 }

@@ -1,0 +1,32 @@
+package account
+
+import "pixd/actors/ledger"
+
+// The messages an account's actor takes.
+type (
+	// call is a command. A merchant's or operator's has a caller; an outcome or
+	// a notice has done, and is kept and tried again where a request would fail.
+	call struct {
+		command ledger.Command
+		to      caller
+		done    func(error)
+	}
+	// resume starts the child of a held payout that has none.
+	resume struct {
+		id   ledger.TxID
+		seq  uint64 // of the record that holds it
+		done func(error)
+	}
+	// reload comes of an entry that the journal refused: the machine is ahead of
+	// what is written.
+	reload struct{}
+	// assign is an actor's first message: whose it is. Its Props are shared, so
+	// they cannot say it.
+	assign struct{ id ledger.AccountID }
+	// tidy asks the account to give back what it does not need at rest.
+	tidy struct{ desk *desk }
+	// putAway asks the account to leave its head row behind and take no more.
+	putAway struct{ done chan<- bool }
+	// closing is the last message: no other comes after it.
+	closing struct{ done chan<- struct{} }
+)
