@@ -133,7 +133,7 @@ func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
 // writes counts what reaches the disk, and cuts the power before the n-th.
 type writes struct {
 	count atomic.Int64
-	at    int64
+	at    atomic.Int64
 	cut   func()
 }
 
@@ -141,7 +141,7 @@ func (w *writes) String() string { return "power cut" }
 
 // MaybeError implements errorfs.Injector.
 func (w *writes) MaybeError(op errorfs.Op) error {
-	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && w.count.Add(1) == w.at {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && w.count.Add(1) == w.at.Load() {
 		w.cut()
 	}
 	return nil
@@ -156,7 +156,7 @@ func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	var kept *vfs.MemFS
 	var held []answered
 	done := make(chan struct{})
-	w := &writes{at: -1}
+	w := &writes{}
 	w.cut = func() {
 		held = c.sofar() // answered before the cut
 		kept = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
@@ -172,7 +172,7 @@ func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	if err != nil {
 		return err
 	}
-	w.at = w.count.Load() + 1 + rng.Int64N(400)
+	w.at.Store(w.count.Load() + 1 + rng.Int64N(400))
 	var stop atomic.Bool
 	var load sync.WaitGroup
 	for i := range 6 {
