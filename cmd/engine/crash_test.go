@@ -141,7 +141,11 @@ func (w *writes) String() string { return "power cut" }
 
 // MaybeError implements errorfs.Injector.
 func (w *writes) MaybeError(op errorfs.Op) error {
-	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && w.count.Add(1) == w.at.Load() {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+		return nil
+	}
+	n, at := w.count.Add(1), w.at.Load()
+	if at > 0 && n >= at && w.at.CompareAndSwap(at, 0) { // once
 		w.cut()
 	}
 	return nil
