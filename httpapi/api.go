@@ -33,8 +33,16 @@ type Options struct {
 	ISPB           string        // the service's own
 	OrphanAfter    time.Duration // when an unanswered payout is asked for
 	TrustedProxies []netip.Prefix
-	Now            func() ledger.Millis
-	Log            *slog.Logger
+
+	RateLimit       int // requests of one address in a minute; 0: no limit
+	FailedAuthLimit int // failed credentials of one address in a minute; 0: no limit
+
+	// Closed tells why new work is refused before any check; empty: it is not.
+	// nil: never.
+	Closed func() string
+
+	Now func() ledger.Millis
+	Log *slog.Logger
 }
 
 type service struct{ Options }

@@ -23,6 +23,8 @@ type Config struct {
 	Listen      string // merchant API
 	AdminListen string // operator API, health
 	AdminToken  string // empty: read from, or made into, <data-dir>/admin.token
+	TLS         TLSFiles
+	AdminTLS    TLSFiles
 	ISPB        string // the service's own, 8 digits
 
 	TrustedProxies []netip.Prefix
@@ -32,6 +34,11 @@ type Config struct {
 	SchemeTimeout  time.Duration
 	OrphanAfter    time.Duration
 
+	RateLimit        int   // requests of one address in a minute; 0: no limit
+	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
+	ConnectionsPerIP int   // open at once on the merchant API from one address that is no trusted proxy; 0: no limit
+	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
+
 	FS        wal.FS // nil: the disk
 	Log       *slog.Logger
 	OnFailure func(error) // the journal has failed: nothing more is answered
@@ -39,12 +46,17 @@ type Config struct {
 	wrap func(account.Journal) account.Journal // a test's fault between accounts and journal
 }
 
+// TLSFiles are a listener's certificate chain and private key, in PEM; empty:
+// the listener speaks plain HTTP.
+type TLSFiles struct{ Cert, Key string }
+
 // Defaults are those of the command line.
 func Defaults() Config {
 	return Config{
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
 		ISPB: "99999004", Scheme: "sim", SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
 }
 
@@ -71,6 +83,12 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--scheme-timeout %v: longer than 0", c.SchemeTimeout)
 	case c.OrphanAfter <= 0:
 		return fmt.Errorf("--orphan-after %v: longer than 0", c.OrphanAfter)
+	case c.RateLimit < 0:
+		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
+	case c.FailedAuthLimit < 0:
+		return fmt.Errorf("--failed-auth-limit %d: 0 (none) or more", c.FailedAuthLimit)
+	case c.ConnectionsPerIP < 0:
+		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) 
 	}
 	s.merchant = httpapi.NewServer(s.inHand.count(httpapi.New(httpapi.Options{
 		Engine: e.Directory, History: e.History, Registry: e.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
-		TrustedProxies: c.TrustedProxies, Now: now, Log: c.Log,
+		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit, Now: now, Log: c.Log,
 	})), "merchant", c.Log)
 	s.admin = httpapi.NewServer(admin.New(admin.Options{
 		Engine: e.Directory, Registry: e.Registry,
