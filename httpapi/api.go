@@ -45,11 +45,15 @@ type Options struct {
 	Log *slog.Logger
 }
 
-type service struct{ Options }
+type service struct {
+	Options
+	requests *limiter // of each address
+	failures *limiter // failed credentials of each address
+}
 
 // New is the merchant API.
 func New(o Options) fasthttp.RequestHandler {
-	s := &service{o}
+	s := &service{Options: o, requests: newLimiter(o.RateLimit), failures: newLimiter(o.FailedAuthLimit)}
 	return s.contain(s.router().Handler)
 }
 

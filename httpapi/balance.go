@@ -18,7 +18,7 @@ func readBalance(c *call) {
 		return
 	}
 	t := a.Head.Totals
-	o := opened()
+	o := opened(c.camel, 128)
 	o.flag("worked", true)
 	o.number("balance", int64(t.Balance))
 	o.number("available", int64(t.Available()))

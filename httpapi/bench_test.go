@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -12,6 +13,9 @@ import (
 // What the API itself costs, in front of an engine that answers at once.
 func BenchmarkRequest(b *testing.B) {
 	f := newFixture(b)
+	o := f.options()
+	o.RateLimit = 1 << 31
+	f.handler = New(o)
 	tx := payout(ledger.StatusAccepted)
 	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Key: testEVP, MerchantName: "Ana", MerchantCity: "Rio"}
 	for name, v := range map[string]struct {
@@ -24,27 +28,84 @@ func BenchmarkRequest(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			f.engine.answer = v.answer
-			var req fasthttp.Request
-			req.SetRequestURI(v.path)
-			req.Header.SetMethod(v.method)
-			req.Header.Set("Authorization", "ApiKey cli_all:"+testSecret)
-			if v.body != "" {
-				mac, _ := Sign([]byte(testSecret), []byte(v.body), false)
-				req.Header.SetContentType("application/json")
-				req.Header.Set("hmac", mac)
-				req.SetBodyString(v.body)
-			}
-			var ctx fasthttp.RequestCtx
-			ctx.Init(&req, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil)
+			ctx := requested(v.method, v.path, v.body)
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx.Response.Reset()
 				f.engine.all = nil
-				f.handler(&ctx)
+				f.handler(ctx)
 			}
 			if code := ctx.Response.StatusCode(); code/100 != 2 {
 				b.Fatal(code)
 			}
 		})
 	}
+}
+
+func requested(method, path, body string) *fasthttp.RequestCtx {
+	var req fasthttp.Request
+	req.SetRequestURI(path)
+	req.Header.SetMethod(method)
+	req.Header.Set("Authorization", "ApiKey cli_all:"+testSecret)
+	if body != "" {
+		mac, _ := Sign([]byte(testSecret), []byte(body), false)
+		req.Header.SetContentType("application/json")
+		req.Header.Set("hmac", mac)
+		req.SetBodyString(body)
+	}
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(&req, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil)
+	return ctx
+}
+
+// checks1to6 is a payout of about 150 bytes and what carries its checks 1 to 6
+// out once.
+func checks1to6(t testing.TB) func() bool {
+	f := newFixture(t)
+	o := f.options()
+	s := &service{Options: o, requests: newLimiter(1 << 31), failures: newLimiter(1)}
+	ctx := requested("POST", cashOut, payoutBody)
+	return func() bool {
+		c := call{service: s, route: &routes[1], ctx: ctx, left: -1}
+		return c.contentType() && c.keyCase() && c.credentials() && c.origin() && c.signature() && c.rate()
+	}
+}
+
+func BenchmarkChecks1To6(b *testing.B) {
+	check := checks1to6(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !check() {
+			b.Fatal("refused")
+		}
+	}
+}
+
+// TestChecksAreCheap: at most 8 µs and 15 allocations. The best of many short
+// runs is what the code costs; the others are what else the machine does.
+func TestChecksAreCheap(t *testing.T) {
+	if len(payoutBody) < 145 {
+		t.Fatalf("the body has %d bytes", len(payoutBody))
+	}
+	check := checks1to6(t)
+	if n := testing.AllocsPerRun(100, func() { check() }); n > 15 {
+		t.Errorf("%v allocations", n)
+	}
+	if testing.Short() {
+		t.Skip("timed only without the race detector")
+	}
+	best := time.Hour
+	for range 200 {
+		start := time.Now()
+		for range 50 {
+			if !check() {
+				t.Fatal("refused")
+			}
+		}
+		best = min(best, time.Since(start)/50)
+	}
+	if best > 8*time.Microsecond {
+		t.Errorf("checks 1 to 6 take %v", best)
+	}
+	t.Logf("checks 1 to 6 take %v", best)
 }

@@ -8,16 +8,26 @@ import (
 	"pixd/actors/ledger"
 )
 
+// eachField hands the members of the request's body to take: the name in
+// snake_case, the value as it is written.
+func (c *call) eachField(take func(name, value []byte)) {
+	eachField(c.ctx.PostBody(), c.camel, take)
+}
+
 // eachField hands the members of a body's object to take: the name as it reads,
-// the value as it is written. null counts as absent. Check 5 has proven the body
-// to be one object whose names differ.
-func eachField(body []byte, take func(name, value []byte)) {
+// with camel in its snake_case form; the value as it is written. null counts as
+// absent. Check 5 has proven the body to be one object whose names differ, also
+// in that form.
+func eachField(body []byte, camel bool, take func(name, value []byte)) {
 	s := fieldScan{body, bytes.IndexByte(body, '{') + 1}
 	for s.peek() == '"' {
 		quoted := s.token()
 		name := quoted[1 : len(quoted)-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = []byte(readText(quoted).Value)
+		}
+		if camel && hasUpper(name) {
+			name = appendSnake(make([]byte, 0, len(name)+8), name)
 		}
 		s.pass(':')
 		if value := s.token(); string(value) != "null" {

@@ -11,7 +11,7 @@ import (
 func createCharge(c *call) {
 	var centavos int64
 	var description, externalID ledger.Text
-	eachField(c.ctx.PostBody(), func(name, value []byte) {
+	c.eachField(func(name, value []byte) {
 		switch string(name) {
 		case "amount":
 			centavos = readCentavos(value)
@@ -26,19 +26,19 @@ func createCharge(c *call) {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseAmount, Field: "amount",
 			Message: "amount must be an integer number of centavos from 1 to 999999999999",
-		}, refuseCharge)
+		}, refuseField)
 		return
 	}
 	if description.Wrong {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseDescription, Field: "description", Message: "description takes a string of at most 140 characters",
-		}, refuseCharge)
+		}, refuseField)
 		return
 	}
 	c.do(ledger.CreateCharge{
 		Amount: amount, Description: description.Value, ExternalID: ledger.CleanExternalID(externalID.Value),
 		Key: c.ownKey(), Claim: c.claimed(),
-	}, refuseCharge)
+	}, refuseField)
 }
 
 // ownKey is the PIX key that names the account in QR codes: its first.
@@ -52,12 +52,12 @@ func (c *call) ownKey() ledger.Key {
 }
 
 // renderCharge writes the answer to a charge: the same bytes for the same charge.
-func renderCharge(t *ledger.Transaction) (int, []byte) {
+func renderCharge(t *ledger.Transaction, camel bool) (int, []byte) {
 	text, err := chargeCode(t)
 	if err != nil {
 		return internalBody()
 	}
-	o := object{b: append(make([]byte, 0, 2048), '{')}
+	o := opened(camel, 2048)
 	o.flag("worked", true)
 	o.text("transaction_id", t.Public())
 	o.text("qr_code", text)

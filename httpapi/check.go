@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 
@@ -17,20 +18,25 @@ type call struct {
 	route *route
 	ctx   *fasthttp.RequestCtx
 
+	camel   bool              // X-Key-Case: camelCase, from check 2 on
 	key     *registry.APIKey  // from check 3 on
 	secret  []byte            // as presented with it
+	ip      netip.Addr        // what the request counts as coming from, from check 4 on
 	account *registry.Account // from check 4 on
+	left    int               // requests left to ip in this minute, from check 6 on; -1: it is not limited
 	claim   string            // the Idempotency-Key, from check 7 on; empty: none
 }
 
-// checked runs the checks in their order. The first that fails has answered.
-// GET takes no part in 1, 5 and 7.
+// checked runs the eight checks in their order. The first that fails has
+// answered. GET and DELETE take no part in 1, 5 and 7, GET /balance none in 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
 	return (!post || c.contentType()) && // 1
+		c.keyCase() && // 2
 		c.credentials() && // 3
 		c.origin() && // 4
 		(!post || c.signature()) && // 5
+		(c.route.unlimited || c.rate()) && // 6
 		(!post || c.idempotencyKey()) && // 7
 		c.permission() // 8
 }
@@ -47,17 +53,38 @@ func (c *call) contentType() bool {
 	return false
 }
 
+// keyCase cannot fail: any other value means nothing.
+func (c *call) keyCase() bool {
+	c.camel = camel(c.ctx)
+	return true
+}
+
 func (c *call) credentials() bool {
 	id, secret, message := readCredentials(c.ctx.Request.Header.Peek(fasthttp.HeaderAuthorization))
 	if message == "" {
 		c.key, message = c.authenticate(id, secret)
 		c.secret = secret
 	}
-	if message != "" {
-		answerError(c.ctx, fasthttp.StatusUnauthorized, message, "")
-		return false
+	if message == "" {
+		return true
 	}
-	return true
+	if from, ok := c.failedFrom(); ok {
+		if _, ok = c.failures.take(from, c.Now()); !ok {
+			tooMany(c.ctx)
+			return false
+		}
+	}
+	answerError(c.ctx, fasthttp.StatusUnauthorized, message, "")
+	return false
+}
+
+// failedFrom is whom failed credentials are counted against: the client, or the
+// peer where what it says of the client is no address.
+func (c *call) failedFrom() (netip.Addr, bool) {
+	if ip, ok := c.clientIP(c.ctx); ok {
+		return ip, true
+	}
+	return peerOf(c.ctx)
 }
 
 func (c *call) origin() bool {
@@ -69,7 +96,7 @@ func (c *call) origin() bool {
 	} else if a, ok := c.Registry.Account(c.key.Account); !ok || !a.Active {
 		message = "Account is not active"
 	} else {
-		c.account = a
+		c.ip, c.account = ip, a
 		return true
 	}
 	answerError(c.ctx, fasthttp.StatusForbidden, message, "")
@@ -93,7 +120,7 @@ func (c *call) signature() bool {
 	if !c.key.Signing {
 		secret = nil
 	}
-	result, err := verifySignature(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), false, nil)
+	result, err := verifySignature(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
 	if result == sigValid {
 		return true
 	}
@@ -103,6 +130,16 @@ func (c *call) signature() bool {
 	answer := signatureAnswers[result]
 	answerDetail(c.ctx, answer.status, answer.detail)
 	return false
+}
+
+// rate counts the request, however it ends.
+func (c *call) rate() bool {
+	left, ok := c.requests.take(c.ip, c.Now())
+	if !ok {
+		tooMany(c.ctx)
+	}
+	c.left = left
+	return ok
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/registry"
 )
 
 func basic(pair string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(pair)) }
@@ -19,6 +20,10 @@ func shape3(detail string) string { return `{"worked":false,"detail":"` + detail
 func TestChecks(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Head: head()}
+	makeKey(t, f.keys, "cli_flood", registry.APIKey{Whitelist: []string{"203.0.113.77"}, Permissions: registry.AccountRead})
+	for range testRate { // 203.0.113.77 has used this minute up
+		f.send(sent{method: "GET", path: "/api/external/transactions/x", ip: "203.0.113.77", client: "cli_flood"})
+	}
 	const auth = "Authorization"
 	missing, invalid := shape1("401", "Missing API key credentials"), shape1("401", "Invalid API key credentials")
 	unsupported := `{"error":{"status":415,"message":"Unsupported Media Type, expected application/json","hint":"…`
@@ -75,6 +80,11 @@ func TestChecks(t *testing.T) {
 		{"4, address, before active", sent{method: "GET", path: balance, client: "cli_dormant", ip: "192.0.2.1"}, 403, shape1("403", "Request IP not in API key whitelist")},
 		{"4 before 5", sent{path: cashIn, client: "cli_dormant", headers: []string{"hmac", "-"}}, 403, shape1("403", "Account is not active")},
 		{"5 before 7", sent{path: cashIn, body: someBody, headers: []string{"hmac", "-", "Idempotency-Key", strings.Repeat("k", 257)}}, 401, shape3("Missing HMAC header")},
+		{"5 before 6", sent{path: cashIn, body: someBody, ip: "203.0.113.77", client: "cli_flood", headers: []string{"hmac", "-"}}, 401, shape3("Missing HMAC header")},
+		{"6 before 7", sent{path: cashIn, body: someBody, ip: "203.0.113.77", client: "cli_flood", headers: []string{"Idempotency-Key", strings.Repeat("k", 257)}}, 429, shape1("429", "Too many requests")},
+		{"6 before 8", sent{path: cashOut, body: payBody, ip: "203.0.113.77", client: "cli_flood"}, 429, shape1("429", "Too many requests")},
+		{"no 6 for the balance", sent{method: "GET", path: balance, ip: "203.0.113.77", client: "cli_flood"}, 200, `{"worked":true,…`},
+		{"6 on GET", sent{method: "GET", path: "/api/external/transactions/x", ip: "203.0.113.77", client: "cli_flood"}, 429, shape1("429", "Too many requests")},
 		{"7 before 8", sent{path: cashIn, body: someBody, client: "cli_balance", headers: []string{"Idempotency-Key", strings.Repeat("k", 257)}}, 400, shape1("400", "Idempotency-Key must be at most 256 characters")},
 		{"8 before the body", sent{path: cashIn, body: `{}`, client: "cli_balance"}, 403, `{"error":"forbidden",…`},
 	} {

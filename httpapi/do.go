@@ -7,7 +7,7 @@ import (
 )
 
 // do carries a command out and answers with what it came to.
-func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal) (int, []byte)) {
+func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	a, err := c.Engine.Do(c.key.Account, command)
 	switch {
 	case err != nil:
@@ -15,10 +15,10 @@ func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal) (int, []b
 	case a.Stored != nil:
 		c.stored(&a)
 	case a.Refusal != nil:
-		status, body := refuse(a.Refusal)
+		status, body := refuse(a.Refusal, c.camel)
 		answer(c.ctx, status, body)
 	default:
-		status, body := Render(&a, false)
+		status, body := Render(&a, c.camel)
 		answer(c.ctx, status, body)
 	}
 }
@@ -37,7 +37,7 @@ func (c *call) stored(a *ledger.Answer) {
 
 // malformed answers a request whose form is refused, unless its idempotency key
 // has an answer already: that comes first, whatever the body says now.
-func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal) (int, []byte)) {
+func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	if claim := c.claimed(); claim != nil {
 		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
 		if err != nil {
@@ -49,7 +49,7 @@ func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal) (int, [
 			return
 		}
 	}
-	status, body := refuse(r)
+	status, body := refuse(r, c.camel)
 	answer(c.ctx, status, body)
 }
 
@@ -67,5 +67,5 @@ func (c *call) claimed() *ledger.Claim {
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
 	body := sha256.Sum256(c.ctx.PostBody())
-	return &ledger.Claim{Scope: [16]byte(sum[:16]), BodyHash: [16]byte(body[:16])}
+	return &ledger.Claim{Scope: [16]byte(sum[:16]), BodyHash: [16]byte(body[:16]), Camel: c.camel}
 }

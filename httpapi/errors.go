@@ -13,18 +13,19 @@ import (
 // refusePayout is a cash-out's refusal: a field or a message under bad_request
 // (format B) where the request's form is wrong, a code (format A) where the form
 // is right and the payment cannot be.
-func refusePayout(r *ledger.Refusal) (int, []byte) {
+func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 	switch r.Code {
 	case ledger.RefuseAmount, ledger.RefuseKeyInvalid:
-		return fasthttp.StatusBadRequest, atomBody("bad_request", r.Code.String())
+		return fasthttp.StatusBadRequest, atomBody(camel, "bad_request", r.Code.String())
 	case ledger.RefuseKeyType, ledger.RefuseDescription, ledger.RefuseRecipientISPB, ledger.RefuseEndToEnd, ledger.RefusePurpose:
-		return fasthttp.StatusBadRequest, fieldBody(opened(), r.Code.String(), r.Message)
-	case ledger.RefuseSetting, ledger.RefuseCredit, ledger.RefuseReference, ledger.RefuseNotOpened, ledger.RefuseAlreadyThere:
+		return fasthttp.StatusBadRequest, fieldBody(opened(camel, 256), r.Code.String(), r.Message)
+	case ledger.RefuseSetting, ledger.RefuseCredit, ledger.RefuseReference, ledger.RefuseNotOpened, ledger.RefuseAlreadyThere,
+		ledger.RefuseCPF:
 		return internalBody()
 	case ledger.RefuseOverflow:
-		return fasthttp.StatusUnprocessableEntity, atomBody("unprocessable_entity", r.Message)
+		return fasthttp.StatusUnprocessableEntity, atomBody(camel, "unprocessable_entity", r.Message)
 	}
-	return codeStatus(r), codeBody(r)
+	return codeStatus(r), codeBody(r, camel)
 }
 
 // codeStatus is 422 for what is known before the payment is held, and 400 for
@@ -36,8 +37,8 @@ func codeStatus(r *ledger.Refusal) int {
 	return fasthttp.StatusUnprocessableEntity
 }
 
-func codeBody(r *ledger.Refusal) []byte {
-	o := opened()
+func codeBody(r *ledger.Refusal, camel bool) []byte {
+	o := opened(camel, 256)
 	o.text("status", "failed")
 	if r.Code == ledger.RefuseKeyAmbiguous {
 		o.text("failure_reason", "ambiguous key")
@@ -46,12 +47,12 @@ func codeBody(r *ledger.Refusal) []byte {
 	o.b = append(o.b, `[{`...)
 	o.text("code", r.Code.String())
 	o.text("message", codeMessage(r))
-	o.name("params")
-	o.b = append(o.b, '{')
+	o.inner("params")
 	if r.Code == ledger.RefuseCeiling {
 		o.number("ceiling", int64(r.Ceiling))
 	}
-	o.b = append(o.b, `}}]`...)
+	o.end()
+	o.b = append(o.b, `}]`...)
 	return o.closed()
 }
 
@@ -76,24 +77,28 @@ func codeMessage(r *ledger.Refusal) string {
 	return r.Message
 }
 
-// refuseCharge is a cash-in's refusal.
-func refuseCharge(r *ledger.Refusal) (int, []byte) {
-	if r.Code != ledger.RefuseAmount && r.Code != ledger.RefuseDescription {
-		return internalBody()
+// refuseField is the refusal of what has no codes of its own: a field under
+// bad_request.
+func refuseField(r *ledger.Refusal, camel bool) (int, []byte) {
+	switch r.Code {
+	case ledger.RefuseAmount, ledger.RefuseDescription, ledger.RefuseCPF:
+		o := opened(camel, 256)
+		o.flag("worked", false)
+		return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
 	}
-	o := opened()
-	o.flag("worked", false)
-	return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
+	return internalBody()
 }
 
 // fieldBody closes o with {"errors":{"bad_request":{field:[message]}}}.
 func fieldBody(o object, field, message string) []byte {
-	o.name("errors")
-	o.b = append(o.b, `{"bad_request":{`...)
+	o.inner("errors")
+	o.inner("bad_request")
 	o.name(field)
 	o.b = append(o.b, '[')
 	o.b = appendText(o.b, message)
-	o.b = append(o.b, `]}}`...)
+	o.b = append(o.b, ']')
+	o.end()
+	o.end()
 	return o.closed()
 }
 

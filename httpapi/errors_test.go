@@ -48,10 +48,11 @@ func TestRefusePayout(t *testing.T) {
 		ledger.RefuseOverflow:         {422, `{"errors":{"unprocessable_entity":"why"}}`},
 		ledger.RefuseNotOpened:        {500, ours},
 		ledger.RefuseAlreadyThere:     {500, ours},
+		ledger.RefuseCPF:              {500, ours},
 	}
-	for code := ledger.RefuseNothing + 1; code <= ledger.RefuseAlreadyThere; code++ {
+	for code := ledger.RefuseNothing + 1; code <= ledger.RefuseCPF; code++ {
 		r := &ledger.Refusal{Code: code, Field: code.String(), Message: "why", Ceiling: 5000}
-		status, body := refusePayout(r)
+		status, body := refusePayout(r, false)
 		if status != want[code].status || string(body) != want[code].body {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
@@ -60,20 +61,20 @@ func TestRefusePayout(t *testing.T) {
 			t.Errorf("%v: rendered %d %s", code, rendered, same)
 		}
 	}
-	status, body := refusePayout(&ledger.Refusal{Code: ledger.RefuseCNPJBlocked, Message: "why", AfterHold: true})
+	status, body := refusePayout(&ledger.Refusal{Code: ledger.RefuseCNPJBlocked, Message: "why", AfterHold: true}, false)
 	if want := `{"status":"failed","errors":[{"code":"cnpj_out_blocked","message":"the key belongs to a CNPJ that payouts are not authorized to","params":{}}]}`; status != 400 || string(body) != want {
 		t.Errorf("after the hold: %d %s", status, body)
 	}
 }
 
 func TestRefuseCharge(t *testing.T) {
-	for code, field := range map[ledger.RefusalCode]string{ledger.RefuseAmount: "amount", ledger.RefuseDescription: "description"} {
-		status, body := refuseCharge(&ledger.Refusal{Code: code, Field: field, Message: "why"})
+	for code, field := range map[ledger.RefusalCode]string{ledger.RefuseAmount: "amount", ledger.RefuseDescription: "description", ledger.RefuseCPF: "cpf"} {
+		status, body := refuseField(&ledger.Refusal{Code: code, Field: field, Message: "why"}, false)
 		if want := `{"worked":false,"errors":{"bad_request":{"` + field + `":["why"]}}}`; status != 400 || string(body) != want {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
 	}
-	if status, body := refuseCharge(&ledger.Refusal{Code: ledger.RefuseNotOpened}); status != 500 {
+	if status, body := refuseField(&ledger.Refusal{Code: ledger.RefuseNotOpened}, false); status != 500 {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -60,11 +60,15 @@ type fixture struct {
 	history fakeHistory
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
+	closed  string
+	now     ledger.Millis
 }
+
+const testRate = 1000 // requests, and failed credentials, of one address in a minute
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	f := &fixture{t: t, engine: &fakeEngine{}, history: fakeHistory{}, keys: openRegistry(t, openStore(t))}
+	f := &fixture{t: t, engine: &fakeEngine{}, history: fakeHistory{}, keys: openRegistry(t, openStore(t)), now: testNow}
 	f.handler = New(f.options())
 	return f
 }
@@ -73,7 +77,9 @@ func (f *fixture) options() Options {
 	return Options{
 		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", OrphanAfter: 30 * time.Minute,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
-		Now:            func() ledger.Millis { return testNow }, Log: slog.New(slog.DiscardHandler),
+		RateLimit:      testRate, FailedAuthLimit: testRate,
+		Closed: func() string { return f.closed },
+		Now:    func() ledger.Millis { return f.now }, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

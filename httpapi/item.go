@@ -6,7 +6,7 @@ import (
 
 // Item is a transaction as every list, lookup and event shows it.
 func Item(t *ledger.Transaction) []byte {
-	o := object{b: append(make([]byte, 0, 1024), '{')}
+	o := opened(false, 1024)
 	o.item(t)
 	return o.closed()
 }

@@ -35,6 +35,24 @@ func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	return dst
 }
 
+// appendCamel appends a name of ours, which is in snake_case, in camelCase: what
+// snake turns back into it.
+func appendCamel(dst []byte, name string) []byte {
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c != '_' || i+1 == len(name) {
+			dst = append(dst, c)
+			continue
+		}
+		i++
+		if c := name[i]; c >= 'a' && c <= 'z' {
+			dst = append(dst, c-'a'+'A')
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
 func hasUpper[K string | []byte](key K) bool {
 	for i := range len(key) {
 		if upper(key[i]) {

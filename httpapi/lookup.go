@@ -21,7 +21,7 @@ func readTransaction(c *call) {
 	case t == nil:
 		c.unknownTransaction()
 	default:
-		o := object{b: append(make([]byte, 0, 1024), '{')}
+		o := opened(c.camel, 1024)
 		o.flag("worked", true)
 		o.item(t)
 		answer(c.ctx, fasthttp.StatusOK, o.closed())

@@ -6,10 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// object writes a JSON object member by member.
-type object struct{ b []byte }
+// object writes a JSON object member by member. Names are given in snake_case.
+type object struct {
+	b     []byte
+	camel bool // names are written in camelCase
+}
 
-func opened() object { return object{b: append(make([]byte, 0, 512), '{')} }
+// opened begins an object for about so many bytes.
+func opened(camel bool, room int) object {
+	return object{b: append(make([]byte, 0, room), '{'), camel: camel}
+}
 
 func (o *object) closed() []byte { return append(o.b, '}') }
 
@@ -19,9 +25,21 @@ func (o *object) name(name string) {
 		o.b = append(o.b, ',')
 	}
 	o.b = append(o.b, '"')
-	o.b = append(o.b, name...)
+	if o.camel {
+		o.b = appendCamel(o.b, name)
+	} else {
+		o.b = append(o.b, name...)
+	}
 	o.b = append(o.b, '"', ':')
 }
+
+// inner opens an object as the member's value; end closes it.
+func (o *object) inner(name string) {
+	o.name(name)
+	o.b = append(o.b, '{')
+}
+
+func (o *object) end() { o.b = append(o.b, '}') }
 
 func (o *object) text(name, v string) {
 	o.name(name)

@@ -10,7 +10,7 @@ import (
 
 // requestPayout is POST /pix/cash-out.
 func requestPayout(c *call) {
-	command, refusal := readPayout(c.ctx.PostBody()).Parse()
+	command, refusal := readPayout(c).Parse()
 	if refusal != nil {
 		c.malformed(refusal, refusePayout)
 		return
@@ -22,9 +22,9 @@ func requestPayout(c *call) {
 	c.do(command, refusePayout)
 }
 
-func readPayout(body []byte) ledger.PayoutForm {
+func readPayout(c *call) ledger.PayoutForm {
 	var f ledger.PayoutForm
-	eachField(body, func(name, value []byte) {
+	c.eachField(func(name, value []byte) {
 		switch string(name) {
 		case "amount":
 			f.Centavos = readCentavos(value)
@@ -52,13 +52,13 @@ func readPayout(body []byte) ledger.PayoutForm {
 // renderPayout writes the answer to a payout that was taken: settled where the
 // scheme settled it inside the call, else accepted, whatever it may have come to
 // since.
-func renderPayout(t *ledger.Transaction) (int, []byte) {
+func renderPayout(t *ledger.Transaction, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, "Payment accepted, settlement follows"
 	settled := t.Status == ledger.StatusSettled
 	if settled {
 		status, code, detail = "settled", fasthttp.StatusOK, "Payment settled"
 	}
-	o := opened()
+	o := opened(camel, 512)
 	o.flag("worked", true)
 	o.flag("final", settled)
 	o.text("transaction_id", t.Public())

@@ -7,17 +7,16 @@ import (
 )
 
 // Render is the answer to a charge or a payout, or a payout's refusal, as it is
-// sent and, under an idempotency key, kept. It is pure. The keys are snake_case
-// whatever camel says.
+// sent and, under an idempotency key, kept; with camel its keys are camelCase. It
+// is pure.
 func Render(a *ledger.Answer, camel bool) (status int, body []byte) {
-	_ = camel
 	switch {
 	case a.Refusal != nil:
-		return refusePayout(a.Refusal)
+		return refusePayout(a.Refusal, camel)
 	case a.Tx.Kind == ledger.TxCharge:
-		return renderCharge(a.Tx)
+		return renderCharge(a.Tx, camel)
 	case a.Tx.Kind == ledger.TxPayout:
-		return renderPayout(a.Tx)
+		return renderPayout(a.Tx, camel)
 	}
 	panic(fmt.Sprintf("httpapi: no answer is made of a %v", a.Tx.Kind))
 }

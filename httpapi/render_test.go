@@ -22,7 +22,7 @@ func TestRenderPayout(t *testing.T) {
 		ledger.StatusRejected: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
 	} {
 		p.Status = s
-		if status, body := Render(&ledger.Answer{Tx: &p}, true); status != want.status || string(body) != want.body {
+		if status, body := Render(&ledger.Answer{Tx: &p}, false); status != want.status || string(body) != want.body {
 			t.Errorf("%d: %d %s", s, status, body)
 		}
 	}

@@ -15,29 +15,40 @@ func answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBodyRaw(body)
 }
 
+// camelCase is the header X-Key-Case's one value that means anything.
+const camelCase = "camelCase"
+
+// camel tells whether a request's answer takes its keys in camelCase, also one
+// that is given before any check.
+func camel(ctx *fasthttp.RequestCtx) bool {
+	return string(ctx.Request.Header.Peek("X-Key-Case")) == camelCase
+}
+
 // answerError is shape 1: {"error":{"status","message"}}, with a hint where there
-// is one.
+// is one. No key of it has two words.
 func answerError(ctx *fasthttp.RequestCtx, status int, message, hint string) {
-	o := object{b: []byte(`{"error":{`)}
+	o := opened(false, 128)
+	o.inner("error")
 	o.number("status", int64(status))
 	o.text("message", message)
 	if hint != "" {
 		o.text("hint", hint)
 	}
-	answer(ctx, status, append(o.b, "}}"...))
+	o.end()
+	answer(ctx, status, o.closed())
 }
 
-// answerForbidden is shape 2.
+// answerForbidden is shape 2, with keys of one word.
 func answerForbidden(ctx *fasthttp.RequestCtx, message string) {
-	o := opened()
+	o := opened(false, 128)
 	o.text("error", "forbidden")
 	o.text("message", message)
 	answer(ctx, fasthttp.StatusForbidden, o.closed())
 }
 
-// answerDetail is shape 3.
+// answerDetail is shape 3, with keys of one word.
 func answerDetail(ctx *fasthttp.RequestCtx, status int, detail string) {
-	o := opened()
+	o := opened(false, 128)
 	o.flag("worked", false)
 	o.text("detail", detail)
 	answer(ctx, status, o.closed())
@@ -45,19 +56,27 @@ func answerDetail(ctx *fasthttp.RequestCtx, status int, detail string) {
 
 // answerErrors is shape 4 with a message under its atom.
 func answerErrors(ctx *fasthttp.RequestCtx, status int, atom, message string) {
-	answer(ctx, status, atomBody(atom, message))
+	answer(ctx, status, atomBody(camel(ctx), atom, message))
 }
 
-func atomBody(atom, message string) []byte {
-	o := object{b: []byte(`{"errors":{`)}
+func atomBody(camel bool, atom, message string) []byte {
+	o := opened(camel, 128)
+	o.inner("errors")
 	o.text(atom, message)
-	return append(o.b, "}}"...)
+	o.end()
+	return o.closed()
 }
 
 // unavailable asks the client to come again: nothing of its request was kept.
 func unavailable(ctx *fasthttp.RequestCtx, message string) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(retryAfter))
 	answerError(ctx, fasthttp.StatusServiceUnavailable, message, "")
+}
+
+// tooMany refuses what is over a limit of the minute.
+func tooMany(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
+	answerError(ctx, fasthttp.StatusTooManyRequests, "Too many requests", "")
 }
 
 const retryAfter = 1 // seconds

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/fasthttp/router"
@@ -17,13 +18,15 @@ type route struct {
 	method, path string
 	permission   registry.Permissions
 	serve        func(*call)
+	unlimited    bool // it neither counts against the rate limit nor meets it
 }
 
 var routes = []route{
-	{fasthttp.MethodPost, "/pix/cash-in", registry.PixWrite, createCharge},
-	{fasthttp.MethodPost, "/pix/cash-out", registry.TransferWrite, requestPayout},
-	{fasthttp.MethodGet, "/balance", registry.AccountRead, readBalance},
-	{fasthttp.MethodGet, "/transactions/{id}", registry.TransferRead, readTransaction},
+	{fasthttp.MethodPost, "/pix/cash-in", registry.PixWrite, createCharge, false},
+	{fasthttp.MethodPost, "/pix/cash-out", registry.TransferWrite, requestPayout, false},
+	{fasthttp.MethodGet, "/balance", registry.AccountRead, readBalance, true},
+	{fasthttp.MethodGet, "/transactions/{id}", registry.TransferRead, readTransaction, false},
+	{fasthttp.MethodPost, "/cpf/validate", registry.AccountRead, validateCPF, false},
 }
 
 func (s *service) router() *router.Router {
@@ -41,11 +44,28 @@ func (s *service) router() *router.Router {
 
 func (s *service) handler(r *route) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		c := call{service: s, route: r, ctx: ctx}
-		if c.checked() {
-			r.serve(&c)
+		if why := s.closed(ctx); why != "" {
+			unavailable(ctx, why)
+			return
+		}
+		c := call{service: s, route: r, ctx: ctx, left: -1}
+		if !c.checked() {
+			return
+		}
+		r.serve(&c)
+		if c.left >= 0 && ctx.Response.StatusCode()/100 == 2 {
+			ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(nil, int64(c.left), 10))
 		}
 	}
+}
+
+// closed tells why the request is refused at the door, before any check: work
+// that would need what the engine has not got. Reads go on.
+func (s *service) closed(ctx *fasthttp.RequestCtx) string {
+	if s.Closed == nil || !ctx.IsPost() {
+		return ""
+	}
+	return s.Closed()
 }
 
 // Strict makes a router take paths and methods exactly as they are registered:

@@ -25,7 +25,7 @@ type Journal interface {
 
 // Limits bound what one engine takes on at once.
 type Limits struct {
-	PerAccount    int           // requests of one account in work; default 4 096
+	PerAccount    int           // requests of one account in work, and as many reads; default 4 096
 	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
 	SchemeTimeout time.Duration // lookup and submit of one payout together
 	IdleAfter     time.Duration // an account without work is put away; default 1 min
@@ -88,6 +88,7 @@ type desk struct {
 	pid    *actor.PID
 	used   ledger.Millis
 	inWork atomic.Int64
+	reads  atomic.Int64 // a lane of their own: new work does not keep them out
 	untidy atomic.Bool // in the directory's list
 }
 
@@ -171,8 +172,12 @@ func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, er
 		return ledger.Answer{}, ledger.ErrUnknown
 	}
 	desk := d.desk(id)
-	defer desk.inWork.Add(-1)
-	if desk.inWork.Add(1) > int64(d.limits.PerAccount) {
+	lane := &desk.inWork
+	if _, ok := c.(ledger.ReadAccount); ok {
+		lane = &desk.reads
+	}
+	defer lane.Add(-1)
+	if lane.Add(1) > int64(d.limits.PerAccount) {
 		return ledger.Answer{}, ledger.ErrBusy
 	}
 	if _, ok := c.(ledger.RequestPayout); ok {

@@ -67,7 +67,7 @@ func (d *Directory) retire(desk *desk, before ledger.Millis) bool {
 	if desk.pid == nil {
 		return false
 	}
-	if desk.inWork.Load() != 0 || desk.used >= before {
+	if desk.inWork.Load() != 0 || desk.reads.Load() != 0 || desk.used >= before {
 		return true
 	}
 	done := make(chan bool, 1)

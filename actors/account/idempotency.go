@@ -19,9 +19,11 @@ func claimOf(c ledger.Command, now ledger.Millis) *ledger.Claim {
 		claim = c.Claim
 	case ledger.Recall:
 		claim = c.Claim
+	case ledger.KeepAnswer:
+		claim = c.Claim
 	}
 	if claim != nil {
-		claim.At, claim.Bucket = now, uint16(now/day)
+		claim.At, claim.Bucket = now, ledger.BucketOf(now)
 	}
 	return claim
 }
@@ -31,7 +33,7 @@ func claimOf(c ledger.Command, now ledger.Millis) *ledger.Claim {
 // is being worked on is waited for.
 func (m *Machine) recall(f facts, c *ledger.Claim) (Effects, bool, error) {
 	for _, bucket := range [...]uint16{c.Bucket, c.Bucket - 1} {
-		v, ok, err := f.get(ledger.IdempotencyKey(bucket, f.account, c.Scope))
+		v, ok, err := m.claim(f, bucket, c)
 		if err != nil {
 			return Effects{}, false, fmt.Errorf("account %v: claim: %w", f.account, err)
 		}
@@ -42,13 +44,39 @@ func (m *Machine) recall(f facts, c *ledger.Claim) (Effects, bool, error) {
 		if err != nil {
 			return Effects{}, false, err
 		}
-		if c.At-row.At >= day && row.Answered {
+		if c.At-row.At >= day {
 			continue
 		}
 		e, err := m.again(f, c, row)
 		return e, true, err
 	}
 	return Effects{}, false, nil
+}
+
+// claim is what a bucket has under the claim's scope. Most requests are new: the
+// store is asked only where the claims of this process's hours do not rule it out.
+func (m *Machine) claim(f facts, bucket uint16, c *ledger.Claim) ([]byte, bool, error) {
+	key := ledger.IdempotencyKey(bucket, f.account, c.Scope)
+	if r, ok := f.overlay.rows[string(key)]; ok {
+		return r.value, r.value != nil, nil
+	}
+	first, last := int64(bucket)*24, int64(bucket)*24+23
+	first, last = max(first, hourOf(c.At-day)), min(last, hourOf(c.At))
+	if !m.config.Claims.MayHave(first, last, claimant(key)) {
+		return nil, false, nil
+	}
+	return f.store.Get(key)
+}
+
+// claimant is the part of an idempotency key that says who claims what: without
+// its tag and day.
+func claimant(key []byte) []byte { return key[3:] }
+
+func hourOf(t ledger.Millis) int64 { return int64(t / (60 * 60 * 1000)) }
+
+// witness tells the filter of a claim that a record makes.
+func (m *Machine) witness(c *ledger.Claim) {
+	m.config.Claims.Add(hourOf(c.At), claimant(ledger.IdempotencyKey(c.Bucket, m.head.ID, c.Scope)))
 }
 
 func (m *Machine) again(f facts, c *ledger.Claim, row ledger.IdempotencyRow) (Effects, error) {

@@ -23,6 +23,9 @@ type Config struct {
 	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
 	// nothing. Most payouts ask for one that is not there.
 	EndToEnd *keyed.Filter
+	// Claims knows the idempotency claims of the hours that this process has
+	// witnessed; nil: none. Most requests come under a new key.
+	Claims *keyed.Hours
 }
 
 // Call is one command with what the machine may not draw itself.
@@ -180,6 +183,9 @@ func (m *Machine) Submitted(t wal.Ticket) {
 		}
 	}
 	for i := range m.records {
+		if c := m.records[i].Claim; c != nil {
+			m.witness(c)
+		}
 		switch r := &m.records[i]; r.Kind {
 		case ledger.PayoutAccepted:
 			m.config.Recent.put(m.head.ID, r.Tx)
@@ -202,6 +208,8 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 	case ledger.ResolvePayout:
 		delete(m.work, c.ID)
 		e.Ended, e.Outcome = c.ID, a
+	case ledger.KeepAnswer:
+		a.Stored = &c.Stored
 	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
 		head := m.head
 		a.Head = &head

@@ -51,7 +51,10 @@ func (f *Filter) MayHave(key []byte) bool {
 	if f == nil || !f.ready.Load() {
 		return true
 	}
-	h := maphash.Bytes(f.seed, key)
+	return f.may(maphash.Bytes(f.seed, key))
+}
+
+func (f *Filter) may(h uint64) bool {
 	line := f.line(h)
 	for range keyBits {
 		if line[h>>3&7].Load()&(1<<(h>>6&63)) == 0 {

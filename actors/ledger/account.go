@@ -45,8 +45,10 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("an opening is the first record and only that")
 	case (r.Kind == AccountOpened || r.Kind == SettingsChanged) != (r.Settings != nil):
 		return fmt.Errorf("settings where none belong, or none where they do")
-	case (r.Kind > SettingsChanged) != (r.Tx != nil):
+	case r.Kind.about() != (r.Tx != nil):
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
+	case r.Kind == AnswerKept && (r.Claim == nil || r.Stored == nil):
+		return fmt.Errorf("an answer without its claim, or none at all")
 	}
 	want, ok := a.Totals.after(r)
 	if !ok || want != r.Totals {
@@ -54,6 +56,9 @@ func (a *Account) follows(r *Record) error {
 	}
 	return r.Totals.check()
 }
+
+// about tells whether records of the kind are about a transaction.
+func (k RecordKind) about() bool { return k > SettingsChanged && k != AnswerKept }
 
 // after is what the totals must be once the record has happened; false where a
 // sum does not fit.

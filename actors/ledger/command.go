@@ -93,6 +93,13 @@ type ResolvePayout struct {
 	Refusal  RefusalCode // with PayoutIsRefused
 }
 
+// KeepAnswer keeps what a request was answered that changes nothing, so that its
+// claim is answered the same again.
+type KeepAnswer struct {
+	Claim  *Claim // not nil
+	Stored Stored
+}
+
 // ReadAccount asks for the head as it is: settings and totals.
 type ReadAccount struct{}
 
@@ -101,6 +108,7 @@ type ReadAccount struct{}
 type Recall struct{ Claim *Claim }
 
 func (Recall) command()         {}
+func (KeepAnswer) command()     {}
 func (ReadAccount) command()    {}
 func (OpenAccount) command()    {}
 func (ChangeSettings) command() {}

@@ -15,10 +15,13 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	switch c := c.(type) {
 	case ReadAccount, Recall:
 		return Decision{}
+	case KeepAnswer:
+		d.moveless(AnswerKept, Body{Claim: c.Claim, Stored: &c.Stored})
+		return d.done(nil)
 	case OpenAccount:
 		return d.open(c)
 	case ChangeSettings:
-		d.settings(SettingsChanged, c.Settings)
+		d.moveless(SettingsChanged, Body{Settings: &c.Settings})
 		return d.done(nil)
 	case Credit:
 		return d.credit(c, f)
@@ -75,9 +78,10 @@ func (d *draft) book(t *Transaction, s TxStatus) {
 	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
 }
 
-func (d *draft) settings(kind RecordKind, s Settings) {
-	if r := d.add(kind, Body{Settings: &s}); r != nil {
-		panic("ledger: settings that move money")
+// moveless adds a record that leaves the totals as they are.
+func (d *draft) moveless(kind RecordKind, b Body) {
+	if r := d.add(kind, b); r != nil {
+		panic("ledger: " + kind.String() + " moves money")
 	}
 }
 
@@ -85,6 +89,6 @@ func (d *draft) open(c OpenAccount) Decision {
 	if d.account.Seq != 0 {
 		return Decision{Refusal: refuse(RefuseAlreadyThere, "account is opened already")}
 	}
-	d.settings(AccountOpened, c.Settings)
+	d.moveless(AccountOpened, Body{Settings: &c.Settings})
 	return d.done(nil)
 }

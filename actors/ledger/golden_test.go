@@ -55,9 +55,10 @@ func goldenRecords() []Record {
 		PayoutRejected:  {Tx: fullTx(TxPayout, StatusRejected), Events: []EventKind{EventPayoutRejected}},
 		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: &row},
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
+		AnswerKept:      {Claim: fullClaim(), Stored: stored},
 	}
 	var out []Record
-	for k := AccountOpened; k <= PayoutFailed; k++ {
+	for k := AccountOpened; k <= AnswerKept; k++ {
 		b, ok := bodies[k]
 		if !ok {
 			panic("no golden record of " + k.String())
@@ -126,7 +127,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 		body []byte
 	}{
 		"kind 0":        {0, body},
-		"newer kind":    {PayoutFailed + 1, body},
+		"newer kind":    {AnswerKept + 1, body},
 		"registry kind": {64, body},
 		"newer field":   {Credited, unknown},
 		"cut":           {Credited, body[:len(body)-1]},

@@ -7,6 +7,8 @@ func Project(rows []Row, r *Record) []Row {
 	switch r.Kind {
 	case AccountOpened, SettingsChanged:
 		return rows
+	case AnswerKept:
+		return projectAnswer(rows, r)
 	case Credited:
 		rows = projectBooking(projectItem(rows, r), r)
 		if r.Tx.Reference != "" {
@@ -113,7 +115,11 @@ func projectAnswer(rows []Row, r *Record) []Row {
 	}
 	row := Row{Key: IdempotencyKey(c.Bucket, r.Account, c.Scope)}
 	if r.Kind != PayoutRefused {
-		row.Value = IdempotencyRow{r.Stored != nil, r.Seq, c.At, c.BodyHash, r.Tx.ID}.encode()
+		value := IdempotencyRow{Answered: r.Stored != nil, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
+		if r.Tx != nil {
+			value.Tx = r.Tx.ID
+		}
+		row.Value = value.encode()
 	}
 	return append(rows, row)
 }

@@ -23,11 +23,13 @@ const (
 	PayoutRejected  RecordKind = 9  // by the scheme, after acceptance: hold released
 	PayoutRefused   RecordKind = 10 // inside the call: hold released, nothing shown
 	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
+	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
 )
 
 var kindNames = [...]string{
 	"", "account.opened", "settings.changed", "credited", "charge.created", "payment.received",
 	"payout.held", "payout.accepted", "payout.settled", "payout.rejected", "payout.refused", "payout.failed",
+	"answer.kept",
 }
 
 // String is the kind's name in dumps and messages.
@@ -124,7 +126,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote into r.Body. A kind or a field that this
 // version does not know is an error: it never guesses.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountOpened || r.Kind > PayoutFailed {
+	if r.Kind < AccountOpened || r.Kind > AnswerKept {
 		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, &r.Body); err != nil {

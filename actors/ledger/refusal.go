@@ -40,6 +40,8 @@ const (
 	RefuseOverflow     // the balance would not fit
 	RefuseNotOpened    // the account has no opening
 	RefuseAlreadyThere // the account is opened already
+
+	RefuseCPF // cpf is missing or no string
 )
 
 var refusalNames = [...]string{
@@ -72,6 +74,7 @@ var refusalNames = [...]string{
 	RefuseOverflow:         "overflow",
 	RefuseNotOpened:        "not_opened",
 	RefuseAlreadyThere:     "already_there",
+	RefuseCPF:              "cpf",
 }
 
 // String is the code as merchants see it (shape A), or the field or message

@@ -138,6 +138,14 @@ func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
 	return append(k, scope[:]...)
 }
 
+// BucketOf is the bucket of an instant's claims: its day.
+func BucketOf(t Millis) uint16 { return uint16(t / (24 * 60 * 60 * 1000)) }
+
+// IdempotencyBefore is the keys of all days before a bucket's.
+func IdempotencyBefore(bucket uint16) (lo, hi []byte) {
+	return []byte{rowIdempotency}, binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket)
+}
+
 // IDRow is what IDKey holds.
 type IDRow struct {
 	Account AccountID

@@ -79,7 +79,7 @@ func (e *Engine) open() error {
 	}
 	e.Directory = account.NewDirectory(account.Parts{
 		Config: account.Config{
-			Secret: secret, Render: httpapi.Render, HeadEvery: headEvery, EndToEnd: e.endToEnd,
+			Secret: secret, Render: httpapi.Render, HeadEvery: headEvery, EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
@@ -136,11 +136,12 @@ func (e *Engine) start() error {
 	if err := e.Sim.Start(f.take); err != nil {
 		return err
 	}
-	e.work.Add(4)
+	e.work.Add(5)
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.resume() }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
+	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
 	return nil
 }
 

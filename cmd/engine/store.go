@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"pixd/actors/history"
@@ -36,10 +37,19 @@ type written chan error
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
 
-func write(s *wal.Store, ops ...wal.Op) error {
+func write(s *wal.Store, ops ...wal.Op) error { return writeUntil(context.Background(), s, ops...) }
+
+// writeUntil gives up waiting when the context ends: a store that has failed
+// releases nothing.
+func writeUntil(ctx context.Context, s *wal.Store, ops ...wal.Op) error {
 	w := make(written, 1)
 	s.Append(&wal.Entry{Ops: ops, Out: []wal.Out{w}})
-	return <-w
+	select {
+	case err := <-w:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 const (

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"pixd/actors/keyed"
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// claimsFilter is the size, in bytes, of the filter over one hour's idempotency
+// claims; there are at most 26 of them, each made with its hour's first claim.
+// It is good for three million claims an hour; beyond, more looks go to the store.
+const claimsFilter = 4 << 20
+
+// newClaims witnesses claims from the next hour on: those of this hour may have
+// been made before the start, and a clock that was ahead then is in the journal.
+func newClaims(s *wal.Store) *keyed.Hours {
+	_, newest, _ := s.Head()
+	const hour = ledger.Millis(time.Hour / time.Millisecond)
+	return keyed.NewHours(int64(max(now(), ledger.Millis(newest))/hour), claimsFilter)
+}
+
+// Claims older than 24 h are dropped by the day, at most an hour after the day
+// has become the third before today.
+const (
+	dropEvery = time.Hour
+	keptDays  = 3
+)
+
+func (e *Engine) keepClaims(ctx context.Context) {
+	ticker := time.NewTicker(dropEvery)
+	defer ticker.Stop()
+	for {
+		if err := e.dropClaims(ctx); err != nil && ctx.Err() == nil {
+			e.Config.Log.Error("claims of past days not dropped", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// dropClaims removes the claims of days that nobody asks for any more, by the
+// earlier of the clock and the journal's time: a clock that runs ahead drops
+// nothing that it has not itself made old.
+func (e *Engine) dropClaims(ctx context.Context) error {
+	_, newest, _ := e.Store.Head()
+	today := ledger.BucketOf(min(now(), ledger.Millis(newest)))
+	if today < keptDays {
+		return nil
+	}
+	lo, hi := ledger.IdempotencyBefore(today - keptDays + 1)
+	some := false
+	if err := e.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
+		return err
+	}
+	return writeUntil(ctx, e.Store, wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi})
+}

@@ -1,0 +1,197 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"pgregory.net/rapid"
+
+	"pixd/actors/ledger"
+)
+
+// TestCamelTurnsBack: what a client gets in camelCase it may send in camelCase.
+func TestCamelTurnsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a-z]([a-z0-9]|[a-z]_[a-z]){0,12}`).Draw(t, "name")
+		if got := snake(string(appendCamel(nil, name))); got != name {
+			t.Fatalf("%s came back as %s", name, got)
+		}
+	})
+}
+
+func camelCased(s sent) sent {
+	s.headers = append(s.headers, "X-Key-Case", "camelCase")
+	return s
+}
+
+// underscored lists the keys with an underscore, at every depth.
+func underscored(t *testing.T, body string) (found []string) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, inner := range v {
+				if strings.Contains(k, "_") {
+					found = append(found, k)
+				}
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(v)
+	return found
+}
+
+// Every answer, good or bad, has its keys in camelCase where that is asked for,
+// and says the same otherwise.
+func TestCamelAnswers(t *testing.T) {
+	f := newFixture(t)
+	p := payout(ledger.StatusAccepted)
+	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Key: testEVP, MerchantName: "Ana", MerchantCity: "Rio"}
+	f.history = fakeHistory{"tx": &p}
+	f.handler = New(f.options())
+	refused := func(r ledger.Refusal) ledger.Answer { return ledger.Answer{Refusal: &r} }
+	for name, v := range map[string]struct {
+		send   sent
+		answer ledger.Answer
+		status int
+		keys   string // some that must be there
+	}{
+		"balance":     {sent{method: "GET", path: balance}, ledger.Answer{Head: head()}, 200, "worked"},
+		"cash-out":    {sent{path: cashOut, body: payBody}, ledger.Answer{Tx: &p}, 202, "transactionId endToEndId externalId feeAmount netAmount"},
+		"cash-in":     {sent{path: cashIn, body: someBody}, ledger.Answer{Tx: &charge}, 200, "transactionId qrCode qrCodeImage externalId"},
+		"lookup":      {sent{method: "GET", path: "/api/external/transactions/tx"}, ledger.Answer{}, 200, "createdAt bookedAt payerBankName duplicateOf originalEndToEndId"},
+		"cpf":         {sent{path: validate, body: `{"cpf":"12345678909"}`}, ledger.Answer{}, 200, "valid cpf"},
+		"not found":   {sent{method: "GET", path: "/api/external/transactions/no"}, ledger.Answer{}, 404, "notFound"},
+		"no path":     {sent{method: "GET", path: "/api/external/no"}, ledger.Answer{}, 404, "notFound"},
+		"no method":   {sent{method: "GET", path: cashIn}, ledger.Answer{}, 405, "methodNotAllowed"},
+		"amount":      {sent{path: cashOut, body: `{}`}, ledger.Answer{}, 400, "badRequest"},
+		"field":       {sent{path: cashOut, body: `{"amount":1,"pix_key":"a@b.com","recipient_ispb":"1"}`}, ledger.Answer{}, 400, "badRequest recipientIspb"},
+		"ambiguous":   {sent{path: cashOut, body: `{"amount":1,"pix_key":"11987654321"}`}, ledger.Answer{}, 422, "failureReason params"},
+		"cash-in bad": {sent{path: cashIn, body: `{}`}, ledger.Answer{}, 400, "badRequest amount"},
+		"overflow":    {sent{path: cashOut, body: payBody}, refused(ledger.Refusal{Code: ledger.RefuseOverflow}), 422, "unprocessableEntity"},
+		"ceiling":     {sent{path: cashOut, body: payBody}, refused(ledger.Refusal{Code: ledger.RefuseCeiling, Ceiling: 5}), 422, "params ceiling"},
+		"permission":  {sent{path: cashOut, body: payBody, client: "cli_balance"}, ledger.Answer{}, 403, "error message"},
+		"signature":   {sent{path: cashOut, body: payBody, headers: []string{"hmac", "x"}}, ledger.Answer{}, 401, "worked detail"},
+		"type":        {sent{path: cashOut, body: payBody, headers: []string{"Content-Type", "x"}}, ledger.Answer{}, 415, "error hint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.t, f.engine.answer = t, v.answer
+			plain := f.send(v.send)
+			g := f.send(camelCased(v.send))
+			if g.status != v.status || plain.status != v.status {
+				t.Fatalf("%d %s, plain %d", g.status, g.body, plain.status)
+			}
+			if bad := underscored(t, g.body); bad != nil {
+				t.Errorf("%v in %s", bad, g.body)
+			}
+			for _, k := range strings.Fields(v.keys) {
+				if !strings.Contains(g.body, `"`+k+`":`) {
+					t.Errorf("no %s in %s", k, g.body)
+				}
+			}
+			if back := turnedBack(t, g.body); back != turnedBack(t, plain.body) {
+				t.Errorf("%s\nsays other than\n%s", g.body, plain.body)
+			}
+		})
+	}
+}
+
+// turnedBack is a body with its keys in snake_case, in one order.
+func turnedBack(t *testing.T, body string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			out := map[string]any{}
+			for k, inner := range v {
+				out[snake(k)] = walk(inner)
+			}
+			return out
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		}
+		return v
+	}
+	b, err := json.Marshal(walk(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A body in camelCase says what it says in snake_case; keys of our own stay as
+// they are, and the answer is kept in the case of the first request.
+func TestCamelRequests(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.send(sent{path: cashOut, body: `{"amount":7,"description":"x","end_to_end_id":"` + e2e + `","external_id":"o","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"12345678909","recipient_ispb":"60701190"}`})
+	want := f.engine.command
+	camel := `{"amount":7,"description":"x","endToEndId":"` + e2e + `","externalId":"o","pixKey":"11987654321","pix_key_type":"phone","purpose":"rent","recipientDocument":"12345678909","recipientISPB":"60701190"}`
+	f.send(camelCased(sent{path: cashOut, body: camel}))
+	if f.engine.command != want {
+		t.Errorf("got %+v\nwant %+v", f.engine.command, want)
+	}
+	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // not asked for
+	f.send(camelCased(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", "k"}}))
+	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || !c.Camel {
+		t.Errorf("claim %+v", c)
+	}
+	both := sent{path: cashOut, body: `{"amount":7,"pixKey":"a@b.com","pix_key":"b@b.com"}`}
+	f.expect(camelCased(both), 400, shape3("Request body must be valid JSON for HMAC validation"))
+	for _, other := range []string{"camelcase", "CamelCase", "snake_case", "", "camelCase,camelCase"} {
+		s := sent{path: cashOut, body: `{"amount":0}`, headers: []string{"X-Key-Case", other}}
+		f.expect(s, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
+	}
+}
+
+func queried(query string, camel bool) *call {
+	var ctx fasthttp.RequestCtx
+	ctx.Request.SetRequestURI("/x?" + query)
+	return &call{ctx: &ctx, camel: camel}
+}
+
+func TestParameters(t *testing.T) {
+	for _, v := range []struct {
+		query        string
+		camel        bool
+		value        string
+		given, clear bool
+	}{
+		{"", false, "", false, true},
+		{"per_page=5", false, "5", true, true},
+		{"perPage=5", false, "", false, true},
+		{"per_page=5&perPage=6", false, "5", true, true},
+		{"per_page=5", true, "5", true, true},
+		{"perPage=6", true, "6", true, true},
+		{"perPage=", true, "", true, true},
+		{"per_page=5&perPage=5", true, "5", true, false},
+	} {
+		c := queried(v.query, v.camel)
+		if value, given, clear := c.parameter("per_page"); value != v.value || given != v.given || clear != v.clear {
+			t.Errorf("%s, camel %v: %q %v %v", v.query, v.camel, value, given, clear)
+		}
+	}
+	c := queried("page=2", true)
+	if value, given, clear := c.parameter("page"); value != "2" || !given || !clear {
+		t.Errorf("page: %q %v %v", value, given, clear)
+	}
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+)
+
+// validateCPF is POST /cpf/validate. It changes nothing; under an idempotency key
+// its answer is kept all the same, as every POST's is.
+func validateCPF(c *call) {
+	var cpf ledger.Text
+	c.eachField(func(name, value []byte) {
+		if string(name) == "cpf" {
+			cpf = readText(value)
+		}
+	})
+	if !cpf.Given || cpf.Wrong {
+		c.malformed(&ledger.Refusal{Code: ledger.RefuseCPF, Field: "cpf", Message: "cpf must be a string"}, refuseField)
+		return
+	}
+	kept := ledger.Stored{Status: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}
+	claim := c.claimed()
+	if claim == nil {
+		answer(c.ctx, kept.Status, kept.Body)
+		return
+	}
+	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)
+}
+
+// renderCPF judges a CPF with or without its punctuation; what else is in it
+// makes it invalid.
+func renderCPF(given string, camel bool) []byte {
+	bare := strings.NewReplacer(".", "", "-", "", "/", "", " ", "").Replace(given)
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, bare)
+	o := opened(camel, 64)
+	o.flag("worked", true)
+	o.flag("valid", ledger.ValidCPF(bare))
+	o.text("cpf", digits)
+	return o.closed()
+}

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+)
+
+func address(n uint32) netip.Addr {
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n)))
+}
+
+func TestWindows(t *testing.T) {
+	const minute = ledger.Millis(window)
+	start := testNow - testNow%minute
+	l := newLimiter(3)
+	for i, v := range []struct {
+		at   ledger.Millis
+		left int
+		ok   bool
+	}{
+		{start, 2, true},
+		{start + 1, 1, true},
+		{start + minute - 1, 0, true},
+		{start + minute - 1, 0, false},
+		{start + minute, 2, true}, // aligned to the minute, not to the first request
+		{start + minute - 1, 1, true},
+		{start + minute, 0, true},
+		{start + minute + 1, 0, false},
+		{start + 9*minute, 2, true},
+		{start - 60*minute, 2, true}, // a clock set back locks nobody out
+		{start - 60*minute, 1, true},
+	} {
+		if left, ok := l.take(address(1), v.at); left != v.left || ok != v.ok {
+			t.Errorf("%d: %d left, %v; want %d, %v", i, left, ok, v.left, v.ok)
+		}
+	}
+	if left, ok := l.take(address(2), start-60*minute); left != 2 || !ok {
+		t.Errorf("another address: %d left, %v", left, ok)
+	}
+	if left, ok := newLimiter(0).take(address(1), start); left != -1 || !ok {
+		t.Errorf("no limit: %d left, %v", left, ok)
+	}
+}
+
+// However many addresses come by, none gets more than the limit, the memory is
+// the same, and the heavy ones are not forgotten for the light.
+func TestLimiterKeepsCount(t *testing.T) {
+	const limit = 20
+	l := newLimiter(limit)
+	passed := map[uint32]int{}
+	for n := range uint32(1_000_000) {
+		for range 1 + n%3 {
+			if _, ok := l.take(address(n), testNow); ok {
+				passed[n]++
+			}
+		}
+		if _, ok := l.take(address(0xffff_ff00+n%5), testNow); ok {
+			passed[0xffff_ff00+n%5]++
+		}
+	}
+	light, refused := 0, 0
+	for n := range uint32(1_000_000) {
+		light++
+		if passed[n] < int(1+n%3) {
+			refused++
+		}
+	}
+	for n := range uint32(5) {
+		if got := passed[0xffff_ff00+n]; got > limit || got < limit/2 {
+			t.Errorf("a heavy address passed %d times of %d", got, limit)
+		}
+	}
+	if len(l.sets) != addressSets {
+		t.Errorf("%d sets", len(l.sets))
+	}
+	t.Logf("%d of %d light addresses were refused something", refused, light)
+}
+
+// Thousands of addresses at once are counted exactly.
+func TestLimiterIsExact(t *testing.T) {
+	l := newLimiter(5)
+	for n := range uint32(8_000) {
+		for i := range 7 {
+			if _, ok := l.take(address(n*7919), testNow); ok != (i < 5) {
+				t.Fatalf("address %d, request %d: %v", n, i, ok)
+			}
+		}
+	}
+}
+
+func TestLimiterAtOnce(t *testing.T) {
+	const limit, askers = 5000, 8
+	l := newLimiter(limit)
+	var passed atomic.Int64
+	var work sync.WaitGroup
+	for a := range askers {
+		work.Go(func() {
+			for n := range uint32(limit) {
+				if _, ok := l.take(address(1), testNow); ok {
+					passed.Add(1)
+				}
+				l.take(address(uint32(a)<<16+n), testNow)
+			}
+		})
+	}
+	work.Wait()
+	if passed.Load() != limit {
+		t.Errorf("%d passed, the limit is %d", passed.Load(), limit)
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	f := newFixture(t)
+	o := f.options()
+	o.RateLimit = 3
+	f.handler = New(o)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	makeKey(t, f.keys, "cli_two", registry.APIKey{Whitelist: []string{"127.0.0.1", "127.0.0.2"}})
+	pay := sent{path: cashOut, body: payBody, client: "cli_two"}
+	left := func(g got) string { return g.header("x-ratelimit-remaining") }
+	if g := f.expect(pay, 202, `{…`); left(g) != "2" {
+		t.Errorf("left %q", left(g))
+	}
+	bad := pay
+	bad.body = `{}`
+	if g := f.expect(bad, 400, `{…`); left(g) != "" { // it counts, and only 2xx say so
+		t.Errorf("left %q", left(g))
+	}
+	unsigned := pay
+	unsigned.headers = []string{"hmac", "-"} // refused before it counts
+	f.expect(unsigned, 401, `{…`)
+	if g := f.send(sent{method: "GET", path: balance}); left(g) != "" {
+		t.Errorf("left %q", left(g))
+	}
+	if g := f.expect(pay, 202, `{…`); left(g) != "0" {
+		t.Errorf("left %q", left(g))
+	}
+	f.engine.command = nil
+	g := f.expect(pay, 429, shape1("429", "Too many requests"))
+	if g.header("Retry-After") != "60" || left(g) != "" || f.engine.command != nil {
+		t.Errorf("Retry-After %q, left %q, command %v", g.header("Retry-After"), left(g), f.engine.command)
+	}
+	other := pay
+	other.ip = "127.0.0.2"
+	f.expect(other, 202, `{…`)
+	f.now += window
+	f.expect(pay, 202, `{…`)
+}
+
+func TestFailedCredentials(t *testing.T) {
+	f := newFixture(t)
+	o := f.options()
+	o.FailedAuthLimit = 2
+	f.handler = New(o)
+	f.engine.answer = ledger.Answer{Head: head()}
+	wrong := sent{method: "GET", path: balance, headers: []string{"Authorization", "ApiKey cli_all:x"}}
+	f.expect(wrong, 401, shape1("401", "Invalid API key credentials"))
+	f.expect(sent{method: "GET", path: balance, headers: []string{"Authorization", "-"}}, 401, `{…`)
+	g := f.expect(wrong, 429, shape1("429", "Too many requests"))
+	if g.header("Retry-After") != "60" {
+		t.Errorf("Retry-After %q", g.header("Retry-After"))
+	}
+	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // who has the secret is let in
+	wrong.ip = "10.0.0.1"
+	wrong.headers = append(wrong.headers, "X-Forwarded-For", "127.0.0.1")
+	f.expect(wrong, 429, `{…`) // counted by the client's address
+	wrong.headers[3] = strings.Repeat("?", 3)
+	f.expect(wrong, 401, `{…`) // by the proxy's, where it is none
+	f.now += window
+	wrong.headers[3] = "127.0.0.1"
+	f.expect(wrong, 401, `{…`)
+}
+
+func BenchmarkLimiter(b *testing.B) {
+	l := newLimiter(90_000)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			l.take(address(7), testNow)
+		}
+	})
+}
