@@ -53,6 +53,9 @@ func TestBudget(t *testing.T) {
 		{"payout held", func() ledger.Command { return request }, 3, 272},
 		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 352},
 		{"payout settled", func() ledger.Command { return resolve(ledger.PayoutIsSettled) }, 5, 378},
+		{"answer kept", func() ledger.Command {
+			return ledger.KeepAnswer{Claim: &ledger.Claim{Scope: [16]byte{1}}, Stored: ledger.Stored{Status: 200, Body: []byte(`{"worked":true,"valid":true,"cpf":"12345678909"}`)}}
+		}, 2, 240},
 		{"read", func() ledger.Command { return ledger.ReadAccount{} }, 0, 0},
 		{"refused", func() ledger.Command { r := request; r.Amount = 1 << 40; return r }, 0, 0},
 	} {

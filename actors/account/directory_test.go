@@ -129,6 +129,9 @@ func TestAtTheDoor(t *testing.T) {
 			if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
 				t.Errorf("a third was answered %v", err)
 			}
+			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads go on
+				t.Errorf("a read was answered %v", err)
+			}
 			other := w.begin(c.other, c.otherCommands)
 			w.eventually("the other's entry", func() bool { return w.store.Submitted() > seq })
 			w.scheme.release()

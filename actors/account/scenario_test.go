@@ -185,6 +185,8 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.tell(Effects{})
 	case "recall":
 		return b.tell(b.step(ledger.Recall{Claim: claimFor(a)}))
+	case "keep":
+		return b.tell(b.step(ledger.KeepAnswer{Claim: claimFor(a), Stored: ledger.Stored{Status: 200, Body: []byte(a["answer"])}}))
 	case "wait":
 		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
 		b.now += ledger.Millis(ms)

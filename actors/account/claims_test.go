@@ -1,0 +1,144 @@
+package account
+
+import (
+	"fmt"
+	"testing"
+
+	"pixd/actors/keyed"
+	"pixd/actors/ledger"
+)
+
+const testHour = ledger.Millis(60 * 60 * 1000)
+
+// counting counts how often the store is asked for a claim.
+type counting struct {
+	*memory
+	asked *int
+}
+
+func (c counting) Get(key []byte) ([]byte, bool, error) {
+	if key[0] == 'k' {
+		*c.asked++
+	}
+	return c.memory.Get(key)
+}
+
+// claims is a bench whose machine believes a filter of its own.
+type claims struct {
+	*bench
+	asked int
+}
+
+func newClaims(t *testing.T) *claims {
+	c := &claims{bench: newBench(t)}
+	c.start(hourOf(c.now))
+	c.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	return c
+}
+
+// start is a process that begins in the hour since: nothing but the store is left.
+func (c *claims) start(since int64) {
+	config := *testConfig
+	config.Recent, config.Claims = new(Recent), keyed.NewHours(since, 1<<12)
+	machine := newMachine(&config, testAccount)
+	if c.machine.Opened() {
+		machine.head, machine.sum = c.machine.head, c.machine.sum
+	}
+	c.machine = machine
+}
+
+// ask validates a CPF under a key, and tells whether an earlier answer came.
+func (c *claims) ask(key string) (replayed bool) {
+	c.t.Helper()
+	claim := claimFor(args{"key": key, "body": "x"})
+	c.store.durable = c.store.ticket
+	e, err := c.machine.Step(counting{c.store, &c.asked}, Call{
+		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Status: 200, Body: []byte(key)}},
+		Now:     c.now, Chance: c.draw(), Durable: c.store.durable,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.submit(&e)
+	if string(e.Answer.Stored.Body) != key {
+		c.t.Errorf("%s was answered %s", key, e.Answer.Stored.Body)
+	}
+	return e.Answer.Replay
+}
+
+// TestClaimMissesCostNothing: once a day was witnessed, a new key asks the store
+// nothing, and a known one once.
+func TestClaimMissesCostNothing(t *testing.T) {
+	c := newClaims(t)
+	n := 0
+	for range 26 {
+		for range 20 {
+			n++
+			c.ask(fmt.Sprintf("key-%d", n))
+		}
+		c.now += testHour
+	}
+	c.asked = 0
+	for range 200 {
+		n++
+		if c.ask(fmt.Sprintf("key-%d", n)) {
+			t.Errorf("key-%d is new and was answered", n)
+		}
+	}
+	if c.asked > 10 { // a full hour's filter is wrong once in a while
+		t.Errorf("200 new keys asked the store %d times", c.asked)
+	}
+	c.asked = 0
+	for i := n - 100; i <= n; i++ {
+		if !c.ask(fmt.Sprintf("key-%d", i)) {
+			t.Errorf("key-%d was forgotten", i)
+		}
+	}
+	if c.asked > 110 {
+		t.Errorf("101 known keys asked the store %d times", c.asked)
+	}
+}
+
+// forgotten claims keys in each of 23 hours, starts again in the next with a
+// filter that says to have witnessed everything after since, and counts the keys
+// that are new to it, in that hour and for as long as they count.
+func (c *claims) forgotten(since func(now int64) int64) (lost int) {
+	const perHour = 5
+	key := func(h, i int) string { return fmt.Sprintf("%d/%d", h, i) }
+	first := c.now
+	for h := range 23 {
+		for i := range perHour {
+			c.ask(key(h, i))
+		}
+		c.now += testHour
+	}
+	c.start(since(hourOf(c.now)))
+	for ; c.now < first+23*testHour+day; c.now += testHour / 2 {
+		for h := range 23 {
+			for i := range perHour {
+				counts := c.now-first-ledger.Millis(h)*testHour < day
+				if counts && !c.ask(key(h, i)) {
+					lost++
+				}
+			}
+		}
+	}
+	return lost
+}
+
+// TestClaimsAfterAStart: every key of the day before the start is known; a filter
+// that believes itself in hours it did not see loses them, and this test sees it.
+func TestClaimsAfterAStart(t *testing.T) {
+	if lost := newClaims(t).forgotten(func(now int64) int64 { return now }); lost != 0 {
+		t.Errorf("%d replays were lost", lost)
+	}
+	if lost := newClaims(t).forgotten(func(now int64) int64 { return now - 12 }); lost == 0 {
+		t.Error("a filter that trusts itself too early lost nothing: this test has no teeth")
+	}
+	c := newClaims(t)
+	c.ask("within") // claimed in the hour of the start, by the process before
+	c.start(hourOf(c.now))
+	if !c.ask("within") {
+		t.Error("a key of the start's own hour was forgotten")
+	}
+}

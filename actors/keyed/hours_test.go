@@ -1,0 +1,112 @@
+package keyed
+
+import (
+	"encoding/binary"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func hoursKey(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+// TestHoursNeverDeny: against a plain list of what was added and when, a key is
+// never denied that was added in the span, and a span that was not witnessed
+// whole is never ruled out.
+func TestHoursNeverDeny(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		since := rapid.Int64Range(-1, 40).Draw(t, "since")
+		h := NewHours(since, 256)
+		added := map[int][]int64{}
+		now := since
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			now = max(0, now+rapid.Int64Range(-3, 9).Draw(t, "on")) // clocks go back, too
+			key := rapid.IntRange(0, 30).Draw(t, "key")
+			if rapid.Bool().Draw(t, "add") {
+				h.Add(now, hoursKey(key))
+				added[key] = append(added[key], now)
+				continue
+			}
+			first := now - rapid.Int64Range(0, 24).Draw(t, "span")
+			if h.MayHave(first, now, hoursKey(key)) {
+				continue
+			}
+			if first <= since {
+				t.Fatalf("hours %d to %d ruled out, of which those to %d were not witnessed", first, now, since)
+			}
+			for _, n := range added[key] {
+				if n >= first && n <= now {
+					t.Fatalf("key %d of hour %d denied in %d to %d", key, n, first, now)
+				}
+			}
+		}
+	})
+}
+
+// TestHoursRuleOut: in the steady state nearly every new key is told at once.
+func TestHoursRuleOut(t *testing.T) {
+	h := NewHours(100, 1<<14)
+	for n := int64(101); n < 200; n++ {
+		for k := range 200 {
+			h.Add(n, hoursKey(int(n)*1000+k))
+		}
+	}
+	vain := 0
+	for k := range 10_000 {
+		if h.MayHave(175, 199, hoursKey(1_000_000+k)) {
+			vain++
+		}
+	}
+	if vain > 100 {
+		t.Errorf("%d of 10 000 new keys would be looked for", vain)
+	}
+	if !h.MayHave(170, 199, hoursKey(1)) {
+		t.Error("a span longer than it remembers was ruled out")
+	}
+	if !h.MayHave(150, 170, hoursKey(1)) {
+		t.Error("hours that it has forgotten were ruled out")
+	}
+	if h.MayHave(190, 220, hoursKey(1)) == false {
+		t.Error("a span longer than a day was ruled out")
+	}
+	if h.MayHave(199, 220, hoursKey(1)) {
+		t.Error("hours without a claim were not ruled out")
+	}
+	var none *Hours
+	none.Add(1, hoursKey(1))
+	if !none.MayHave(1, 1, hoursKey(1)) {
+		t.Error("no filter ruled something out")
+	}
+}
+
+// TestHoursAtOnce: keys added while an hour begins are there afterwards.
+func TestHoursAtOnce(t *testing.T) {
+	h := NewHours(-1, 1<<12)
+	var work sync.WaitGroup
+	for g := range 8 {
+		work.Go(func() {
+			for n := range int64(300) {
+				key := hoursKey(g<<32 | int(n))
+				h.Add(n, key)
+				if !h.MayHave(n, n, key) {
+					t.Errorf("%x of hour %d is gone", key, n)
+				}
+			}
+		})
+	}
+	work.Wait()
+}
+
+func BenchmarkHours(b *testing.B) {
+	h := NewHours(0, 4<<20)
+	for n := int64(1); n <= 26; n++ {
+		for k := range 100_000 {
+			h.Add(n, hoursKey(int(n)<<32|k))
+		}
+	}
+	n := 0
+	for b.Loop() {
+		n++
+		h.MayHave(2, 26, hoursKey(n))
+	}
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// claimKey is one of many claims of a day.
+func claimKey(bucket uint16, n int) []byte {
+	var scope [16]byte
+	binary.BigEndian.PutUint64(scope[3:], uint64(n)*0x9E3779B97F4A7C15)
+	return ledger.IdempotencyKey(bucket, 7, scope)
+}
+
+// TestDropClaims: claims of days that nobody asks for go, the others stay.
+func TestDropClaims(t *testing.T) {
+	e, err := Open(crashConfig(vfs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := populate(e); err != nil { // the journal's time is today's
+		t.Fatal(err)
+	}
+	today := ledger.BucketOf(now())
+	for ago, kept := range []bool{true, true, true, false, false} {
+		key := claimKey(today-uint16(ago), 1)
+		if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.dropClaims(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := e.Store.Get(key); err != nil || ok != kept {
+			t.Errorf("a claim of %d days ago is there: %v, %v", ago, ok, err)
+		}
+	}
+	keys, _ := e.Store.Written()
+	if err := e.dropClaims(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := e.Store.Written(); again != keys {
+		t.Error("dropping nothing writes")
+	}
+}
+
+// reading counts reads of the disk.
+type reading struct {
+	vfs.FS
+	reads *atomic.Int64
+}
+
+func (r reading) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := r.FS.Open(name, opts...)
+	return readFile{f, r.reads}, err
+}
+
+type readFile struct {
+	vfs.File
+	reads *atomic.Int64
+}
+
+func (f readFile) ReadAt(p []byte, at int64) (int, error) {
+	f.reads.Add(1)
+	return f.File.ReadAt(p, at)
+}
+
+// TestMissReadsNoDisk: in the day after a start, before the filter over claims
+// may be believed, a new key is told by the tables' own filters: once those are
+// in memory, nearly no look costs a read.
+func TestMissReadsNoDisk(t *testing.T) {
+	const kept, asked = 200_000, 20_000
+	reads := new(atomic.Int64)
+	disk := reading{vfs.NewMem(), reads}
+	options := wal.Options{Dir: "journal", FS: disk, MemTableBytes: 4 << 20, CacheBytes: 8 << 20}
+	s, err := wal.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < kept; {
+		ops := make([]wal.Op, 0, 1000)
+		for range 1000 {
+			ops = append(ops, wal.Op{Kind: wal.OpSet, Key: claimKey(20_000, n), Value: make([]byte, 49)})
+			n++
+		}
+		if err := write(s, ops...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = wal.Open(options); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	look := func(from, n int, want bool) int64 {
+		before := reads.Load()
+		for i := from; i < from+n; i++ {
+			if _, ok, err := s.Get(claimKey(20_000, i)); err != nil || ok != want {
+				t.Fatalf("claim %d: %v, %v", i, ok, err)
+			}
+		}
+		return reads.Load() - before
+	}
+	look(0, 1000, true)
+	look(kept, 1000, false)
+	missed := look(kept+1000, asked, false)
+	t.Logf("%d reads for %d new keys", missed, asked)
+	if missed > asked/50 {
+		t.Errorf("%d reads for %d new keys", missed, asked)
+	}
+	if hit := look(0, asked, true); hit == 0 {
+		t.Error("known keys are read from nowhere: nothing was measured")
+	}
+}
