@@ -89,7 +89,7 @@ type desk struct {
 	used   ledger.Millis
 	inWork atomic.Int64
 	reads  atomic.Int64 // a lane of their own: new work does not keep them out
-	untidy atomic.Bool // in the directory's list
+	untidy atomic.Bool  // in the directory's list
 }
 
 // NewDirectory is a directory without accounts in memory: they come when asked for.
