@@ -28,6 +28,8 @@ var refusals = map[string]outcome{
 	"provider-unknown":  {submit: ledger.RefuseProviderOther},
 
 	"provider-schema-error": {submit: ledger.RefuseProviderSchema},
+	"send-rate-limited":     {submit: ledger.RefuseRateLimited},
+	"send-bucket-exhausted": {submit: ledger.RefuseBucket},
 	"settle-now":            {now: true},
 }
 
