@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -34,6 +35,13 @@ func FuzzEachField(f *testing.F) {
 				t.Fatalf("%s: text %+v, want %q", value, got, text)
 			}
 		})
+		// With camelCase the names are the same in their snake_case form.
+		var plain, snaked []string
+		eachField(body, false, func(name, _ []byte) { plain = append(plain, snake(string(name))) })
+		eachField(body, true, func(name, _ []byte) { snaked = append(snaked, string(name)) })
+		if !slices.Equal(plain, snaked) {
+			t.Fatalf("%s: %q, in snake_case %q", body, plain, snaked)
+		}
 		for name, raw := range want {
 			if string(raw) != "null" {
 				t.Fatalf("%s: field %q was passed over", body, name)

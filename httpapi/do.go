@@ -36,7 +36,8 @@ func (c *call) stored(a *ledger.Answer) {
 }
 
 // malformed answers a request whose form is refused, unless its idempotency key
-// has an answer already: that comes first, whatever the body says now.
+// has an answer already, or gets one from a request that it joins: that comes
+// first, whatever the body says now.
 func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	if claim := c.claimed(); claim != nil {
 		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
@@ -47,6 +48,9 @@ func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (
 		if a.Stored != nil {
 			c.stored(&a)
 			return
+		}
+		if a.Refusal != nil {
+			r = a.Refusal
 		}
 	}
 	status, body := refuse(r, c.camel)

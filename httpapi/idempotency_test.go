@@ -49,6 +49,17 @@ func TestStoredAnswer(t *testing.T) {
 	}
 }
 
+// A repeat that is malformed joins the first request: it gets that one's refusal,
+// and its own where there is no first.
+func TestMalformedJoins(t *testing.T) {
+	f := newFixture(t)
+	key := []string{"Idempotency-Key", "k"}
+	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseKeyNotFound, AfterHold: true}}
+	f.expect(sent{path: cashOut, body: `{}`, headers: key}, 400, `{"status":"failed","errors":[{"code":"dict_key_not_found",…`)
+	f.engine.answer = ledger.Answer{}
+	f.expect(sent{path: cashOut, body: `{}`, headers: key}, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
+}
+
 // A real account behind the API: the first answer is kept and comes again, byte
 // for byte, also for a body that is refused by now; a refused form keeps nothing.
 func TestReplay(t *testing.T) {

@@ -55,7 +55,7 @@ func (l *limiter) take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 	}
 	raw := ip.As16()
 	h := maphash.Bytes(l.seed, raw[:])
-	set, tag, minute := &l.sets[h%addressSets], h|1, uint64(now/window)
+	set, tag, minute := &l.sets[h%uint64(len(l.sets))], h|1, uint64(now/window)
 	for i := range set.slots {
 		if s := &set.slots[i]; s.tag.Load() == tag {
 			return l.add(s, minute)

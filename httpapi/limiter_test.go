@@ -83,6 +83,26 @@ func TestLimiterKeepsCount(t *testing.T) {
 	t.Logf("%d of %d light addresses were refused something", refused, light)
 }
 
+// Addresses that take each other's places again and again gain nothing by it.
+func TestLimiterUnderPressure(t *testing.T) {
+	const limit = 10
+	l := newLimiter(limit)
+	l.sets = l.sets[:1]
+	passed := map[uint32]int{}
+	for range 100 {
+		for n := range uint32(3 * addressWays) {
+			if _, ok := l.take(address(n), testNow); ok {
+				passed[n]++
+			}
+		}
+	}
+	for n, got := range passed {
+		if got > limit {
+			t.Errorf("address %d passed %d times of %d", n, got, limit)
+		}
+	}
+}
+
 // Thousands of addresses at once are counted exactly.
 func TestLimiterIsExact(t *testing.T) {
 	l := newLimiter(5)
