@@ -99,22 +99,23 @@ func TestClaimMissesCostNothing(t *testing.T) {
 	}
 }
 
-// forgotten claims keys in each of 23 hours, starts again in the next with a
+// forgotten claims keys in each of 24 hours, starts again within the last with a
 // filter that says to have witnessed everything after since, and counts the keys
-// that are new to it, in that hour and for as long as they count.
+// that are new to it, then and for as long as they count.
 func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	const perHour = 5
 	key := func(h, i int) string { return fmt.Sprintf("%d/%d", h, i) }
 	first := c.now
-	for h := range 23 {
+	const hours = 24
+	for h := range hours {
+		c.now = first + ledger.Millis(h)*testHour
 		for i := range perHour {
 			c.ask(key(h, i))
 		}
-		c.now += testHour
 	}
 	c.start(since(hourOf(c.now)))
-	for ; c.now < first+23*testHour+day; c.now += testHour / 2 {
-		for h := range 23 {
+	for ; c.now < first+hours*testHour+day; c.now += testHour / 4 {
+		for h := range hours {
 			for i := range perHour {
 				counts := c.now-first-ledger.Millis(h)*testHour < day
 				if counts && !c.ask(key(h, i)) {
