@@ -108,7 +108,7 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	first := c.now
 	const hours = 24
 	for h := range hours {
-		c.now = first + ledger.Millis(h)*testHour
+		c.now = first + ledger.Millis(h)*testHour + testHour/2
 		for i := range perHour {
 			c.ask(key(h, i))
 		}
@@ -117,7 +117,7 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	for ; c.now < first+hours*testHour+day; c.now += testHour / 4 {
 		for h := range hours {
 			for i := range perHour {
-				counts := c.now-first-ledger.Millis(h)*testHour < day
+				counts := c.now-first-ledger.Millis(h)*testHour-testHour/2 < day
 				if counts && !c.ask(key(h, i)) {
 					lost++
 				}
