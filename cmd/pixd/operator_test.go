@@ -121,6 +121,22 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
+// TestQuarantinedIsShown: what nobody knows is no zero.
+func TestQuarantinedIsShown(t *testing.T) {
+	t.Parallel()
+	s := answering(t, 200, `{"data":[{"account_id":"acc_x","name":"Ana","document":"1","city":null,"active":true,"fees":null,`+
+		`"cash_out_ceiling":null,"approval_threshold":null,"block_cnpj_out":null,"authorized_cnpjs":null,"repeat_window":null,`+
+		`"balance":null,"available":null,"pending":null,"med_held":null,"created_at":"2026-01-31T12:00:00.007Z","quarantined":true}],"next_cursor":null}`)
+	code, out, errs := asks(t, s.URL, "account", "list")
+	same(t, out, `
+ACCOUNT  NAME  DOCUMENT  STATE        BALANCE  BRL  AVAILABLE BRL  PENDING BRL  CREATED
+acc_x    Ana   1         quarantined        -    -              -            -  2026-01-31T12:00:00Z
+`)
+	if code != 0 || errs != "" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
 // TestAdminCA: a certificate of one's own is trusted where it is named, and not
 // otherwise.
 func TestAdminCA(t *testing.T) {
