@@ -86,5 +86,5 @@ type serverLog struct{ log *slog.Logger }
 
 // Printf implements fasthttp.Logger.
 func (l serverLog) Printf(format string, args ...any) {
-	l.log.Debug("http: server", "message", fmt.Sprintf(format, args...))
+	l.log.Debug("http: server", "message", fmt.Sprintf(format, unquoted(args)...))
 }

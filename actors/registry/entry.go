@@ -32,8 +32,14 @@ type APIKey struct {
 	Active      bool             `cbor:"8,keyasint,omitempty"`
 	CreatedAt   ledger.Millis    `cbor:"9,keyasint"`
 
-	allowed  []netip.Prefix
-	lastUsed *atomic.Int64
+	allowed []netip.Prefix
+	uses    *uses
+}
+
+// uses are a key's; every entry that a change puts in its place shares them.
+type uses struct {
+	last atomic.Int64 // instant of the newest; 0: never
+	told atomic.Int64 // the newest that NewUses has told, or that was remembered
 }
 
 // Allows tells whether the whitelist has the address, which must be unmapped.
@@ -47,10 +53,11 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 }
 
 // Used notes an instant at which the key was used.
-func (k *APIKey) Used(at ledger.Millis) { k.lastUsed.Store(int64(at)) }
+func (k *APIKey) Used(at ledger.Millis) { k.uses.last.Store(int64(at)) }
 
-// LastUsed is the newest such instant of this process; 0 where there is none.
-func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.lastUsed.Load()) }
+// LastUsed is the newest such instant, of this process or remembered from an
+// earlier one; 0 where there is none.
+func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.uses.last.Load()) }
 
 // Warnings names the whitelist entries that can never match.
 func (k *APIKey) Warnings() []string {
@@ -66,17 +73,17 @@ func (k *APIKey) Warnings() []string {
 func quote(s string) string { return `"` + s + `"` }
 
 // prepare works out what reads need from what is stored.
-func (k *APIKey) prepare(lastUsed *atomic.Int64) {
+func (k *APIKey) prepare(u *uses) {
 	k.allowed = nil
 	for _, w := range k.Whitelist {
 		if p, ok := ParseWhitelist(w); ok {
 			k.allowed = append(k.allowed, p)
 		}
 	}
-	if lastUsed == nil {
-		lastUsed = new(atomic.Int64)
+	if u == nil {
+		u = new(uses)
 	}
-	k.lastUsed = lastUsed
+	k.uses = u
 }
 
 // ParseWhitelist reads an entry in one of the spellings that count: an IPv4

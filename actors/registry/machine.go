@@ -207,7 +207,7 @@ func (m *Machine) applyAccount(r *Record) {
 func (m *Machine) applyAPIKey(r *Record) {
 	k := r.APIKey
 	if old := m.apiKeys[k.ClientID]; old != nil {
-		k.prepare(old.lastUsed)
+		k.prepare(old.uses)
 	} else {
 		k.prepare(nil)
 		m.replace(k.Account, func(a *Account) { a.APIKeys = append(a.APIKeys[:len(a.APIKeys):len(a.APIKeys)], k.ClientID) })

@@ -65,7 +65,7 @@ func (g *Registry) all() string {
 		for _, c := range a.APIKeys {
 			k, _ := g.APIKey(c)
 			shown := *k
-			shown.lastUsed = nil
+			shown.uses = nil
 			s += fmt.Sprintf("%+v\n", shown)
 		}
 		for _, p := range a.PixKeys {
@@ -328,4 +328,51 @@ func TestManyAtOnce(t *testing.T) {
 	if want := map[error]int{nil: 1, ErrKeyTaken: 15}; !maps.Equal(outcomes, want) {
 		t.Errorf("outcomes %v", outcomes)
 	}
+}
+
+// TestNewUses: each use is told once, also through changes of the key; what was
+// remembered is not news.
+func TestNewUses(t *testing.T) {
+	g := open(t, openStore(t, vfs.NewMem()))
+	claim(t, g, 1)
+	for _, id := range []string{"cli_1", "cli_2", "cli_3"} {
+		if _, err := g.MakeAPIKey(APIKey{ClientID: id, Account: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func() map[string]ledger.Millis {
+		all := map[string]ledger.Millis{}
+		if err := g.NewUses(func(id string, at ledger.Millis) error { all[id] = at; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	expect := func(want map[string]ledger.Millis) {
+		t.Helper()
+		if got := told(); !maps.Equal(got, want) {
+			t.Errorf("told %v, want %v", got, want)
+		}
+	}
+	expect(nil)
+	g.Remember("cli_1", 7)
+	g.Remember("cli_gone", 7)
+	expect(nil)
+	k, _ := g.APIKey("cli_1")
+	if k.LastUsed() != 7 {
+		t.Errorf("remembered %v", k.LastUsed())
+	}
+	second, _ := g.APIKey("cli_2")
+	second.Used(8)
+	if _, err := g.ChangeAPIKey("cli_2", func(k *APIKey) { k.Active = false }); err != nil {
+		t.Fatal(err)
+	}
+	k.Used(9)
+	broken := errors.New("broken")
+	if err := g.NewUses(func(string, ledger.Millis) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	expect(map[string]ledger.Millis{"cli_1": 9, "cli_2": 8})
+	expect(nil)
+	second.Used(10) // who holds the old entry notes it for the new one
+	expect(map[string]ledger.Millis{"cli_2": 10})
 }

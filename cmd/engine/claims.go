@@ -33,7 +33,7 @@ func (e *Engine) keepClaims(ctx context.Context) {
 	ticker := time.NewTicker(dropEvery)
 	defer ticker.Stop()
 	for {
-		if err := e.dropClaims(ctx); err != nil && ctx.Err() == nil {
+		if err := e.dropClaims(); err != nil && ctx.Err() == nil {
 			e.Config.Log.Error("claims of past days not dropped", "error", err)
 		}
 		select {
@@ -47,7 +47,7 @@ func (e *Engine) keepClaims(ctx context.Context) {
 // dropClaims removes the claims of days that nobody asks for any more, by the
 // earlier of the clock and the journal's time: a clock that runs ahead drops
 // nothing that it has not itself made old.
-func (e *Engine) dropClaims(ctx context.Context) error {
+func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
 	today := ledger.BucketOf(min(now(), ledger.Millis(newest)))
 	if today < keptDays {
@@ -58,5 +58,5 @@ func (e *Engine) dropClaims(ctx context.Context) error {
 	if err := e.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
 		return err
 	}
-	return writeUntil(ctx, e.Store, wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi})
+	return write(e.Store, wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi})
 }

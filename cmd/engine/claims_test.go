@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
@@ -39,7 +38,7 @@ func TestDropClaims(t *testing.T) {
 		if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.dropClaims(context.Background()); err != nil {
+		if err := e.dropClaims(); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok, err := e.Store.Get(key); err != nil || ok != kept {
@@ -47,7 +46,7 @@ func TestDropClaims(t *testing.T) {
 		}
 	}
 	keys, _ := e.Store.Written()
-	if err := e.dropClaims(context.Background()); err != nil {
+	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := e.Store.Written(); again != keys {

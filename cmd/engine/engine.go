@@ -31,6 +31,7 @@ type Engine struct {
 	Sim       *sim.Sim
 
 	registrar *registrar
+	uses      *lastUsed
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	chances   *chances
 	ready     atomic.Bool
@@ -67,6 +68,11 @@ func (e *Engine) open() error {
 	if e.Registry, err = registry.Open(e.Store, now); err != nil {
 		return err
 	}
+	uses := &lastUsed{registry: e.Registry, store: e.Store}
+	if err := uses.load(); err != nil {
+		return err
+	}
+	e.uses = uses
 	if e.Sim, err = sim.Open(sim.Options{
 		Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
@@ -136,12 +142,13 @@ func (e *Engine) start() error {
 	if err := e.Sim.Start(f.take); err != nil {
 		return err
 	}
-	e.work.Add(5)
+	e.work.Add(6)
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.resume() }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
 	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
+	go func() { defer e.work.Done(); e.uses.run(ctx, e.Config.Log) }()
 	return nil
 }
 
@@ -194,6 +201,9 @@ func (e *Engine) closeRooms() error {
 		e.Directory.Close()
 	}
 	e.work.Wait()
+	if e.uses != nil {
+		errs = append(errs, e.uses.keep())
+	}
 	if e.Sim != nil {
 		errs = append(errs, e.Sim.Close())
 	}

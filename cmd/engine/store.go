@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"context"
 	"fmt"
+	"time"
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
@@ -37,18 +37,20 @@ type written chan error
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
 
-func write(s *wal.Store, ops ...wal.Op) error { return writeUntil(context.Background(), s, ops...) }
-
-// writeUntil gives up waiting when the context ends: a store that has failed
-// releases nothing.
-func writeUntil(ctx context.Context, s *wal.Store, ops ...wal.Op) error {
+// write writes rows and returns when they are durable. A journal that has failed
+// releases nobody: then it is the failure that is waited for.
+func write(s *wal.Store, ops ...wal.Op) error {
 	w := make(written, 1)
 	s.Append(&wal.Entry{Ops: ops, Out: []wal.Out{w}})
-	select {
-	case err := <-w:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	for {
+		select {
+		case err := <-w:
+			return err
+		case <-time.After(100 * time.Millisecond):
+			if err := s.Err(); err != nil {
+				return err
+			}
+		}
 	}
 }
 

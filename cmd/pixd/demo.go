@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"pixd/cmd/engine"
 	"pixd/httpapi"
@@ -19,12 +17,12 @@ import (
 const demoFunds = 10_000_000
 
 // demo makes a funded account where there is none yet, and prints the tour.
-func demo(out io.Writer, s *engine.Served, dataDir string) error {
+func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) error {
 	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
 		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
 		return nil
 	}
-	c := operator{base: "http://" + s.AdminAddr.String(), token: s.Token}
+	c := &operator{base: "http://" + s.AdminAddr.String(), token: s.Token}
 	var account struct {
 		ID string `json:"account_id"`
 	}
@@ -46,7 +44,7 @@ func demo(out io.Writer, s *engine.Served, dataDir string) error {
 		if i > 0 {
 			path = fmt.Sprintf(path, account.ID)
 		}
-		if err := c.post(path, step.body, step.into); err != nil {
+		if err := c.post(ctx, path, step.body, step.into); err != nil {
 			return err
 		}
 	}
@@ -79,39 +77,6 @@ func program() string {
 		return path
 	}
 	return "pixd"
-}
-
-// operator talks to the operator API.
-type operator struct{ base, token string }
-
-func (o operator) post(path string, body, into any) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequest(http.MethodPost, o.base+path, bytes.NewReader(b))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+o.token)
-	r.Header.Set("Content-Type", "application/json")
-	client := http.Client{Timeout: 30 * time.Second}
-	answer, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	got, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("POST %s: %s %s", path, answer.Status, got)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(got, into)
 }
 
 // tour is the demo's curl lines.

@@ -14,7 +14,7 @@ import (
 func main() {
 	if err := root().ExecuteContext(context.Background()); err != nil {
 		// One line: what, and where.
-		fmt.Fprintln(os.Stderr, "pixd: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		fmt.Fprintln(os.Stderr, "pixd: "+plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
 		os.Exit(1)
 	}
 }
@@ -31,7 +31,7 @@ func root() *cobra.Command {
 		SilenceErrors:     true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
-	c.AddCommand(serveCommand(), signCommand(), journalCommand(), versionCommand())
+	c.AddCommand(serveCommand(), accountCommand(), keyCommand(), signCommand(), journalCommand(), versionCommand())
 	return c
 }
 

@@ -159,7 +159,14 @@ func (p *process) end(s syscall.Signal) int {
 // run runs the program to its end.
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
+	return runAt(t, "", env, args...)
+}
+
+// runAt runs the program in a folder.
+func runAt(t *testing.T, dir string, env []string, args ...string) (code int, out, errs string) {
+	t.Helper()
 	c := exec.Command(binary, args...)
+	c.Dir = dir
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	c.Env = append(os.Environ(), env...)

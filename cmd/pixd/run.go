@@ -30,7 +30,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 		f.Log.Warn("merchants' requests arrive without TLS: listen on loopback behind a --trusted-proxy that adds it", "listen", f.Listen)
 	}
 	if f.demo {
-		if err := demo(c.OutOrStdout(), s, f.DataDir); err != nil {
+		if err := demo(c.Context(), c.OutOrStdout(), s, f.DataDir); err != nil {
 			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}

@@ -16,24 +16,26 @@ type fees struct {
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// accountView is an account as it is shown.
+// accountView is an account as it is shown. What is null of a quarantined one
+// cannot be known.
 type accountView struct {
 	ID                string         `json:"account_id"`
 	Name              string         `json:"name"`
 	Document          string         `json:"document"`
-	City              string         `json:"city"`
+	City              *string        `json:"city"`
 	Active            bool           `json:"active"`
-	Fees              fees           `json:"fees"`
-	CashOutCeiling    ledger.Amount  `json:"cash_out_ceiling"`
+	Fees              *fees          `json:"fees"`
+	CashOutCeiling    *ledger.Amount `json:"cash_out_ceiling"`
 	ApprovalThreshold *ledger.Amount `json:"approval_threshold"`
-	BlockCNPJOut      bool           `json:"block_cnpj_out"`
+	BlockCNPJOut      *bool          `json:"block_cnpj_out"`
 	AuthorizedCNPJs   []string       `json:"authorized_cnpjs"`
-	RepeatWindow      string         `json:"repeat_window"`
-	Balance           ledger.Amount  `json:"balance"`
-	Available         ledger.Amount  `json:"available"`
-	Pending           ledger.Amount  `json:"pending"`
-	MEDHeld           ledger.Amount  `json:"med_held"`
+	RepeatWindow      *string        `json:"repeat_window"`
+	Balance           *ledger.Amount `json:"balance"`
+	Available         *ledger.Amount `json:"available"`
+	Pending           *ledger.Amount `json:"pending"`
+	MEDHeld           *ledger.Amount `json:"med_held"`
 	CreatedAt         string         `json:"created_at"`
+	Quarantined       bool           `json:"quarantined"`
 }
 
 // show is the account as it is now.
@@ -52,13 +54,24 @@ func (s *service) show(id ledger.AccountID) (any, error) {
 func shown(known *registry.Account, head *ledger.Account) accountView {
 	t, v := head.Totals, head.Settings
 	return accountView{
-		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: v.City, Active: known.Active,
-		Fees: fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: v.CashOutCeiling,
-		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: v.BlockCNPJOut,
-		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: duration(v.RepeatWindow),
-		Balance: t.Balance, Available: t.Available(), Pending: t.Pending, MEDHeld: t.MEDHeld,
+		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: &v.City, Active: known.Active,
+		Fees: &fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: &v.CashOutCeiling,
+		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: &v.BlockCNPJOut,
+		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: new(duration(v.RepeatWindow)),
+		Balance: &t.Balance, Available: new(t.Available()), Pending: &t.Pending, MEDHeld: &t.MEDHeld,
 		CreatedAt: known.CreatedAt.String(),
 	}
+}
+
+// quarantined is what the registry alone knows of an account: its name and
+// document are those it was opened under. Settings that may have changed since,
+// and its money, nobody can vouch for.
+func quarantined(known *registry.Account) accountView {
+	v := accountView{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
+	if known.Opening != nil {
+		v.Name, v.Document = known.Opening.Name, known.Opening.Document
+	}
+	return v
 }
 
 // createAccount claims the account in the registry; its own opening follows from
@@ -104,7 +117,7 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	ids, next := s.Registry.Accounts(p.From, p.Limit)
 	l := operator.List{Data: make([]any, 0, len(ids))}
 	for _, id := range ids {
-		a, err := s.show(id)
+		a, err := s.listed(id)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -114,6 +127,16 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 		l.Next = operator.At(next)
 	}
 	return fasthttp.StatusOK, l, nil
+}
+
+// listed is the account as a list shows it: one that is closed off does not
+// close off the list.
+func (s *service) listed(id ledger.AccountID) (any, error) {
+	v, err := s.show(id)
+	if known, ok := s.Registry.Account(id); ok && errors.Is(err, ledger.ErrQuarantined) {
+		return quarantined(known), nil
+	}
+	return v, err
 }
 
 func (s *service) showAccount(ctx *fasthttp.RequestCtx) (int, any, error) {

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/httpapi"
 )
 
 func TestAccounts(t *testing.T) {
 	f := newFixture(t)
-	const created = `"created_at":"2026-09-21T14:13:20.000Z"}`
+	const created = `"created_at":"2026-09-21T14:13:20.000Z","quarantined":false}`
 	const zero = `"balance":0,"available":0,"pending":0,"med_held":0,` + created
 	const defaults = `"city":"SAO PAULO","active":true,"fees":{"cash_in":{"fixed":0,"bps":0},"cash_out":{"fixed":0,"bps":0}},"cash_out_ceiling":0,"approval_threshold":null,"block_cnpj_out":false,"authorized_cnpjs":[],"repeat_window":"12h",`
 	path := f.create()
@@ -67,6 +68,42 @@ func TestAccountLists(t *testing.T) {
 		f.expect("GET", "/admin/accounts?"+q, "", 400, problem(400, "limit must be an integer from 1 to 200"))
 	}
 	f.expect("GET", "/admin/accounts?cursor=x", "", 400, problem(400, "cursor must be a next_cursor of this list"))
+}
+
+// closedOff is an engine that cannot vouch for one account.
+type closedOff struct {
+	httpapi.Engine
+	id ledger.AccountID
+}
+
+func (c closedOff) Do(id ledger.AccountID, command ledger.Command) (ledger.Answer, error) {
+	if id == c.id {
+		return ledger.Answer{}, ledger.ErrQuarantined
+	}
+	return c.Engine.Do(id, command)
+}
+
+// TestQuarantinedInLists: an account that is closed off is shown as what is
+// known of it, among the others; alone it is a 503.
+func TestQuarantinedInLists(t *testing.T) {
+	f := newFixture(t)
+	paths := []string{f.create(), f.create(), f.create()}
+	shown := func(path string) string { return f.expect("GET", path, "", 200, `{"account_id":"…`) }
+	before, after := shown(paths[0]), shown(paths[2])
+	f.expect("PATCH", paths[1], `{"name":"Another","active":false}`, 200, `{"account_id":"…`)
+	name := strings.TrimPrefix(paths[1], "/admin/accounts/")
+	id, _ := ledger.ParseAccountID(name)
+	o := f.options
+	o.Engine = closedOff{o.Engine, id}
+	f.handler = New(o)
+	const unknown = `"city":null,"active":false,"fees":null,"cash_out_ceiling":null,"approval_threshold":null,"block_cnpj_out":null,` +
+		`"authorized_cnpjs":null,"repeat_window":null,"balance":null,"available":null,"pending":null,"med_held":null,` +
+		`"created_at":"2026-09-21T14:13:20.000Z","quarantined":true}`
+	closed := `{"account_id":"` + name + `","name":"Ana","document":"12345678909",` + unknown
+	f.expect("GET", "/admin/accounts", "", 200, `{"data":[`+before+`,`+closed+`,`+after+`],"next_cursor":null}`)
+	f.expect("GET", "/admin/accounts?limit=1&cursor=1", "", 200, `{"data":[`+closed+`],"next_cursor":"2"}`)
+	f.expect("GET", paths[1], "", 503, problem(503, "account "+name+": account is closed off after damage"))
+	f.expect("GET", paths[0], "", 200, before)
 }
 
 func TestBadBodies(t *testing.T) {

@@ -121,12 +121,12 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 }
 
 // do carries a command out; what the engine cannot do and what it refuses come
-// back as problems.
+// back as problems, the former with the engine's own error beside it.
 func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {
 	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
-		return a, operator.Refuse(fasthttp.StatusServiceUnavailable, "account %v: %v", id, err)
+		return a, errors.Join(operator.Refuse(fasthttp.StatusServiceUnavailable, "account %v: %v", id, err), err)
 	case errors.Is(err, ledger.ErrUnknown):
 		return a, operator.Missing("no account %q", id.String())
 	case err != nil:

@@ -38,6 +38,7 @@ type fixture struct {
 	takes   bool
 	ready   bool
 	drawn   byte
+	options Options
 	handler fasthttp.RequestHandler
 }
 
@@ -67,7 +68,7 @@ func newFixture(t *testing.T) *fixture {
 		Now: now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); return b }, Log: log,
 	})
 	t.Cleanup(d.Close)
-	f.handler = New(Options{
+	f.options = Options{
 		Engine: d, Registry: f.keys,
 		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
@@ -77,7 +78,8 @@ func newFixture(t *testing.T) *fixture {
 		},
 		Ready:   func() bool { return f.ready },
 		Version: "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
-	})
+	}
+	f.handler = New(f.options)
 	return f
 }
 

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/actors/ledger"
+)
+
+func accountCommand() *cobra.Command {
+	f := &adminFlags{}
+	return group("account", "Make, show and change merchants' accounts", "  pixd account list", f,
+		accountCreate(f), accountList(f), accountShow(f), accountSet(f))
+}
+
+func accountCreate(f *adminFlags) *cobra.Command {
+	var s settingFlags
+	c := &cobra.Command{
+		Use:   "create --name N --document D",
+		Short: "Make an account",
+		Long: "Makes an account, with a random PIX key of its own, and shows it. Amounts are base units\n" +
+			"(1.00 BRL = 10000)." + adminHelp,
+		Example: `  pixd account create --name "Loja Aurora" --document 12345678000195 --city RECIFE --cash-out-bps 25`,
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			body, err := s.given(c)
+			if err != nil {
+				return err
+			}
+			return f.account(c, http.MethodPost, "/admin/accounts", body)
+		},
+	}
+	s.add(c, true)
+	_ = c.MarkFlagRequired("name")
+	_ = c.MarkFlagRequired("document")
+	return c
+}
+
+func accountShow(f *adminFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show an account's settings and balance",
+		Long: "Shows one account: its settings, its balance, what of it is available, what waits for an outcome,\n" +
+			"and what special-return cases hold. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
+		Example: "  pixd account show acc_7oi7njakvirg4",
+		Args:    exactly(1, "the account to show, as `pixd account list` has it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := segment(args[0])
+			if err != nil {
+				return err
+			}
+			return f.account(c, http.MethodGet, "/admin/accounts/"+id, nil)
+		},
+	}
+}
+
+func accountSet(f *adminFlags) *cobra.Command {
+	var s settingFlags
+	c := &cobra.Command{
+		Use:   "set ID",
+		Short: "Change an account's settings",
+		Long: "Changes the settings that are given, leaves the others as they are, and shows the account. Lists are\n" +
+			"replaced whole; \"\" empties one. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
+		Example: "  pixd account set acc_7oi7njakvirg4 --cash-out-ceiling 50000000 --active=false",
+		Args:    exactly(1, "the account to change, as `pixd account list` has it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := segment(args[0])
+			if err != nil {
+				return err
+			}
+			body, err := s.given(c)
+			if err != nil {
+				return err
+			}
+			if len(body) == 0 {
+				return fmt.Errorf("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)")
+			}
+			return f.account(c, http.MethodPatch, "/admin/accounts/"+id, body)
+		},
+	}
+	s.add(c, false)
+	return c
+}
+
+func accountList(f *adminFlags) *cobra.Command {
+	var p listFlags
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List accounts, the oldest first",
+		Long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
+			"quarantined account, whose journal is damaged, the list has what is known without it: the name and\n" +
+			"document that it was opened under, and no balance." + listHelp + adminHelp,
+		Example: "  pixd account list",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, err := f.operator()
+			if err != nil {
+				return err
+			}
+			l, err := p.read(c, o, "/admin/accounts")
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return printList(c.OutOrStdout(), l)
+			}
+			all, err := entries[account](l)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.OutOrStdout(), accounts(all)+p.next(l, "pixd account list"))
+			return err
+		},
+	}
+	p.add(c)
+	return c
+}
+
+// account asks for one account and shows the answer.
+func (f *adminFlags) account(c *cobra.Command, method, path string, body map[string]any) error {
+	o, err := f.operator()
+	if err != nil {
+		return err
+	}
+	var sent any
+	if body != nil {
+		sent = body
+	}
+	got, err := o.do(c.Context(), method, path, sent)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), got)
+	}
+	var a account
+	if err := json.Unmarshal(got, &a); err != nil {
+		return fmt.Errorf("%s answers no account: %w", o.base, err)
+	}
+	_, err = io.WriteString(c.OutOrStdout(), a.facts())
+	return err
+}
+
+// account is what the API tells of one. What is nil nobody knows.
+type account struct {
+	ID       string `json:"account_id"`
+	Name     string
+	Document string
+	City     string
+	Active   bool
+	Fees     struct {
+		CashIn  ledger.Fee `json:"cash_in"`
+		CashOut ledger.Fee `json:"cash_out"`
+	}
+	Ceiling      ledger.Amount  `json:"cash_out_ceiling"`
+	Threshold    *ledger.Amount `json:"approval_threshold"`
+	BlockCNPJOut bool           `json:"block_cnpj_out"`
+	Authorized   []string       `json:"authorized_cnpjs"`
+	RepeatWindow string         `json:"repeat_window"`
+	Balance      *ledger.Amount
+	Available    *ledger.Amount
+	Pending      *ledger.Amount
+	MEDHeld      *ledger.Amount `json:"med_held"`
+	CreatedAt    string         `json:"created_at"`
+	Quarantined  bool
+}
+
+func (a *account) state() string {
+	switch {
+	case a.Quarantined:
+		return "quarantined"
+	case a.Active:
+		return "active"
+	}
+	return "inactive"
+}
+
+// known shows what may be unknown.
+func known(a *ledger.Amount, show func(ledger.Amount) string) string {
+	if a == nil {
+		return "-"
+	}
+	return show(*a)
+}
+
+func units(a ledger.Amount) string { return fmt.Sprint(int64(a)) }
+
+const longestName = 30 // characters of a name in a list
+
+func accounts(all []account) string {
+	if len(all) == 0 {
+		return "no accounts\n"
+	}
+	t := newTable()
+	t.AppendHeader(table.Row{"account", "name", "document", "state", "balance", "BRL", "available BRL", "pending BRL", "created"})
+	rightAligned(t, "balance", "BRL", "available BRL", "pending BRL")
+	for i := range all {
+		a := &all[i]
+		t.AppendRow(table.Row{
+			plain(a.ID), cut(plain(a.Name), longestName), plain(a.Document), a.state(), known(a.Balance, units),
+			known(a.Balance, reais), known(a.Available, reais), known(a.Pending, reais), moment(a.CreatedAt),
+		})
+	}
+	return t.Render() + "\n"
+}
+
+func (a *account) facts() string {
+	cnpjs := "none"
+	if len(a.Authorized) > 0 {
+		cnpjs = plain(strings.Join(a.Authorized, ","))
+	}
+	ceiling := "none"
+	if a.Ceiling != 0 {
+		ceiling = money(a.Ceiling)
+	}
+	threshold := "none"
+	if a.Threshold != nil {
+		threshold = money(*a.Threshold)
+	}
+	return facts([]fact{
+		{"account", plain(a.ID)},
+		{"name", plain(a.Name)},
+		{"document", plain(a.Document)},
+		{"city", plain(a.City)},
+		{"state", a.state()},
+		{"balance", known(a.Balance, money)},
+		{"available", known(a.Available, money)},
+		{"pending", known(a.Pending, money)},
+		{"med held", known(a.MEDHeld, money)},
+		{"cash-in fee", fee(a.Fees.CashIn)},
+		{"cash-out fee", fee(a.Fees.CashOut)},
+		{"cash-out ceiling", ceiling},
+		{"approval threshold", threshold},
+		{"block cnpj out", yes(a.BlockCNPJOut)},
+		{"authorized cnpjs", cnpjs},
+		{"repeat window", plain(a.RepeatWindow)},
+		{"created", moment(a.CreatedAt)},
+	})
+}
+
+// fee is what a movement costs.
+func fee(f ledger.Fee) string {
+	share := fmt.Sprintf("%d bps (%d.%02d %%)", f.BPS, f.BPS/100, f.BPS%100)
+	switch {
+	case f.Fixed == 0 && f.BPS == 0:
+		return "none"
+	case f.Fixed == 0:
+		return share
+	case f.BPS == 0:
+		return money(f.Fixed)
+	}
+	return money(f.Fixed) + " + " + share
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
+)
+
+// adminFlags are what every command takes that talks to a running engine.
+type adminFlags struct {
+	url       string
+	tokenFile string
+	ca        string
+	json      bool
+}
+
+const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +
+	"PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token where that is. --json prints the API's answer.\n" +
+	"Exit status 1, with one line that says why, where it cannot be done."
+
+func (f *adminFlags) add(c *cobra.Command) {
+	flags := c.PersistentFlags()
+	flags.StringVar(&f.url, "admin", "http://"+engine.Defaults().AdminListen, "the engine's operator API, as a `URL`")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the operators' token")
+	flags.StringVar(&f.ca, "admin-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --admin is trusted by")
+	flags.BoolVar(&f.json, "json", false, "print JSON, for scripts")
+}
+
+// operator is a client of the API that the flags name.
+func (f *adminFlags) operator() (*operator, error) {
+	base, err := url.Parse(f.url)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
+		base.User != nil || strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("--admin %q: a URL such as http://127.0.0.1:8081 or https://pixd.example:8081", f.url)
+	}
+	o := &operator{base: base.Scheme + "://" + base.Host}
+	if o.token, o.source, err = f.token(); err != nil {
+		return nil, err
+	}
+	if f.ca == "" {
+		return o, nil
+	}
+	if base.Scheme != "https" {
+		return nil, fmt.Errorf("--admin-ca is for an https --admin, which is %s", f.url)
+	}
+	o.http, err = trusting(f.ca)
+	return o, err
+}
+
+// token is the operators', and where it was found.
+func (f *adminFlags) token() (token, source string, err error) {
+	given := os.Getenv("PIXD_ADMIN_TOKEN")
+	path := f.tokenFile
+	switch {
+	case path == "" && given != "":
+		return given, "PIXD_ADMIN_TOKEN", usable(given, "PIXD_ADMIN_TOKEN")
+	case path == "":
+		path = filepath.Join(engine.Defaults().DataDir, engine.TokenFile)
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && f.tokenFile == "" {
+		return "", "", fmt.Errorf("no operators' token: set PIXD_ADMIN_TOKEN, or name <data-dir>/%s with --token-file", engine.TokenFile)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("operators' token: %w", err)
+	}
+	token = strings.TrimSpace(string(b))
+	return token, path, usable(token, path)
+}
+
+// usable refuses a token that no header can carry, without showing it.
+func usable(token, source string) error {
+	if token == "" {
+		return fmt.Errorf("operators' token: %s is empty", source)
+	}
+	for _, c := range []byte(token) {
+		if c <= ' ' || c >= 0x7f {
+			return fmt.Errorf("operators' token: %s holds no token, which is one word", source)
+		}
+	}
+	return nil
+}
+
+// trusting is a client that believes the certificates in a file, and no others.
+func trusting(file string) (*http.Client, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--admin-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--admin-ca: %s holds no certificate in PEM", file)
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return newClient(t), nil
+}
+
+// segment is an id as part of a path.
+func segment(id string) (string, error) {
+	if id == "" || id == "." || id == ".." {
+		return "", fmt.Errorf("%q is no id", id)
+	}
+	return url.PathEscape(id), nil
+}
+
+// group is a command that only holds others.
+func group(use, short, example string, f *adminFlags, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Long: short + "." + adminHelp, Example: example,
+		Args: cobra.NoArgs, // a word that is no command is an error, not a call for help
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	f.add(c)
+	c.AddCommand(commands...)
+	return c
+}
+
+// exactly takes so many words. A switch's value needs its "=", which is easily
+// forgotten.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		if len(args) > n && (args[n] == "true" || args[n] == "false") {
+			return fmt.Errorf("%q stands alone: a switch takes its value with a =, such as --active=%s", args[n], args[n])
+		}
+		if len(args) > n {
+			return fmt.Errorf("%q is one word too many", args[n])
+		}
+		return errors.New("name " + what)
+	}
+}

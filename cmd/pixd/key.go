@@ -1,0 +1,287 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/actors/registry"
+)
+
+func keyCommand() *cobra.Command {
+	f := &adminFlags{}
+	return group("key", "Make, show, change and revoke merchants' API keys", "  pixd key list --account acc_7oi7njakvirg4", f,
+		keyCreate(f), keyList(f), keySet(f), keyRevoke(f))
+}
+
+// keyFlags are what a key takes when it is made and later.
+type keyFlags struct {
+	permissions, ips []string
+	expires          string
+}
+
+func (k *keyFlags) add(c *cobra.Command) {
+	c.Flags().StringArrayVar(&k.permissions, "permission", nil,
+		"`NAME` of a permission, or '*' for all; repeatable, or several with commas")
+	c.Flags().StringArrayVar(&k.ips, "ip", nil,
+		"`ADDRESS` or IPv4 CIDR that requests may come from; repeatable, or several with commas")
+	c.Flags().StringVar(&k.expires, "expires-at", "", "`TIME` at which the key ends, such as 2027-01-31T12:00:00Z, or never")
+}
+
+var permissionHelp = "\n\nPermissions, or '*' for all of them:\n" + strings.Join(registry.AllPermissions.Names(), ", ") + "."
+
+// given are the fields that were named, and no others.
+func (k *keyFlags) given(c *cobra.Command) map[string]any {
+	body := map[string]any{}
+	if c.Flags().Changed("permission") {
+		body["permissions"] = several(k.permissions)
+	}
+	if c.Flags().Changed("ip") {
+		body["ip_whitelist"] = several(k.ips)
+	}
+	if k.expires == "never" {
+		body["expires_at"] = nil
+	} else if c.Flags().Changed("expires-at") {
+		body["expires_at"] = k.expires
+	}
+	return body
+}
+
+func keyCreate(f *adminFlags) *cobra.Command {
+	var k keyFlags
+	var of string
+	var noSigning bool
+	c := &cobra.Command{
+		Use:   "create --account ID --permission P --ip A",
+		Short: "Make an API key, and print its secret this once",
+		Long: "Makes an API key of an account and prints its secret. The engine keeps the secret's hash alone: it\n" +
+			"can never be shown again. A key without a whitelisted address would work from nowhere. Addresses\n" +
+			"that can never match are named on standard error." + permissionHelp + adminHelp,
+		Example: "  pixd key create --account acc_7oi7njakvirg4 --permission pix:write,pix:read --ip 203.0.113.7",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			id, err := segment(of)
+			if err != nil {
+				return fmt.Errorf("--account: %w", err)
+			}
+			body := k.given(c)
+			if noSigning {
+				body["signing"] = false
+			}
+			return f.key(c, http.MethodPost, "/admin/accounts/"+id+"/api-keys", body)
+		},
+	}
+	k.add(c)
+	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	c.Flags().BoolVar(&noSigning, "no-signing", false, "make a key that only reads: without a signing secret no POST works")
+	for _, name := range []string{"account", "permission", "ip"} {
+		_ = c.MarkFlagRequired(name)
+	}
+	return c
+}
+
+func keySet(f *adminFlags) *cobra.Command {
+	var k keyFlags
+	c := &cobra.Command{
+		Use:   "set CLIENT_ID",
+		Short: "Change an API key's permissions, addresses or end",
+		Long: "Changes what is given, leaves the rest as it is, and shows the key. Lists are replaced whole;\n" +
+			"--ip \"\" leaves no address to come from." + permissionHelp + adminHelp,
+		Example: "  pixd key set cli_tvdgpfzgsqenfqy7k4vnfsnmzy --ip 203.0.113.7,203.0.113.8 --expires-at never",
+		Args:    exactly(1, "the key to change, as `pixd key list` has it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := segment(args[0])
+			if err != nil {
+				return err
+			}
+			body := k.given(c)
+			if len(body) == 0 {
+				return fmt.Errorf("nothing to change: give --permission, --ip or --expires-at")
+			}
+			return f.key(c, http.MethodPatch, "/admin/api-keys/"+id, body)
+		},
+	}
+	k.add(c)
+	return c
+}
+
+func keyRevoke(f *adminFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke CLIENT_ID",
+		Short: "Revoke an API key for good",
+		Long: "Revokes an API key and shows it. Requests with it are refused from now on; payouts that it requested\n" +
+			"run to their end. A key that is revoked stays so, and stays in the list." + adminHelp,
+		Example: "  pixd key revoke cli_tvdgpfzgsqenfqy7k4vnfsnmzy",
+		Args:    exactly(1, "the key to revoke, as `pixd key list` has it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := segment(args[0])
+			if err != nil {
+				return err
+			}
+			return f.key(c, http.MethodDelete, "/admin/api-keys/"+id, nil)
+		},
+	}
+}
+
+func keyList(f *adminFlags) *cobra.Command {
+	var p listFlags
+	var of string
+	c := &cobra.Command{
+		Use:   "list --account ID",
+		Short: "List an account's API keys, the oldest first",
+		Long: "Lists an account's API keys, without their secrets, the oldest first, and when each was last used.\n" +
+			"After a kill of the engine that may be a minute behind." + listHelp + adminHelp,
+		Example: "  pixd key list --account acc_7oi7njakvirg4",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			id, err := segment(of)
+			if err != nil {
+				return fmt.Errorf("--account: %w", err)
+			}
+			o, err := f.operator()
+			if err != nil {
+				return err
+			}
+			l, err := p.read(c, o, "/admin/accounts/"+id+"/api-keys")
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return printList(c.OutOrStdout(), l)
+			}
+			all, err := entries[apiKey](l)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.OutOrStdout(), apiKeys(all)+p.next(l, "pixd key list --account "+plain(of)))
+			return err
+		},
+	}
+	p.add(c)
+	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	_ = c.MarkFlagRequired("account")
+	return c
+}
+
+// key asks for one key and shows the answer, its secret where it has one, and
+// on standard error what is wrong with its whitelist.
+func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]any) error {
+	o, err := f.operator()
+	if err != nil {
+		return err
+	}
+	var sent any
+	if body != nil {
+		sent = body
+	}
+	got, err := o.do(c.Context(), method, path, sent)
+	if err != nil {
+		return err
+	}
+	var k apiKey
+	if err := json.Unmarshal(got, &k); err != nil {
+		return fmt.Errorf("%s answers no API key: %w", o.base, err)
+	}
+	if method != http.MethodPost {
+		k.Secret = "" // there is none; should there ever be, it is shown to nobody
+	}
+	if f.json {
+		err = printJSON(c.OutOrStdout(), got)
+	} else {
+		_, err = io.WriteString(c.OutOrStdout(), k.facts())
+	}
+	for _, w := range k.Warnings {
+		fmt.Fprintln(c.ErrOrStderr(), "pixd: warning: "+plain(w))
+	}
+	return err
+}
+
+// apiKey is what the API tells of one.
+type apiKey struct {
+	ClientID    string `json:"client_id"`
+	Secret      string `json:"client_secret"` // only of one that was made just now
+	Account     string `json:"account_id"`
+	Permissions []string
+	Whitelist   []string `json:"ip_whitelist"`
+	ExpiresAt   *string  `json:"expires_at"`
+	Signing     bool
+	Active      bool
+	CreatedAt   string  `json:"created_at"`
+	LastUsedAt  *string `json:"last_used_at"`
+	Warnings    []string
+}
+
+// state is told by this machine's clock; what counts is the engine's.
+func (k *apiKey) state() string {
+	if !k.Active {
+		return "revoked"
+	}
+	if k.ExpiresAt != nil {
+		if t, err := time.Parse(time.RFC3339Nano, *k.ExpiresAt); err == nil && !t.After(time.Now()) {
+			return "expired"
+		}
+	}
+	return "active"
+}
+
+func (k *apiKey) permissions() string {
+	if slices.Equal(k.Permissions, registry.AllPermissions.Names()) {
+		return "*"
+	}
+	return plain(strings.Join(k.Permissions, ","))
+}
+
+func (k *apiKey) whitelist() string {
+	if len(k.Whitelist) == 0 {
+		return "none"
+	}
+	return plain(strings.Join(k.Whitelist, ","))
+}
+
+func apiKeys(all []apiKey) string {
+	if len(all) == 0 {
+		return "no keys\n"
+	}
+	t := newTable()
+	t.AppendHeader(table.Row{"client id", "state", "signing", "last used", "expires", "created", "addresses", "permissions"})
+	for i := range all {
+		k := &all[i]
+		t.AppendRow(table.Row{
+			plain(k.ClientID), k.state(), yes(k.Signing), ever(k.LastUsedAt), ever(k.ExpiresAt), moment(k.CreatedAt),
+			k.whitelist(), k.permissions(),
+		})
+	}
+	return t.Render() + "\n"
+}
+
+const onceOnly = "\nThe secret is shown this once: keep it now. The engine has its hash alone.\n"
+
+func (k *apiKey) facts() string {
+	all := []fact{{"client id", plain(k.ClientID)}}
+	end, addresses := "", k.whitelist()
+	if len(k.Whitelist) == 0 {
+		addresses += ": it works from nowhere"
+	}
+	if k.Secret != "" {
+		all = append(all, fact{"client secret", plain(k.Secret)})
+		end = onceOnly
+	}
+	return facts(append(
+		all,
+		fact{"account", plain(k.Account)},
+		fact{"state", k.state()},
+		fact{"permissions", k.permissions()},
+		fact{"addresses", addresses},
+		fact{"signing", yes(k.Signing)},
+		fact{"expires", ever(k.ExpiresAt)},
+		fact{"last used", ever(k.LastUsedAt)},
+		fact{"created", moment(k.CreatedAt)},
+	)) + end
+}

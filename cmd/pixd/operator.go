@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// operator talks to the operator API.
+type operator struct {
+	base, token string
+	source      string       // where the token is from, for who brought the wrong one
+	http        *http.Client // nil: one without a private CA
+}
+
+const (
+	// operatorPatience is longer than the engine lets a scheme take.
+	operatorPatience = 30 * time.Second
+	// longestAnswer is far beyond a full page.
+	longestAnswer = 64 << 20
+)
+
+// newClient follows no redirects: nobody but the engine is to see the token.
+func newClient(t http.RoundTripper) *http.Client {
+	return &http.Client{
+		Timeout: operatorPatience, Transport: t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// do sends a request, with a body where there is one, and gives the answer's
+// JSON. An error says in one line what the API said, or that nobody answered.
+func (o *operator) do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+	var sent io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		sent = bytes.NewReader(b)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, o.base+path, sent)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+o.token)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	client := o.http
+	if client == nil {
+		client = newClient(nil)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, o.unanswered(method, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	got, err := io.ReadAll(io.LimitReader(answer.Body, longestAnswer+1))
+	if err == nil && len(got) > longestAnswer {
+		err = errors.New("it is too long")
+	}
+	if err != nil {
+		return nil, o.unanswered(method, err)
+	}
+	return got, o.judge(answer.StatusCode, got)
+}
+
+// post sends a body and reads the answer.
+func (o *operator) post(ctx context.Context, path string, body, into any) error {
+	got, err := o.do(ctx, http.MethodPost, path, body)
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(got, into)
+}
+
+// judge is nil for a JSON answer of success.
+func (o *operator) judge(status int, got []byte) error {
+	if status/100 == 2 {
+		if !json.Valid(got) {
+			return fmt.Errorf("%s answers %d without JSON: it is no operator API", o.base, status)
+		}
+		return nil
+	}
+	var problem struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(got, &problem) != nil || problem.Error.Message == "" {
+		return fmt.Errorf("%s answers %d %s: it may be no operator API", o.base, status, cmp.Or(http.StatusText(status), "with an unknown status"))
+	}
+	if status == http.StatusUnauthorized && o.source != "" {
+		return fmt.Errorf("the operator API refuses the token from %s (%d)", o.source, status)
+	}
+	return fmt.Errorf("%s (%d)", problem.Error.Message, status)
+}
+
+// unanswered says why there is no answer, and of a change whether it may have
+// been made all the same.
+func (o *operator) unanswered(method string, err error) error {
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // without the address again
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("no engine answers at %s: %w", o.base, op.Err)
+	}
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		return fmt.Errorf("%s is not trusted (--admin-ca names a certificate that is): %w", o.base, untrusted.Err)
+	}
+	if method == http.MethodGet {
+		return fmt.Errorf("no answer from %s: %w", o.base, err)
+	}
+	return fmt.Errorf("no answer from %s, so look whether the change was made before you try again: %w", o.base, err)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// asks runs a command against a server that is no engine of ours.
+func asks(t *testing.T, at string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	return run(t, []string{"PIXD_ADMIN=" + at, "PIXD_ADMIN_TOKEN=" + token}, args...)
+}
+
+// answering is a server that always gives one answer.
+func answering(t *testing.T, status int, body string) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestStrangeAnswers: whatever answers at that address, the command ends with
+// one line.
+func TestStrangeAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status int
+		body   string
+		args   string
+		want   string
+	}{
+		{200, "<html>", "account list", "HOST answers 200 without JSON: it is no operator API"},
+		{200, "[]", "account list", "HOST answers no list"},
+		{200, "{}", "account list", "HOST answers no list"},
+		{200, `{"data":[7],"next_cursor":null}`, "account list", "entry 1 of the list: json: "},
+		{200, `{"data":[],"next_cursor":"1"}`, "account list", "the list does not go on: its next_cursor is the one that was sent"},
+		{200, "7", "account show acc_x", "HOST answers no account: json: "},
+		{200, "7", "key revoke cli_x", "HOST answers no API key: json: "},
+		{502, "<html>", "account list", "HOST answers 502 Bad Gateway: it may be no operator API"},
+		{799, "", "account list", "HOST answers 799 with an unknown status: it may be no operator API"},
+		{302, "", "account list", "HOST answers 302 Found: it may be no operator API"},
+		{503, `{"error":{"status":503,"message":"not\n\u001b[31m now"}}`, "account list", `not;  \x1b[31m now (503)`},
+	} {
+		s := answering(t, c.status, c.body)
+		code, out, errs := asks(t, s.URL, strings.Fields(c.args)...)
+		want := "pixd: " + strings.ReplaceAll(strings.ReplaceAll(c.want, "HOST", s.URL), ";  ", "; ")
+		if code != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, want) {
+			t.Errorf("%d %s: exit %d\n%s%s\nwant %s", c.status, c.body, code, out, errs, want)
+		}
+	}
+}
+
+// TestRedirect: the token goes to nobody else.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Store(true) }))
+	defer other.Close()
+	s := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	if code, _, _ := asks(t, s.URL, "account", "list"); code != 1 || asked.Load() {
+		t.Errorf("exit %d, followed %v", code, asked.Load())
+	}
+}
+
+// TestLostAnswer: of a change whose answer is lost nobody says that it was not
+// made.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	for args, want := range map[string]string{
+		"account list": "no answer from HOST: EOF",
+		"account create --name x --document 12345678909": "no answer from HOST, so look whether the change was made before you try again: EOF",
+	} {
+		code, _, errs := asks(t, s.URL, strings.Fields(args)...)
+		if want = "pixd: " + strings.ReplaceAll(want, "HOST", s.URL) + "\n"; code != 1 || errs != want {
+			t.Errorf("%s: exit %d, %swant %s", args, code, errs, want)
+		}
+	}
+}
+
+// TestHostileTexts: no field of an answer reaches the terminal raw, and no
+// secret is shown but by key create.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	const evil = "x\\u001b]0;owned\\u0007\u009b2J\u202e"
+	account := strings.ReplaceAll(`{"account_id":"E","name":"E","document":"E","city":"E","active":true,"fees":{},"authorized_cnpjs":["E"],"repeat_window":"E","created_at":"E"}`, "E", evil)
+	key := strings.ReplaceAll(`{"client_id":"E","client_secret":"sk_secret","account_id":"E","permissions":["E"],"ip_whitelist":["E"],"expires_at":"E","last_used_at":"E","created_at":"E","warnings":["E"]}`, "E", evil)
+	for args, body := range map[string]string{
+		"account show x":                                        account,
+		"account list --limit 1":                                `{"data":[` + account + `],"next_cursor":"` + evil + `"}`,
+		"key set x --ip 127.0.0.1":                              key,
+		"key list --limit 1 --account x":                        `{"data":[` + key + `],"next_cursor":"` + evil + `"}`,
+		"key create --account x --permission * --ip 127.0.0.1 ": key,
+	} {
+		s := answering(t, 200, body)
+		for _, form := range [][]string{nil, {"--json"}} {
+			code, out, errs := asks(t, s.URL, append(strings.Fields(args), form...)...)
+			for _, line := range strings.Split(out+errs, "\n") {
+				if plain(line) != line {
+					t.Errorf("%s %v: %q", args, form, line)
+				}
+			}
+			if code != 0 || !strings.Contains(out, "owned") {
+				t.Errorf("%s %v: exit %d\n%s%s", args, form, code, out, errs)
+			}
+			if form == nil && strings.Contains(out, "sk_secret") != strings.HasPrefix(args, "key create") {
+				t.Errorf("%s: %s", args, out)
+			}
+		}
+	}
+}
+
+// TestQuarantinedIsShown: what nobody knows is no zero.
+func TestQuarantinedIsShown(t *testing.T) {
+	t.Parallel()
+	s := answering(t, 200, `{"data":[{"account_id":"acc_x","name":"Ana","document":"1","city":null,"active":true,"fees":null,`+
+		`"cash_out_ceiling":null,"approval_threshold":null,"block_cnpj_out":null,"authorized_cnpjs":null,"repeat_window":null,`+
+		`"balance":null,"available":null,"pending":null,"med_held":null,"created_at":"2026-01-31T12:00:00.007Z","quarantined":true}],"next_cursor":null}`)
+	code, out, errs := asks(t, s.URL, "account", "list")
+	same(t, out, `
+ACCOUNT  NAME  DOCUMENT  STATE        BALANCE  BRL  AVAILABLE BRL  PENDING BRL  CREATED
+acc_x    Ana   1         quarantined        -    -              -            -  2026-01-31T12:00:00Z
+`)
+	if code != 0 || errs != "" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// TestAdminCA: a certificate of one's own is trusted where it is named, and not
+// otherwise.
+func TestAdminCA(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+token {
+			_, _ = w.Write([]byte(`{"data":[],"next_cursor":null}`))
+		}
+	}))
+	defer s.Close()
+	ca, bad := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "bad.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bad, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := asks(t, s.URL, "account", "list", "--admin-ca", ca); code != 0 || out != "no accounts\n" {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	code, _, errs := asks(t, s.URL, "account", "list")
+	if want := "pixd: " + s.URL + " is not trusted (--admin-ca names a certificate that is): x509: "; code != 1 || !strings.HasPrefix(errs, want) || strings.Count(errs, "\n") != 1 {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if code, _, errs := asks(t, s.URL, "account", "list", "--admin-ca", bad); code != 1 || errs != "pixd: --admin-ca: "+bad+" holds no certificate in PEM\n" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}

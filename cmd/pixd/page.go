@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// listFlags say which part of a list is asked for: all of it, or one page.
+type listFlags struct {
+	limit  int
+	cursor string
+}
+
+const listHelp = "\n\nWithout --limit and --cursor it shows all, page by page; with either it shows one page, and how to\n" +
+	"get the next."
+
+func (f *listFlags) add(c *cobra.Command) {
+	c.Flags().IntVar(&f.limit, "limit", 0, "one page of at most `N` entries, 1 to 200 (default all; 50 with --cursor)")
+	c.Flags().StringVar(&f.cursor, "cursor", "", "one page from this next_cursor on")
+}
+
+// list is (a part of) a list as the API sends it.
+type list struct {
+	Data []json.RawMessage `json:"data"`
+	Next *string           `json:"next_cursor"`
+}
+
+// largestPage is what the API gives at once, for who wants all.
+const largestPage = "200"
+
+// read asks for what the flags say.
+func (f *listFlags) read(c *cobra.Command, o *operator, path string) (list, error) {
+	q := url.Values{}
+	if c.Flags().Changed("limit") {
+		q.Set("limit", strconv.Itoa(f.limit))
+	}
+	if f.cursor != "" {
+		q.Set("cursor", f.cursor)
+	}
+	if len(q) > 0 {
+		return page(c.Context(), o, path, q)
+	}
+	all := list{Data: []json.RawMessage{}}
+	q.Set("limit", largestPage)
+	for {
+		l, err := page(c.Context(), o, path, q)
+		if err != nil {
+			return list{}, err
+		}
+		all.Data = append(all.Data, l.Data...)
+		if l.Next == nil {
+			return all, nil
+		}
+		if *l.Next == q.Get("cursor") {
+			return list{}, errors.New("the list does not go on: its next_cursor is the one that was sent")
+		}
+		q.Set("cursor", *l.Next)
+	}
+}
+
+func page(ctx context.Context, o *operator, path string, q url.Values) (l list, err error) {
+	path += "?" + q.Encode()
+	got, err := o.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(got, &l); err != nil || l.Data == nil {
+		return l, fmt.Errorf("%s answers no list", o.base)
+	}
+	return l, nil
+}
+
+// entries reads what a list holds.
+func entries[T any](l list) ([]T, error) {
+	all := make([]T, len(l.Data))
+	for i, raw := range l.Data {
+		if err := json.Unmarshal(raw, &all[i]); err != nil {
+			return nil, fmt.Errorf("entry %d of the list: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+// next is how to get the page after this one; empty where there is none.
+func (f *listFlags) next(l list, command string) string {
+	if l.Next == nil {
+		return ""
+	}
+	if f.limit != 0 {
+		command += fmt.Sprintf(" --limit %d", f.limit)
+	}
+	return fmt.Sprintf("\nmore: %s --cursor %s\n", command, plain(*l.Next))
+}

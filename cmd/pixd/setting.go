@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"pixd/actors/ledger"
+)
+
+// settingFlags are an account's settings.
+type settingFlags struct {
+	name, document, city    string
+	active                  bool
+	cashIn, cashOut         ledger.Fee
+	ceiling                 int64
+	threshold, repeatWindow string
+	blockCNPJOut            bool
+	authorized              []string
+}
+
+// add makes the flags. Defaults are told where an account is made: where one is
+// changed, what is not given stays.
+func (s *settingFlags) add(c *cobra.Command, making bool) {
+	otherwise := func(value string) string {
+		if making {
+			return " (default " + value + ")"
+		}
+		return ""
+	}
+	flags := c.Flags()
+	flags.StringVar(&s.name, "name", "", "the merchant's name, as QR codes show it")
+	flags.StringVar(&s.document, "document", "", "the merchant's CPF or CNPJ, with or without punctuation")
+	flags.StringVar(&s.city, "city", "", "the merchant's city, as QR codes show it"+otherwise(strconv.Quote(ledger.DefaultCity)))
+	flags.BoolVar(&s.active, "active", making, "--active=false refuses the merchant's requests; money that arrives is still booked")
+	flags.Int64Var((*int64)(&s.cashIn.Fixed), "cash-in-fixed", 0, "fee on a received payment: fixed part, base `units`"+otherwise("0"))
+	flags.Int64Var(&s.cashIn.BPS, "cash-in-bps", 0, "fee on a received payment: share of the amount in `bps`, hundredths of a percent"+otherwise("0"))
+	flags.Int64Var((*int64)(&s.cashOut.Fixed), "cash-out-fixed", 0, "fee on a payout: fixed part, base `units`"+otherwise("0"))
+	flags.Int64Var(&s.cashOut.BPS, "cash-out-bps", 0, "fee on a payout: share of the amount in `bps`, hundredths of a percent"+otherwise("0"))
+	flags.Int64Var(&s.ceiling, "cash-out-ceiling", 0, "largest payout, base `units` without the fee; 0: no ceiling"+otherwise("0"))
+	flags.BoolVar(&s.blockCNPJOut, "block-cnpj-out", false, "refuse payouts to CNPJs that are not --authorized-cnpj"+otherwise("false"))
+	flags.StringArrayVar(&s.authorized, "authorized-cnpj", nil, "`CNPJ` that payouts may go to with --block-cnpj-out; repeatable, or several with commas")
+	flags.StringVar(&s.repeatWindow, "repeat-window", "", "`time` after a payout settled in which an equal one is its repeat, 1m to 12h"+otherwise("12h"))
+	flags.StringVar(&s.threshold, "approval-threshold", "", "payouts of at least this wait for approval, base `units` or none"+otherwise("none"))
+}
+
+// given are the settings that were named, and no others.
+func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
+	for flag, text := range map[string]string{"name": s.name, "document": s.document, "city": s.city} {
+		if !utf8.ValidString(text) { // JSON would say something else for it
+			return nil, fmt.Errorf("--%s is not in UTF-8", flag)
+		}
+	}
+	body := map[string]any{}
+	put := func(flag, name string, value any) {
+		if c.Flags().Changed(flag) {
+			body[name] = value
+		}
+	}
+	put("name", "name", s.name)
+	put("document", "document", s.document)
+	put("city", "city", s.city)
+	put("active", "active", s.active)
+	put("cash-out-ceiling", "cash_out_ceiling", s.ceiling)
+	put("block-cnpj-out", "block_cnpj_out", s.blockCNPJOut)
+	put("authorized-cnpj", "authorized_cnpjs", several(s.authorized))
+	put("repeat-window", "repeat_window", s.repeatWindow)
+	if fees := s.fees(c); len(fees) > 0 {
+		body["fees"] = fees
+	}
+	if !c.Flags().Changed("approval-threshold") {
+		return body, nil
+	}
+	threshold, err := s.approval()
+	body["approval_threshold"] = threshold
+	return body, err
+}
+
+// fees are the parts of fees that were named.
+func (s *settingFlags) fees(c *cobra.Command) map[string]any {
+	fees := map[string]any{}
+	for side, f := range map[string]ledger.Fee{"cash-in": s.cashIn, "cash-out": s.cashOut} {
+		parts := map[string]any{}
+		if c.Flags().Changed(side + "-fixed") {
+			parts["fixed"] = int64(f.Fixed)
+		}
+		if c.Flags().Changed(side + "-bps") {
+			parts["bps"] = f.BPS
+		}
+		if len(parts) > 0 {
+			fees[strings.Replace(side, "-", "_", 1)] = parts
+		}
+	}
+	return fees
+}
+
+// approval is the threshold as the API takes it: null where it is off.
+func (s *settingFlags) approval() (any, error) {
+	if s.threshold == "none" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(s.threshold, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("--approval-threshold %q: base units, such as 10000000, or none", s.threshold)
+	}
+	return n, nil
+}
+
+// several takes a repeated flag's values apart at their commas.
+func several(values []string) []string {
+	all := []string{}
+	for _, v := range values {
+		for _, one := range strings.Split(v, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+func TestReais(t *testing.T) {
+	for a, want := range map[ledger.Amount]string{
+		0: "0.00", 1: "0.0001", 100: "0.01", 150: "0.0150", 10_000: "1.00", -10_000: "-1.00", 9_999_900: "999.99",
+		10_000_000: "1,000.00", 1_234_567_890_123: "123,456,789.0123", -70: "-0.0070",
+		math.MaxInt64: "922,337,203,685,477.5807", math.MinInt64: "-922,337,203,685,477.5808",
+	} {
+		if got := reais(a); got != want {
+			t.Errorf("%d: %s, want %s", a, got, want)
+		}
+	}
+}
+
+// TestPlain: nothing reaches a terminal that it might obey.
+func TestPlain(t *testing.T) {
+	for s, want := range map[string]string{
+		"Açaí & Cia 日本": "Açaí & Cia 日本", "": "", "e\u0301": "e\u0301",
+		"\x1b[31m": `\x1b[31m`, "a\nb\tc\rd": `a\nb\tc\rd`, "\u009b2J": `\u009b2J`, "\x7f": `\x7f`,
+		"\u202eabc\u2066": `\u202eabc\u2066`, "\xff\xfe": `\xff\xfe`, "\ufffd": "\ufffd", "\u2028": `\u2028`, "\U000e0001": `\U000e0001`,
+	} {
+		if got := plain(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// TestPrintJSON escapes the same, and a reader of JSON sees no difference.
+func TestPrintJSON(t *testing.T) {
+	was := map[string]string{"a<b>": "\x1b[31m \u009b \u202e \U000e0001 \x7f ção 日本 \n"}
+	raw := `{ "a<b>":` + "\n\t\"\\u001b[31m \u009b \u202e \U000e0001 \x7f ção 日本 \\n\" }"
+	var b strings.Builder
+	if err := printJSON(&b, []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	var is map[string]string
+	if err := json.Unmarshal([]byte(b.String()), &is); err != nil || is["a<b>"] != was["a<b>"] {
+		t.Errorf("%q %v", b.String(), err)
+	}
+	if line, _ := strings.CutSuffix(b.String(), "\n"); plain(line) != line {
+		t.Errorf("%q", line)
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct{ s, want string }{{"ação", "ação"}, {"ações", "açõ…"}, {"", ""}} {
+		if got := cut(c.s, 4); got != c.want {
+			t.Errorf("%s: %s, want %s", c.s, got, c.want)
+		}
+	}
+}
