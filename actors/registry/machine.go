@@ -210,7 +210,7 @@ func (m *Machine) applyAPIKey(r *Record) {
 		k.prepare(old.uses)
 	} else {
 		k.prepare(nil)
-		m.replace(k.Account, func(a *Account) { a.APIKeys = append(a.APIKeys[:len(a.APIKeys):len(a.APIKeys)], k.ClientID) })
+		m.replace(k.Account, func(a *Account) { a.APIKeys = append(a.APIKeys, k.ClientID) })
 	}
 	m.apiKeys[k.ClientID] = k
 }
@@ -218,11 +218,13 @@ func (m *Machine) applyAPIKey(r *Record) {
 func (m *Machine) applyPixKey(r *Record) {
 	k := r.PixKey
 	if m.pixKeys[k.Key] == nil {
-		m.replace(k.Account, func(a *Account) { a.PixKeys = append(a.PixKeys[:len(a.PixKeys):len(a.PixKeys)], k.Key) })
+		m.replace(k.Account, func(a *Account) { a.PixKeys = append(a.PixKeys, k.Key) })
 	}
 	m.pixKeys[k.Key] = k
 }
 
+// replace puts an edited copy in an account's place. Its lists may grow in the
+// old one's room: nobody else appends, and who holds the old one sees its length.
 func (m *Machine) replace(id ledger.AccountID, edit func(*Account)) {
 	if old := m.accounts[id]; old != nil {
 		a := *old
