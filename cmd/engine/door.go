@@ -28,8 +28,9 @@ type door struct {
 	// What watch keeps between two looks.
 	diskAt   time.Time // when the disk is looked at next
 	blind    bool      // the disk could not be asked
+	waiting  bool      // something was submitted that is not durable
 	last     wal.Ticket
-	movedAt  time.Time
+	movedAt  time.Time // since when last is the newest durable, as far as was seen
 	deadline time.Duration // how long a commit may take
 }
 
@@ -99,10 +100,12 @@ func (d *door) look(at time.Time) {
 // submitted, and what is durable has not moved.
 func (d *door) lookAtJournal(at time.Time) {
 	submitted, durable := d.progress()
-	if submitted == durable || durable != d.last || d.movedAt.IsZero() {
+	if waited := d.waiting; submitted == durable {
+		d.waiting = false
+	} else if d.waiting = true; !waited || durable != d.last {
 		d.last, d.movedAt = durable, at
 	}
-	stalled := at.Sub(d.movedAt) >= d.deadline
+	stalled := d.waiting && at.Sub(d.movedAt) >= d.deadline
 	if stalled == d.stalled.Load() {
 		return
 	}
