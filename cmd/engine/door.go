@@ -30,7 +30,7 @@ type door struct {
 	blind    bool      // the disk could not be asked
 	waiting  bool      // something was submitted that is not durable
 	last     wal.Ticket
-	movedAt  time.Time // since when last is the newest durable, as far as was seen
+	movedAt  time.Time     // since when last is the newest durable, as far as was seen
 	deadline time.Duration // how long a commit may take
 }
 

@@ -34,6 +34,7 @@ type Served struct {
 	certs           [2]*certificate // the merchant API's and the operator API's; nil: plain HTTP
 	meters          *meters
 	connections     *httpapi.Connections // the merchant API's
+	door            *door
 	merchant, admin *fasthttp.Server
 	operate         atomic.Pointer[fasthttp.RequestHandler] // nil until everything is restored
 	failed          chan error                              // a listener ended by itself
@@ -122,6 +123,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		TLS: s.certs[0].config(), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
+	s.door = newDoor(&e.Config, e.Store, &s.meters.merchant.inHand)
+	e.work.Go(func() { s.door.watch(e.ending) })
 	operate := admin.New(s.adminOptions(b))
 	s.operate.Store(&operate)
 	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
@@ -136,15 +139,8 @@ func (s *Served) merchantOptions() httpapi.Options {
 	return httpapi.Options{
 		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.openDoor().Closed, Now: now, Log: c.Log,
+		Closed: s.door.Closed, Now: now, Log: c.Log,
 	}
-}
-
-// openDoor has the door watched for as long as the engine works.
-func (s *Served) openDoor() *door {
-	d := newDoor(&s.Config, s.Store, &s.meters.merchant.inHand)
-	s.work.Go(func() { d.watch(s.ending) })
-	return d
 }
 
 func (s *Served) adminOptions(b Build) admin.Options {
