@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -45,11 +46,16 @@ func newWorld(t *testing.T, fs wal.FS) *world {
 		}
 	})
 	w := &world{Served: s, t: t}
+	w.setUp()
+	return w
+}
+
+func (w *world) setUp() {
+	w.t.Helper()
 	w.made("/admin/accounts", `{"name":"Loja","document":"12345678909"}`)
 	w.made("/admin/accounts/"+w.ID+"/api-keys", `{"permissions":["*"],"ip_whitelist":["127.0.0.1"]}`)
 	w.made("/admin/accounts/"+w.ID+"/pix-keys", `{"key_type":"evp"}`)
 	w.made("/admin/accounts/"+w.ID+"/credits", `{"amount":1000000,"type":"ted"}`)
-	return w
 }
 
 func (w *world) send(method, url, body string, headers ...string) (int, string, http.Header) {
@@ -156,26 +162,43 @@ func TestLowDisk(t *testing.T) {
 	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(closedDisk) })
 }
 
-// TestHangingSync: while a commit hangs, new work is refused at once after five
-// seconds, and what waited for it is answered when it is done.
-func TestHangingSync(t *testing.T) {
-	t.Parallel()
-	var hang atomic.Pointer[chan struct{}]
-	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+// hanging is a file system whose journal's syncs can be made to hang.
+type hanging struct {
+	wal.FS
+	until atomic.Pointer[chan struct{}]
+}
+
+func newHanging() *hanging {
+	h := &hanging{}
+	h.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		switch op.Kind {
 		case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
-			if c := hang.Load(); c != nil && strings.HasPrefix(op.Path, "data/journal/") {
+			if c := h.until.Load(); c != nil && strings.HasPrefix(op.Path, "data/journal/") {
 				<-*c
 			}
 		}
 		return nil
 	}))
+	return h
+}
+
+// hang has syncs hang until what it returns is called.
+func (h *hanging) hang() (release func()) {
+	c := make(chan struct{})
+	h.until.Store(&c)
+	return func() { h.until.Store(nil); close(c) }
+}
+
+// TestHangingSync: while a commit hangs, new work is refused at once after five
+// seconds, and what waited for it is answered when it is done.
+func TestHangingSync(t *testing.T) {
+	t.Parallel()
+	fs := newHanging()
 	w := newWorld(t, fs)
 	if w.refusing("") {
 		t.Fatal("refused before")
 	}
-	c := make(chan struct{})
-	hang.Store(&c)
+	release := fs.hang()
 	began, first := time.Now(), make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
 	time.Sleep(commitLimit - 500*time.Millisecond)
@@ -187,10 +210,61 @@ func TestHangingSync(t *testing.T) {
 	if !w.refusing(closedStalled) || time.Since(asked) > time.Second {
 		t.Errorf("refused after %v", time.Since(asked))
 	}
-	hang.Store(nil)
-	close(c)
+	release()
 	if status := <-first; status != 200 {
 		t.Errorf("what waited: %d", status)
 	}
 	w.becomes("taken", 2*time.Second, func() bool { return !w.refusing(closedStalled) })
+}
+
+// TestReady: the probes are answered from the first moment to the last, and say
+// ready only in between.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr()
+	_ = free.Close()
+	fs := newHanging()
+	release := fs.hang()
+	c := Defaults()
+	c.DataDir, c.FS, c.AdminToken, c.Listen, c.AdminListen = "data", fs, "token", "127.0.0.1:0", addr.String()
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	served := make(chan *Served, 1)
+	go func() {
+		s, err := Serve(c, Build{})
+		if err != nil {
+			t.Error(err)
+		}
+		served <- s
+	}()
+	w := &world{t: t, Served: &Served{AdminAddr: addr}}
+	probe := func(path string) int { status, _, _ := w.send("GET", "http://"+addr.String()+path, ""); return status }
+	w.becomes("alive", 5*time.Second, func() bool { return probe("/healthz") == 200 })
+	if ready, metrics := probe("/readyz"), probe("/metrics"); ready != 503 || metrics != 503 {
+		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
+	}
+	release()
+	w.Served = <-served
+	w.becomes("ready", 5*time.Second, func() bool { return probe("/readyz") == 200 })
+	if status := probe("/metrics"); status != 200 {
+		t.Errorf("metrics %d", status)
+	}
+	w.setUp()
+	release = fs.hang() // a request stays in hand
+	first := make(chan int, 1)
+	go func() { status, _, _ := w.charge(); first <- status }()
+	w.becomes("in hand", 5*time.Second, func() bool { return w.meters.merchant.inHand.Load() == 1 })
+	done := make(chan error, 1)
+	go func() { done <- w.Shutdown() }()
+	w.becomes("not ready", 5*time.Second, func() bool { return probe("/readyz") == 503 })
+	if status := probe("/healthz"); status != 200 {
+		t.Errorf("while it ends: health %d", status)
+	}
+	release()
+	if status, err := <-first, <-done; status != 200 || err != nil {
+		t.Errorf("in hand: %d; %v", status, err)
+	}
 }
