@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -21,11 +22,11 @@ const (
 	// more, new work is refused. The payouts that may be open in all are as many.
 	MaxInHand = 16 << 10
 
-	// maxConnections is how many are open at once on a listener: all that may be
-	// in hand, and a quarter more, so that who only reads still gets in. One that
-	// is silent costs about 30 KiB (its read buffer alone 16), so all of them
-	// 600 MiB.
-	maxConnections = MaxInHand + MaxInHand/4
+	// MaxConnections is how many are open at once on a listener at most: all that
+	// may be in hand, and a quarter more, so that who only reads still gets in.
+	// One that is kept costs 17 KiB, nearly all of it its read buffer, and 50 KiB
+	// over TLS: all of them 350 MiB, or 1 GiB.
+	MaxConnections = MaxInHand + MaxInHand/4
 
 	maxLingering = 64
 	acceptPause  = 50 * time.Millisecond
@@ -34,6 +35,7 @@ const (
 // ConnectionOptions are a listener's limits.
 type ConnectionOptions struct {
 	TLS     *tls.Config    // nil: plain HTTP
+	Total   int            // open at once; 0: MaxConnections
 	PerIP   int            // open at once from one address; 0: no limit
 	Trusted []netip.Prefix // proxies: PerIP does not count them
 
@@ -46,7 +48,6 @@ type ConnectionOptions struct {
 type Connections struct {
 	net.Listener
 	ConnectionOptions
-	total int
 
 	accepting atomic.Bool
 	open      atomic.Int64
@@ -58,8 +59,9 @@ type Connections struct {
 
 // Limit puts limits on a listener.
 func Limit(l net.Listener, o ConnectionOptions) *Connections {
+	o.Total = cmp.Or(o.Total, MaxConnections)
 	return &Connections{
-		Listener: l, ConnectionOptions: o, total: maxConnections,
+		Listener: l, ConnectionOptions: o,
 		lingering: make(chan struct{}, maxLingering), per: map[netip.Addr]int{},
 	}
 }
@@ -105,7 +107,7 @@ func passing(err error) bool {
 
 // admit counts a connection, or gives the status that it is refused with.
 func (l *Connections) admit(k *counted) int {
-	if l.open.Add(1) > int64(l.total) {
+	if l.open.Add(1) > int64(l.Total) {
 		l.open.Add(-1)
 		return fasthttp.StatusServiceUnavailable
 	}

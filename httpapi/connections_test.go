@@ -28,8 +28,8 @@ func limited(t *testing.T, o ConnectionOptions, total int, change func(*fasthttp
 		t.Fatal(err)
 	}
 	o.Log = slog.New(slog.DiscardHandler)
+	o.Total = total
 	l := Limit(ln, o)
-	l.total = total
 	s := NewServer(func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyString(strings.Repeat("x", len(ctx.PostBody())))
 	}, "test", o.Log)

@@ -44,7 +44,7 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 		// Out of reach: what is over a limit is turned away by Connections. This
 		// server would answer it from the loop that accepts, and wait there for
 		// the client's part in the TLS handshake.
-		Concurrency: 2 * maxConnections,
+		Concurrency: 2 * MaxConnections,
 
 		SecureErrorLogMessage: true, // else a failed request's headers, and so secrets, are logged
 		NoDefaultServerHeader: true,

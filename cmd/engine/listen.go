@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
@@ -103,7 +105,7 @@ func (s *Served) probe(c Config, operator net.Listener) {
 		admin.Restoring(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Refused: s.meters.operator.answered, Log: c.Log,
+		TLS: s.certs[1].config(), Total: operatorConnections, Refused: s.meters.operator.answered, Log: c.Log,
 	})
 	s.meters.operator.watch(s.admin, l)
 	go func() { s.failed <- s.admin.Serve(l) }()
@@ -120,7 +122,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].config(), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
 	s.door = newDoor(&e.Config, e.Store, &s.meters.merchant.inHand)
@@ -132,6 +134,37 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
 	return nil
+}
+
+const (
+	// operatorConnections are open at once on the operator API at most.
+	operatorConnections = 512
+	// spareFiles are left to the journal's and the simulator's stores (Pebble
+	// opens up to 1,000 each), to the operator API and to the process.
+	spareFiles = 2*1000 + 2*operatorConnections
+)
+
+// room is how many connections merchants may have: a store that cannot open its
+// next file ends the process, so that connections must not take the last one.
+func room(log *slog.Logger) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		log.Warn("the limit of open files cannot be told", "error", err)
+		return httpapi.MaxConnections
+	}
+	n := roomWithin(files.Cur)
+	if n < httpapi.MaxConnections {
+		log.Info("open files are limited, and so are merchants' connections", "files", files.Cur, "connections", n)
+	}
+	return n
+}
+
+func roomWithin(files uint64) int {
+	n := files / 2
+	if files > spareFiles {
+		n = max(n, files-spareFiles)
+	}
+	return int(min(n, httpapi.MaxConnections))
 }
 
 func (s *Served) merchantOptions() httpapi.Options {
