@@ -78,7 +78,9 @@ func Serve(c Config, b Build) (*Served, error) {
 	}
 	s.probe(c, operator)
 	if err := s.serve(c, b, merchant); err != nil {
-		return nil, errors.Join(err, merchant.Close(), s.lastProbe())
+		err = errors.Join(err, merchant.Close(), s.lastProbe())
+		_ = operator.Close() // closed already, unless it was too early for that
+		return nil, err
 	}
 	return s, nil
 }

@@ -94,7 +94,7 @@ type listeners []*traffic
 
 var (
 	requestsTotal = prometheus.NewDesc("pixd_http_requests_total",
-		"Requests answered, by listener and status; status 0: the connection was cut without an answer.", []string{"listener", "status"}, nil)
+		"Requests answered and connections turned away, by listener and status; status 0: cut without an answer.", []string{"listener", "status"}, nil)
 	requestsInHand = prometheus.NewDesc("pixd_http_requests_in_hand",
 		"Requests that are being worked on.", []string{"listener"}, nil)
 	openConnections = prometheus.NewDesc("pixd_http_open_connections",
