@@ -30,6 +30,7 @@ lint: ## check style and structure
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./actors/scheme/brcode -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
+	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzEachField -fuzztime $(FUZZTIME)
 
 bench: ## measure speed and memory against a bare echo server (3 minutes)

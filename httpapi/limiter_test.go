@@ -126,7 +126,7 @@ func TestLimiterAtOnce(t *testing.T) {
 				if _, ok := l.take(address(1), testNow); ok {
 					passed.Add(1)
 				}
-				l.take(address(uint32(a)<<16+n), testNow)
+				l.take(address(uint32(a+1)<<16+n), testNow)
 			}
 		})
 	}

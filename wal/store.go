@@ -95,6 +95,16 @@ func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
 // did it, since the store was opened: what the log grew by, without its framing.
 func (s *Store) Written() (keys, bytes uint64) { return s.keys.Load(), s.bytes.Load() }
 
+// Free is how many bytes are free for this process on the disk that the store
+// lies on.
+func (s *Store) Free() (uint64, error) {
+	usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir)
+	if err != nil {
+		return 0, fmt.Errorf("wal: free space of %s: %w", s.opts.Dir, err)
+	}
+	return usage.AvailBytes, nil
+}
+
 // Head tells the newest durable batch: its position (0: none yet), its time in
 // Unix milliseconds and its sum.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {

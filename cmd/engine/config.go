@@ -21,7 +21,7 @@ import (
 type Config struct {
 	DataDir     string
 	Listen      string // merchant API
-	AdminListen string // operator API, health
+	AdminListen string // operator API, metrics, health
 	AdminToken  string // empty: read from, or made into, <data-dir>/admin.token
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
@@ -90,5 +90,5 @@ func (c *Config) Check() error {
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
-	return nil
+	return errors.Join(c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }

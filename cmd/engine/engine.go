@@ -35,6 +35,7 @@ type Engine struct {
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	chances   *chances
 	ready     atomic.Bool
+	ending    context.Context // until Close
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
 }
@@ -137,7 +138,7 @@ func (e *Engine) fill(ctx context.Context) {
 // start sets the work going that needs no request.
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
-	e.cancel = cancel
+	e.ending, e.cancel = ctx, cancel
 	f := &feed{directory: e.Directory, registry: e.Registry, store: e.Store, log: e.Config.Log}
 	if err := e.Sim.Start(f.take); err != nil {
 		return err

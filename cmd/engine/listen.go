@@ -1,18 +1,18 @@
 package engine
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"time"
+	"syscall"
 
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
@@ -33,15 +33,24 @@ type Served struct {
 	AdminAddr    net.Addr
 	Token        string // the operator API's
 
-	inHand          requests // the merchant API's
+	certs           [2]*certificate // the merchant API's and the operator API's; nil: plain HTTP
+	meters          *meters
+	connections     *httpapi.Connections // the merchant API's
+	door            *door
 	merchant, admin *fasthttp.Server
-	failed          chan error // a listener ended by itself
+	operate         atomic.Pointer[fasthttp.RequestHandler] // nil until everything is restored
+	failed          chan error                              // a listener ended by itself
 }
 
 // Serve takes the data folder and the ports, restores the engine, and listens.
-// The ports are taken before anything is written, so that a port in use leaves
-// no trace; requests are accepted once everything is restored.
+// Certificates are read and the ports taken before anything is written, so that
+// a port in use leaves no trace; requests are accepted once everything is
+// restored, until when the operator API answers the probes alone.
 func Serve(c Config, b Build) (*Served, error) {
+	certs, err := readCertificates(&c)
+	if err != nil {
+		return nil, err
+	}
 	if c.FS == nil {
 		for _, dir := range []string{filepath.Join(c.DataDir, journalFolder), c.simDir()} {
 			if err := wal.InUse(dir); err != nil {
@@ -57,9 +66,21 @@ func Serve(c Config, b Build) (*Served, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("operator API: %w", err), merchant.Close())
 	}
-	s, err := serve(c, b, merchant, operator)
-	if err != nil {
-		return nil, errors.Join(err, merchant.Close(), operator.Close())
+	s := &Served{
+		MerchantAddr: merchant.Addr(), AdminAddr: operator.Addr(),
+		certs: certs, meters: newMeters(), failed: make(chan error, 2),
+	}
+	c.Log = s.meters.counting(c.Log)
+	for _, cert := range certs {
+		if cert != nil {
+			cert.tell(c.Log, "certificate")
+		}
+	}
+	s.probe(c, operator)
+	if err := s.serve(c, b, merchant); err != nil {
+		err = errors.Join(err, merchant.Close(), s.lastProbe())
+		_ = operator.Close() // closed already, unless it was too early for that
+		return nil, err
 	}
 	return s, nil
 }
@@ -76,29 +97,96 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-func serve(c Config, b Build, merchant, operator net.Listener) (*Served, error) {
+// probe opens the operator API for who asks whether the engine is ready.
+func (s *Served) probe(c Config, operator net.Listener) {
+	s.admin = httpapi.NewServer(func(ctx *fasthttp.RequestCtx) {
+		if h := s.operate.Load(); h != nil {
+			(*h)(ctx)
+			return
+		}
+		admin.Restoring(ctx)
+	}, "operator", c.Log)
+	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
+		TLS: s.certs[1].config(), Total: operatorConnections, Refused: s.meters.operator.answered, Log: c.Log,
+	})
+	s.meters.operator.watch(s.admin, l)
+	go func() { s.failed <- s.admin.Serve(l) }()
+}
+
+// serve restores the engine and opens both APIs.
+func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	e, err := Open(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &Served{Engine: e, MerchantAddr: merchant.Addr(), AdminAddr: operator.Addr(), failed: make(chan error, 2)}
 	if s.Token, err = adminToken(&e.Config); err != nil {
-		return nil, errors.Join(err, e.Close())
+		return errors.Join(err, e.Close())
 	}
-	s.merchant = httpapi.NewServer(s.inHand.count(httpapi.New(httpapi.Options{
-		Engine: e.Directory, History: e.History, Registry: e.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
-		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit, Now: now, Log: c.Log,
-	})), "merchant", c.Log)
-	s.admin = httpapi.NewServer(admin.New(admin.Options{
-		Engine: e.Directory, Registry: e.Registry,
-		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
-		RegisterKey: e.registrar.register, Ready: e.ready.Load,
-		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: c.Log, Sim: e.Sim,
-	}), "operator", c.Log)
-	go func() { s.failed <- s.admin.Serve(operator) }()
-	go func() { s.failed <- s.merchant.Serve(merchant) }()
+	s.Engine = e
+	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
+		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		Refused: s.meters.merchant.answered, Log: c.Log,
+	})
+	s.door = newDoor(&e.Config, e.Store, &s.meters.merchant.inHand)
+	e.work.Go(func() { s.door.watch(e.ending) })
+	operate := admin.New(s.adminOptions(b))
+	s.operate.Store(&operate)
+	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
+	s.meters.merchant.watch(s.merchant, s.connections)
+	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
-	return s, nil
+	return nil
+}
+
+const (
+	// operatorConnections are open at once on the operator API at most.
+	operatorConnections = 512
+	// spareFiles are left to the journal's and the simulator's stores (Pebble
+	// opens up to 1,000 each), to the operator API and to the process.
+	spareFiles = 2*1000 + 2*operatorConnections
+)
+
+// room is how many connections merchants may have: a store that cannot open its
+// next file ends the process, so that connections must not take the last one.
+func room(log *slog.Logger) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		log.Warn("the limit of open files cannot be told", "error", err)
+		return httpapi.MaxConnections
+	}
+	n := roomWithin(files.Cur)
+	if n < httpapi.MaxConnections {
+		log.Info("open files are limited, and so are merchants' connections", "files", files.Cur, "connections", n)
+	}
+	return n
+}
+
+func roomWithin(files uint64) int {
+	n := files / 2
+	if files > spareFiles {
+		n = max(n, files-spareFiles)
+	}
+	return int(min(n, httpapi.MaxConnections))
+}
+
+func (s *Served) merchantOptions() httpapi.Options {
+	c := &s.Config
+	return httpapi.Options{
+		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
+		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
+		Closed: s.door.Closed, Now: now, Log: c.Log,
+	}
+}
+
+func (s *Served) adminOptions(b Build) admin.Options {
+	return admin.Options{
+		Engine: s.Directory, Registry: s.Registry,
+		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
+		RegisterKey: s.registrar.register,
+		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
+		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
+		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
+	}
 }
 
 // NewAccountID draws an account's id.
@@ -112,64 +200,6 @@ func NewAccountID() ledger.AccountID {
 
 // Failed yields when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }
-
-// requests counts those that a handler has in hand.
-type requests struct{ n atomic.Int64 }
-
-func (r *requests) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) {
-		r.n.Add(1)
-		defer r.n.Add(-1)
-		h(ctx)
-	}
-}
-
-// How long requests in hand are given to finish, and how long their answers are
-// given to leave once no handler has any.
-const (
-	shutdownPatience = 10 * time.Second
-	lastWords        = 250 * time.Millisecond
-)
-
-// Shutdown stops accepting, finishes the requests in hand, and closes.
-func (s *Served) Shutdown() error {
-	s.ready.Store(false)
-	err := s.finish()
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
-	defer cancel()
-	if failed := s.admin.ShutdownWithContext(ctx); failed != nil && !errors.Is(failed, context.DeadlineExceeded) {
-		err = errors.Join(err, failed)
-	}
-	return errors.Join(err, s.Engine.Close())
-}
-
-// finish waits for the requests in hand, and not for connections that only
-// might bring one.
-func (s *Served) finish() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- s.merchant.ShutdownWithContext(ctx) }()
-	tick := time.NewTicker(lastWords)
-	defer tick.Stop()
-	idle := false
-	for {
-		select {
-		case err := <-done:
-			if errors.Is(err, context.DeadlineExceeded) {
-				s.Config.Log.Warn("requests in hand did not finish in time; their connections are cut")
-				return nil
-			}
-			return err
-		case <-tick.C:
-			if now := s.inHand.n.Load() == 0; now && idle {
-				return nil // the rest are connections without a request
-			} else {
-				idle = now
-			}
-		}
-	}
-}
 
 // adminToken is the operators' bearer token: given, or kept in the data folder
 // from the first start on.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pixd/httpapi"
 )
 
 func served(t *testing.T) *Served {
@@ -59,5 +61,16 @@ func TestListensWhereTold(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); host != "0.0.0.0" {
 		t.Errorf("listens on %s", l.Addr())
+	}
+}
+
+// TestRoom: connections leave files to the stores.
+func TestRoom(t *testing.T) {
+	for files, want := range map[uint64]int{
+		64: 32, 1024: 512, 4096: 2048, 20_000: 16_976, 65_536: httpapi.MaxConnections, 1 << 63: httpapi.MaxConnections, 1<<64 - 1: httpapi.MaxConnections,
+	} {
+		if got := roomWithin(files); got != want {
+			t.Errorf("%d files: %d", files, got)
+		}
 	}
 }

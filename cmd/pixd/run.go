@@ -17,6 +17,8 @@ import (
 func (f *serveFlags) run(c *cobra.Command) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
 	f.AdminToken = os.Getenv("PIXD_ADMIN_TOKEN")
 	f.OnFailure = failStop
 	v, commit := build()
@@ -26,20 +28,32 @@ func (f *serveFlags) run(c *cobra.Command) error {
 		return err
 	}
 	f.Log.Info("ready", "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "data", f.DataDir, "version", v)
-	if !loopback(f.Listen) && len(f.TrustedProxies) == 0 {
-		f.Log.Warn("merchants' requests arrive without TLS: listen on loopback behind a --trusted-proxy that adds it", "listen", f.Listen)
-	}
+	f.warn()
 	if f.demo {
 		if err := demo(c.Context(), c.OutOrStdout(), s, f.DataDir); err != nil {
 			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}
-	select {
-	case sig := <-signals:
-		f.Log.Info("stopping", "signal", sig.String())
-		return s.Shutdown()
-	case err := <-s.Failed():
-		return errors.Join(fmt.Errorf("a listener ended: %w", err), s.Shutdown())
+	for {
+		select {
+		case sig := <-signals:
+			f.Log.Info("stopping", "signal", sig.String())
+			return s.Shutdown()
+		case <-reload:
+			s.Reload()
+		case err := <-s.Failed():
+			return errors.Join(fmt.Errorf("a listener ended: %w", err), s.Shutdown())
+		}
+	}
+}
+
+// warn tells of settings that are for tests and for behind other doors.
+func (f *serveFlags) warn() {
+	if !loopback(f.Listen) && f.TLS.Cert == "" && len(f.TrustedProxies) == 0 {
+		f.Log.Warn("merchants' requests arrive without TLS: give --tls-cert and --tls-key, or listen behind a --trusted-proxy that adds it", "listen", f.Listen)
+	}
+	if f.RateLimit == 0 {
+		f.Log.Warn("--rate-limit 0: merchants' requests are not limited; for load tests only")
 	}
 }
 

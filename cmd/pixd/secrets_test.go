@@ -133,8 +133,8 @@ func (h *hunt) store(dir string) {
 	}
 }
 
-// raw sends bytes that are perhaps no request, and hangs up.
-func raw(t *testing.T, url string, requests ...string) {
+// throw sends bytes that are perhaps no request, and hangs up.
+func throw(t *testing.T, url string, requests ...string) {
 	t.Helper()
 	for _, r := range requests {
 		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -171,7 +171,7 @@ func (s shop) abuse(p *process) {
 			"GET /api/external/" + s.Secret + " HTTP/1.1\r\n" + host + "\r\n", "GET /admin/api-keys/" + s.Secret + "?secret=" + s.Secret + " HTTP/1.1\r\n" + host + "\r\n",
 			s.Secret + " / HTTP/1.1\r\n" + host + "\r\n", "GET / " + s.Secret + "\r\n" + host + "\r\n", s.Secret + "\r\n\r\n",
 		} {
-			work.Go(func() { raw(p.t, door, r) })
+			work.Go(func() { throw(p.t, door, r) })
 		}
 	}
 	work.Wait()

@@ -28,7 +28,8 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the engine: merchant API, operator API, scheme",
 		Long: "Runs the engine until SIGTERM or SIGINT: it stops accepting then, finishes the requests in hand\n" +
-			"(10 s), and closes. A kill at any instant loses nothing that was answered.",
+			"(10 s), and closes. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
+			"certificates again.",
 		Example: "  pixd serve --demo",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,7 +42,11 @@ func serveCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
 	flags.StringVar(&f.Listen, "listen", f.Listen, "merchant API")
-	flags.StringVar(&f.AdminListen, "admin-listen", f.AdminListen, "operator API and health; loopback only")
+	flags.StringVar(&f.AdminListen, "admin-listen", f.AdminListen, "operator API, metrics and health; beyond loopback only with TLS of its own")
+	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "certificate chain in PEM: the merchant API speaks TLS; read again on SIGHUP")
+	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
+	flags.StringVar(&f.AdminTLS.Cert, "admin-tls-cert", "", "the same for the operator API, where /metrics asks for the token then")
+	flags.StringVar(&f.AdminTLS.Key, "admin-tls-key", "", "private key of --admin-tls-cert, in PEM")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB; fixed once data exist")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process")
@@ -52,6 +57,7 @@ func serveCommand() *cobra.Command {
 	flags.IntVar(&f.RateLimit, "rate-limit", f.RateLimit, "requests of one address in a minute; 0 turns it off, for load tests only")
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
+	flags.Var((*size)(&f.MinFreeDisk), "min-free-disk", "with less disk free, merchants' new work is refused; reads and outcomes go on; 0 turns it off")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -75,11 +81,14 @@ func (f *serveFlags) understand() error {
 			f.TrustedProxies = append(f.TrustedProxies, prefix)
 		}
 	}
-	if !loopback(f.AdminListen) {
-		return fmt.Errorf("--admin-listen %s: the operator API takes loopback addresses only", f.AdminListen)
+	if !loopback(f.AdminListen) && f.AdminTLS.Cert == "" {
+		return fmt.Errorf("--admin-listen %s: without --admin-tls-cert and --admin-tls-key the operator API takes loopback addresses only", f.AdminListen)
 	}
 	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
 		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")
+	}
+	if f.demo && (f.TLS != engine.TLSFiles{} || f.AdminTLS != engine.TLSFiles{}) {
+		return fmt.Errorf("--demo prints requests in plain HTTP: leave out --tls-cert, --tls-key, --admin-tls-cert and --admin-tls-key")
 	}
 	return f.Config.Check()
 }

@@ -34,6 +34,9 @@ type Options struct {
 	RegisterKey func(ledger.AccountID, ledger.Key) bool
 	Ready       func() bool // the merchant listener accepts
 
+	Metrics      fasthttp.RequestHandler // nil: none
+	GuardMetrics bool                    // they need the token too
+
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
@@ -59,7 +62,21 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.Sim != nil {
 		simapi.Routes(r, o.Sim, o.Now, o.Log)
 	}
-	return s.contain(operator.Guard(o.Token, r.Handler, "/admin", "/sim"))
+	guarded := []string{"/admin", "/sim"}
+	if o.GuardMetrics {
+		guarded = append(guarded, "/metrics")
+	}
+	return s.contain(operator.Guard(o.Token, r.Handler, guarded...))
+}
+
+// Restoring answers while the engine is being restored: it is alive, and takes
+// nothing yet.
+func Restoring(ctx *fasthttp.RequestCtx) {
+	if string(ctx.Path()) == "/healthz" && ctx.IsGet() {
+		operator.Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ok"})
+		return
+	}
+	operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusServiceUnavailable, "not ready: recovering or shutting down"))
 }
 
 func (s *service) routes(r *router.Router) {
@@ -69,6 +86,9 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/healthz", s.health)
 	handle("GET", "/readyz", s.ready)
 	handle("GET", "/version", s.version)
+	if s.Metrics != nil {
+		r.GET("/metrics", s.Metrics)
+	}
 	handle("POST", "/admin/accounts", s.createAccount)
 	handle("GET", "/admin/accounts", s.listAccounts)
 	handle("GET", "/admin/accounts/{account_id}", s.showAccount)

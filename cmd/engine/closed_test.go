@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"pixd/httpapi"
+	"pixd/wal"
+)
+
+// world is a served engine on a file system of the test's, with one merchant.
+type world struct {
+	*Served
+	t   *testing.T
+	ID  string `json:"account_id"`
+	Key string `json:"client_id"`
+	Sec string `json:"client_secret"`
+	EVP string `json:"key"`
+}
+
+func newWorld(t *testing.T, fs wal.FS) *world {
+	t.Helper()
+	c := Defaults()
+	c.DataDir, c.FS, c.AdminToken = "data", fs, "token"
+	c.Listen, c.AdminListen, c.SettleDelay = "127.0.0.1:0", "127.0.0.1:0", time.Millisecond
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	s, err := Serve(c, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{Served: s, t: t}
+	w.setUp()
+	return w
+}
+
+func (w *world) setUp() {
+	w.t.Helper()
+	w.made("/admin/accounts", `{"name":"Loja","document":"12345678909"}`)
+	w.made("/admin/accounts/"+w.ID+"/api-keys", `{"permissions":["*"],"ip_whitelist":["127.0.0.1"]}`)
+	w.made("/admin/accounts/"+w.ID+"/pix-keys", `{"key_type":"evp"}`)
+	w.made("/admin/accounts/"+w.ID+"/credits", `{"amount":1000000,"type":"ted"}`)
+}
+
+func (w *world) send(method, url, body string, headers ...string) (int, string, http.Header) {
+	w.t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Timeout: 20 * time.Second}
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, err.Error(), nil
+	}
+	got, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, string(got), resp.Header
+}
+
+func (w *world) operate(method, path, body string) (int, string) {
+	w.t.Helper()
+	status, got, _ := w.send(method, "http://"+w.AdminAddr.String()+path, body, "Authorization", "Bearer token")
+	return status, got
+}
+
+func (w *world) made(path, body string) {
+	w.t.Helper()
+	if status, got := w.operate("POST", path, body); status != 201 || json.Unmarshal([]byte(got), w) != nil {
+		w.t.Fatalf("%s: %d %s", path, status, got)
+	}
+}
+
+// charge posts as the merchant.
+func (w *world) charge() (int, string, http.Header) {
+	w.t.Helper()
+	const body = `{"amount":100}`
+	mac, err := httpapi.Sign([]byte(w.Sec), []byte(body), false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.send("POST", "http://"+w.MerchantAddr.String()+"/api/external/pix/cash-in", body,
+		"Authorization", "ApiKey "+w.Key+":"+w.Sec, "hmac", mac, "Content-Type", "application/json")
+}
+
+func (w *world) balance() (int, string) {
+	w.t.Helper()
+	status, got, _ := w.send("GET", "http://"+w.MerchantAddr.String()+"/api/external/balance", "", "Authorization", "ApiKey "+w.Key+":"+w.Sec)
+	return status, got
+}
+
+// refusing tells that new work is refused, in the form that is promised.
+func (w *world) refusing(why string) bool {
+	status, got, header := w.charge()
+	if status == 200 {
+		return false
+	}
+	if want := fmt.Sprintf(`{"error":{"status":503,"message":%q}}`, why); status != 503 || got != want || header.Get("Retry-After") != "1" {
+		w.t.Errorf("%d %s %v", status, got, header)
+	}
+	return true
+}
+
+// becomes waits until something holds.
+func (w *world) becomes(what string, within time.Duration, holds func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	w.t.Fatalf("not within %v: %s", within, what)
+}
+
+// TestLowDisk: below the mark new work is refused and everything else goes on.
+func TestLowDisk(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 2 << 30})
+	w := newWorld(t, fs)
+	if w.refusing("") {
+		t.Fatal("refused before")
+	}
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1})
+	w.becomes("refused", 3*time.Second, func() bool { return w.refusing(closedDisk) })
+	if status, got := w.balance(); status != 200 || !strings.Contains(got, `"balance":1000000,`) {
+		t.Errorf("a read: %d %s", status, got)
+	}
+	if status, got := w.operate("POST", "/admin/accounts/"+w.ID+"/credits", `{"amount":5,"type":"ted"}`); status != 201 {
+		t.Errorf("an operator's credit: %d %s", status, got)
+	}
+	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70}`, w.EVP)); status != 201 {
+		t.Errorf("a payment: %d %s", status, got)
+	}
+	w.becomes("credited", 3*time.Second, func() bool { _, got := w.balance(); return strings.Contains(got, `"balance":1000075,`) })
+	if _, got := w.operate("GET", "/metrics", ""); !strings.Contains(got, `pixd_alerts_total{kind="low_disk"} 1`) ||
+		!strings.Contains(got, `pixd_http_requests_total{listener="merchant",status="503"}`) {
+		t.Errorf("metrics: %s", got)
+	}
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 30})
+	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(closedDisk) })
+}
+
+// hanging is a file system whose journal's syncs can be made to hang.
+type hanging struct {
+	wal.FS
+	until atomic.Pointer[chan struct{}]
+}
+
+func newHanging() *hanging {
+	h := &hanging{}
+	h.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch op.Kind {
+		case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+			if c := h.until.Load(); c != nil && strings.HasPrefix(op.Path, "data/journal/") {
+				<-*c
+			}
+		}
+		return nil
+	}))
+	return h
+}
+
+// hang has syncs hang until what it returns is called.
+func (h *hanging) hang() (release func()) {
+	c := make(chan struct{})
+	h.until.Store(&c)
+	return func() { h.until.Store(nil); close(c) }
+}
+
+// TestHangingSync: while a commit hangs, new work is refused at once after five
+// seconds, and what waited for it is answered when it is done.
+func TestHangingSync(t *testing.T) {
+	t.Parallel()
+	fs := newHanging()
+	w := newWorld(t, fs)
+	if w.refusing("") {
+		t.Fatal("refused before")
+	}
+	release := fs.hang()
+	began, first := time.Now(), make(chan int, 1)
+	go func() { status, _, _ := w.charge(); first <- status }()
+	time.Sleep(commitLimit - 500*time.Millisecond)
+	if got := w.door.Closed(); got != "" {
+		t.Errorf("closed after %v: %s", time.Since(began), got)
+	}
+	w.becomes("closed", 2*time.Second, func() bool { return w.door.Closed() != "" })
+	asked := time.Now()
+	if !w.refusing(closedStalled) || time.Since(asked) > time.Second {
+		t.Errorf("refused after %v", time.Since(asked))
+	}
+	release()
+	if status := <-first; status != 200 {
+		t.Errorf("what waited: %d", status)
+	}
+	w.becomes("taken", 2*time.Second, func() bool { return !w.refusing(closedStalled) })
+}
+
+// TestReady: the probes are answered from the first moment to the last, and say
+// ready only in between.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr()
+	_ = free.Close()
+	fs := newHanging()
+	release := fs.hang()
+	c := Defaults()
+	c.DataDir, c.FS, c.AdminToken, c.Listen, c.AdminListen = "data", fs, "token", "127.0.0.1:0", addr.String()
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	served := make(chan *Served, 1)
+	go func() {
+		s, err := Serve(c, Build{})
+		if err != nil {
+			t.Error(err)
+		}
+		served <- s
+	}()
+	w := &world{t: t, Served: &Served{AdminAddr: addr}}
+	probe := func(path string) int { status, _, _ := w.send("GET", "http://"+addr.String()+path, ""); return status }
+	w.becomes("alive", 5*time.Second, func() bool { return probe("/healthz") == 200 })
+	if ready, metrics := probe("/readyz"), probe("/metrics"); ready != 503 || metrics != 503 {
+		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
+	}
+	release()
+	w.Served = <-served
+	w.becomes("ready", 5*time.Second, func() bool { return probe("/readyz") == 200 })
+	if status := probe("/metrics"); status != 200 {
+		t.Errorf("metrics %d", status)
+	}
+	w.setUp()
+	release = fs.hang() // a request stays in hand
+	first := make(chan int, 1)
+	go func() { status, _, _ := w.charge(); first <- status }()
+	w.becomes("in hand", 5*time.Second, func() bool { return w.meters.merchant.inHand.Load() == 1 })
+	done := make(chan error, 1)
+	go func() { done <- w.Shutdown() }()
+	w.becomes("not ready", 5*time.Second, func() bool { return probe("/readyz") == 503 })
+	if status := probe("/healthz"); status != 200 {
+		t.Errorf("while it ends: health %d", status)
+	}
+	release()
+	if status, err := <-first, <-done; status != 200 || err != nil {
+		t.Errorf("in hand: %d; %v", status, err)
+	}
+}

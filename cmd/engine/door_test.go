@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/httpapi"
+	"pixd/wal"
+)
+
+// closable is a door with a disk, a journal and a clock of the test's.
+type closable struct {
+	*door
+	free               uint64
+	broken             error
+	submitted, durable wal.Ticket
+	hand               atomic.Int64
+	log                bytes.Buffer
+	at                 time.Time
+}
+
+func newClosable() *closable {
+	c := &closable{free: 100, at: time.Unix(1_790_000_000, 0)}
+	c.door = &door{
+		free: func() (uint64, error) { return c.free, c.broken }, minFree: 10,
+		progress: func() (wal.Ticket, wal.Ticket) { return c.submitted, c.durable },
+		inHand:   &c.hand, deadline: commitLimit,
+		log: slog.New(slog.NewTextHandler(&c.log, nil)),
+	}
+	return c
+}
+
+// after lets time pass in the watch's steps, and tells what the door says then.
+func (c *closable) after(d time.Duration) string {
+	for end := c.at.Add(d); c.at.Before(end); {
+		c.at = c.at.Add(lookEvery)
+		c.look(c.at)
+	}
+	return c.Closed()
+}
+
+func TestDoorAndDisk(t *testing.T) {
+	c := newClosable()
+	for n, step := range []struct {
+		free   uint64
+		broken error
+		want   string
+	}{
+		{100, nil, ""},
+		{10, nil, ""}, // the mark itself is enough
+		{9, nil, closedDisk},
+		{0, nil, closedDisk},
+		{0, errors.New("gone"), closedDisk}, // stays as it is
+		{10, nil, ""},
+		{0, errors.New("gone"), ""},
+		{9, nil, closedDisk},
+	} {
+		c.free, c.broken = step.free, step.broken
+		if got := c.after(diskEvery); got != step.want {
+			t.Errorf("step %d: %q", n, got)
+		}
+	}
+	log := c.log.String()
+	for what, want := range map[string]int{"alert=low_disk": 2, "enough disk": 1, "cannot be told": 2} {
+		if got := strings.Count(log, what); got != want {
+			t.Errorf("%q is there %d times:\n%s", what, got, log)
+		}
+	}
+	c.minFree = 0
+	c.lowDisk.Store(false)
+	if got := c.after(2 * diskEvery); got != "" {
+		t.Errorf("without a mark: %q", got)
+	}
+}
+
+func TestDoorAndJournal(t *testing.T) {
+	c := newClosable()
+	if got := c.after(time.Minute); got != "" {
+		t.Errorf("idle: %q", got)
+	}
+	c.submitted = 3 // after a silence: the five seconds begin when it is seen
+	if got := c.after(commitLimit); got != "" {
+		t.Errorf("waits for %v: %q", commitLimit-lookEvery, got)
+	}
+	if got := c.after(lookEvery); got != closedStalled {
+		t.Errorf("waits for %v: %q", commitLimit, got)
+	}
+	c.submitted = 9
+	if got := c.after(time.Minute); got != closedStalled {
+		t.Errorf("waits still: %q", got)
+	}
+	c.durable = 4 // some of it
+	if got := c.after(lookEvery); got != "" {
+		t.Errorf("moved: %q", got)
+	}
+	if got := c.after(commitLimit); got != closedStalled {
+		t.Errorf("waits again: %q", got)
+	}
+	c.durable = 9
+	if got := c.after(lookEvery); got != "" {
+		t.Errorf("all is durable: %q", got)
+	}
+	for range 100 { // slow, but it moves
+		c.submitted++
+		if got := c.after(commitLimit - lookEvery); got != "" {
+			t.Fatalf("slow: %q", got)
+		}
+		c.durable++
+	}
+	if got := strings.Count(c.log.String(), "level=ERROR"); got != 2 {
+		t.Errorf("%d lines:\n%s", got, c.log.String())
+	}
+}
+
+func TestDoorAndRequests(t *testing.T) {
+	c := newClosable()
+	c.hand.Store(httpapi.MaxInHand)
+	if got := c.Closed(); got != "" {
+		t.Errorf("%q", got)
+	}
+	c.hand.Add(1)
+	if got := c.Closed(); got != closedBusy {
+		t.Errorf("%q", got)
+	}
+}
+
+func BenchmarkClosed(b *testing.B) {
+	c := newClosable()
+	for b.Loop() {
+		if c.Closed() != "" {
+			b.Fatal("closed")
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"pixd/httpapi"
+)
+
+// alertKinds are all that an operator may be alerted of.
+var alertKinds = []string{
+	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
+	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk,
+}
+
+// meters are what /metrics shows.
+type meters struct {
+	registry *prometheus.Registry
+	alerts   *prometheus.CounterVec
+
+	merchant, operator traffic
+}
+
+func newMeters() *meters {
+	m := &meters{
+		registry: prometheus.NewRegistry(),
+		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
+		}, []string{"kind"}),
+		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"},
+	}
+	for _, kind := range alertKinds {
+		m.alerts.WithLabelValues(kind)
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.alerts, listeners{&m.merchant, &m.operator})
+	return m
+}
+
+// handler shows them.
+func (m *meters) handler() fasthttp.RequestHandler {
+	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+}
+
+// traffic counts what a listener's requests come to.
+type traffic struct {
+	listener string
+	inHand   atomic.Int64
+	answers  [600]atomic.Uint64 // by status; 0: cut without an answer
+	open     func() int64       // connections; nil until it listens
+}
+
+// count counts requests and how they were answered.
+func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		t.inHand.Add(1)
+		defer t.inHand.Add(-1)
+		h(ctx)
+		if ctx.Hijacked() {
+			t.answered(0)
+		} else {
+			t.answered(ctx.Response.StatusCode())
+		}
+	}
+}
+
+// watch puts the counting around a server, and gives it its connections.
+func (t *traffic) watch(s *fasthttp.Server, l *httpapi.Connections) {
+	s.Handler = t.count(s.Handler)
+	unreadable := s.ErrorHandler
+	s.ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) {
+		unreadable(ctx, err)
+		t.answered(ctx.Response.StatusCode())
+	}
+	t.open = l.Open
+}
+
+func (t *traffic) answered(status int) {
+	if status >= 0 && status < len(t.answers) {
+		t.answers[status].Add(1)
+	}
+}
+
+// listeners shows what traffic counts.
+type listeners []*traffic
+
+var (
+	requestsTotal = prometheus.NewDesc("pixd_http_requests_total",
+		"Requests answered and connections turned away, by listener and status; status 0: cut without an answer.", []string{"listener", "status"}, nil)
+	requestsInHand = prometheus.NewDesc("pixd_http_requests_in_hand",
+		"Requests that are being worked on.", []string{"listener"}, nil)
+	openConnections = prometheus.NewDesc("pixd_http_open_connections",
+		"Connections that are open.", []string{"listener"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (l listeners) Describe(out chan<- *prometheus.Desc) {
+	out <- requestsTotal
+	out <- requestsInHand
+	out <- openConnections
+}
+
+// Collect implements prometheus.Collector.
+func (l listeners) Collect(out chan<- prometheus.Metric) {
+	for _, t := range l {
+		for status := range t.answers {
+			if n := t.answers[status].Load(); n > 0 {
+				out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(n), t.listener, strconv.Itoa(status))
+			}
+		}
+		out <- prometheus.MustNewConstMetric(requestsInHand, prometheus.GaugeValue, float64(t.inHand.Load()), t.listener)
+		if t.open != nil {
+			out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
+		}
+	}
+}
+
+// alertField is the field of a log line that makes it an alert; its value is the
+// kind.
+const alertField = "alert"
+
+// alertLog counts the alerts among log lines, so that the rooms that raise them
+// need to know of logging alone.
+type alertLog struct {
+	slog.Handler
+	count func(kind string)
+}
+
+// Enabled implements slog.Handler. An alert counts also where the log's level
+// hides it.
+func (l alertLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn || l.Handler.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == alertField {
+			l.count(a.Value.String())
+			return false
+		}
+		return true
+	})
+	if !l.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (l alertLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return alertLog{l.Handler.WithAttrs(attrs), l.count}
+}
+
+// WithGroup implements slog.Handler.
+func (l alertLog) WithGroup(name string) slog.Handler {
+	return alertLog{l.Handler.WithGroup(name), l.count}
+}
+
+// counting is a logger whose alerts are counted.
+func (m *meters) counting(log *slog.Logger) *slog.Logger {
+	return slog.New(alertLog{log.Handler(), func(kind string) { m.alerts.WithLabelValues(kind).Inc() }})
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi"
+)
+
+func (m *meters) text(t *testing.T) string {
+	t.Helper()
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	m.handler()(&ctx)
+	if ctx.Response.StatusCode() != 200 {
+		t.Fatal(ctx.Response.String())
+	}
+	return string(ctx.Response.Body())
+}
+
+func TestMetrics(t *testing.T) {
+	m := newMeters()
+	m.merchant.open = func() int64 { return 3 }
+	h := m.merchant.count(func(ctx *fasthttp.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/cut":
+			httpapi.Cut(ctx)
+		case "/busy":
+			ctx.SetStatusCode(503)
+		case "/look":
+			if got := m.text(t); !strings.Contains(got, `pixd_http_requests_in_hand{listener="merchant"} 1`) {
+				t.Error(got)
+			}
+		}
+	})
+	for _, path := range []string{"/", "/", "/cut", "/busy", "/look"} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.SetRequestURI(path)
+		h(&ctx)
+	}
+	got := m.text(t)
+	for _, want := range append([]string{
+		`pixd_http_requests_total{listener="merchant",status="200"} 3`,
+		`pixd_http_requests_total{listener="merchant",status="503"} 1`,
+		`pixd_http_requests_total{listener="merchant",status="0"} 1`,
+		`pixd_http_requests_in_hand{listener="merchant"} 0`,
+		`pixd_http_requests_in_hand{listener="operator"} 0`,
+		`pixd_http_open_connections{listener="merchant"} 3`,
+		"go_goroutines ", "process_open_fds ",
+	}, alertsAtZero()...) {
+		if !strings.Contains(got, "\n"+want) {
+			t.Errorf("%s is not there:\n%s", want, got)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(got)).Lint()
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "pixd_") {
+			t.Error(p)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func alertsAtZero() (lines []string) {
+	for _, kind := range alertKinds {
+		lines = append(lines, `pixd_alerts_total{kind="`+kind+`"} 0`)
+	}
+	return lines
+}
+
+// An alert counts wherever it is logged, also where the level hides the line.
+func TestAlertsCount(t *testing.T) {
+	for level, lines := range map[slog.Level]int{slog.LevelInfo: 4, slog.LevelError + 4: 0} {
+		m := newMeters()
+		var b bytes.Buffer
+		log := m.counting(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level})))
+		log.Error("a", "alert", "quarantine", "account", 7)
+		log.With("listener", "x").Warn("b", "account", 7, "alert", "low_disk")
+		log.WithGroup("g").Error("c", "alert", "low_disk")
+		log.Error("d", "no", "alert")
+		got := m.text(t)
+		for _, want := range []string{`{kind="quarantine"} 1`, `{kind="low_disk"} 2`, `{kind="damage"} 0`} {
+			if !strings.Contains(got, "pixd_alerts_total"+want) {
+				t.Errorf("%s is not there:\n%s", want, got)
+			}
+		}
+		if n := strings.Count(b.String(), "\n"); n != lines {
+			t.Errorf("level %v: %d lines:\n%s", level, n, b.String())
+		}
+	}
+}
+
+func TestCountingAllocatesNothing(t *testing.T) {
+	m := newMeters()
+	h := m.merchant.count(func(*fasthttp.RequestCtx) {})
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	if n := testing.AllocsPerRun(100, func() { h(&ctx) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	m := newMeters()
+	h := m.merchant.count(func(*fasthttp.RequestCtx) {})
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	for b.Loop() {
+		h(&ctx)
+	}
+}

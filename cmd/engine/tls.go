@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// certificate is a listener's, and can be read again while it serves.
+type certificate struct {
+	flag    string // what the flags' names begin with: "tls" or "admin-tls"
+	files   TLSFiles
+	current atomic.Pointer[tls.Certificate]
+}
+
+// readCertificate reads a listener's files; nil where it has none.
+func readCertificate(flag string, files TLSFiles) (*certificate, error) {
+	if files == (TLSFiles{}) {
+		return nil, nil
+	}
+	c := &certificate{flag: flag, files: files}
+	return c, c.read()
+}
+
+// read takes the files as they are now. What was in use stays where they cannot
+// be.
+func (c *certificate) read() error {
+	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+	if err != nil {
+		return fmt.Errorf("--%s-cert %s, --%s-key %s: %w", c.flag, c.files.Cert, c.flag, c.files.Key, err)
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+// config is what a listener serves with; nil where it has no certificate.
+func (c *certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return c.current.Load(), nil
+		},
+	}
+}
+
+// tell logs until when the certificate is good.
+func (c *certificate) tell(log *slog.Logger, what string) {
+	leaf := c.current.Load().Leaf
+	log.Info(what, "cert", c.files.Cert, "good_until", leaf.NotAfter.UTC())
+	if at := time.Now(); at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
+		log.Warn("the certificate is not good today: clients will refuse it", "cert", c.files.Cert,
+			"good_from", leaf.NotBefore.UTC(), "good_until", leaf.NotAfter.UTC())
+	}
+}
+
+// Reload reads the certificates again; one that cannot be used is logged, and
+// the one before it stays in use.
+func (s *Served) Reload() {
+	if s.certs == ([2]*certificate{}) {
+		s.Config.Log.Info("nothing to reload: no listener has a certificate")
+	}
+	for _, c := range s.certs {
+		if c == nil {
+			continue
+		}
+		if err := c.read(); err != nil {
+			s.Config.Log.Error("certificate not reloaded: the one before it stays in use", "error", err)
+			continue
+		}
+		c.tell(s.Config.Log, "certificate reloaded")
+	}
+}
+
+// check tells a pair of files of which one is missing.
+func (f TLSFiles) check(flag string) error {
+	if (f.Cert == "") != (f.Key == "") {
+		return fmt.Errorf("--%s-cert and --%s-key go together: one of them is missing", flag, flag)
+	}
+	return nil
+}
+
+// readCertificates reads those of both listeners.
+func readCertificates(c *Config) (both [2]*certificate, err error) {
+	var errs [2]error
+	both[0], errs[0] = readCertificate("tls", c.TLS)
+	both[1], errs[1] = readCertificate("admin-tls", c.AdminTLS)
+	return both, errors.Join(errs[:]...)
+}

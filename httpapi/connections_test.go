@@ -1,0 +1,313 @@
+package httpapi
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// limited serves on a loopback port with limits, and with a server's settings
+// changed.
+func limited(t *testing.T, o ConnectionOptions, total int, change func(*fasthttp.Server)) *Connections {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Log = slog.New(slog.DiscardHandler)
+	o.Total = total
+	l := Limit(ln, o)
+	s := NewServer(func(ctx *fasthttp.RequestCtx) {
+		ctx.SetBodyString(strings.Repeat("x", len(ctx.PostBody())))
+	}, "test", o.Log)
+	if change != nil {
+		change(s)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(s.Shutdown(), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func open(t *testing.T, l net.Listener) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	return c
+}
+
+const hello = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+func ask(t *testing.T, c net.Conn) string {
+	t.Helper()
+	if _, err := io.WriteString(c, hello); err != nil {
+		return err.Error()
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(line)
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 500 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	var refused atomic.Int64
+	l := limited(t, ConnectionOptions{PerIP: 2, Refused: func(status int) { refused.Add(int64(status)) }}, 100, nil)
+	if a, b := open(t, l), open(t, l); ask(t, a) != "HTTP/1.1 200 OK" || ask(t, b) != "HTTP/1.1 200 OK" {
+		t.Fatal("the first two are not served")
+	}
+	for range 3 {
+		c := open(t, l) // and says nothing
+		got, err := io.ReadAll(c)
+		want := "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 75\r\nRetry-After: 60\r\nConnection: close\r\n\r\n" +
+			shape1("429", "too many connections from this address")
+		if string(got) != want || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // and speaks first
+		t.Error(got)
+	}
+	if refused.Load() != 4*429 || l.Open() != 2 {
+		t.Errorf("refused %d, open %d", refused.Load(), l.Open())
+	}
+}
+
+// What is closed, by either side or by both, makes room.
+func TestConnectionsLeave(t *testing.T) {
+	l := limited(t, ConnectionOptions{PerIP: 1}, 100, nil)
+	for n := range 50 {
+		c := open(t, l)
+		if n%2 == 0 {
+			fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			_, _ = io.ReadAll(c)
+		} else if got := ask(t, c); got != "HTTP/1.1 200 OK" {
+			t.Fatal(n, got)
+		}
+		_ = c.Close()
+		eventually(t, "room again", func() bool { return l.Open() == 0 })
+	}
+	if l.mu.Lock(); len(l.per) != 0 {
+		t.Errorf("kept: %v", l.per)
+	}
+	l.mu.Unlock()
+}
+
+func TestConnectionsInAll(t *testing.T) {
+	l := limited(t, ConnectionOptions{}, 2, nil)
+	a, b := open(t, l), open(t, l)
+	if ask(t, a) != "HTTP/1.1 200 OK" || ask(t, b) != "HTTP/1.1 200 OK" {
+		t.Fatal("the first two are not served")
+	}
+	got, err := io.ReadAll(open(t, l))
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 503 ") || !strings.Contains(string(got), "\r\nRetry-After: 1\r\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+	_ = a.Close()
+	eventually(t, "room again", func() bool { return l.Open() == 1 })
+	if got := ask(t, open(t, l)); got != "HTTP/1.1 200 OK" {
+		t.Error(got)
+	}
+}
+
+// fake is a connection from an address.
+type fake struct {
+	net.Conn
+	from net.Addr
+}
+
+func (f fake) RemoteAddr() net.Addr { return f.from }
+
+func TestWhoIsCounted(t *testing.T) {
+	l := Limit(nil, ConnectionOptions{PerIP: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	from := func(ip string) int {
+		return l.admit(&counted{Conn: fake{from: &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}}})
+	}
+	for _, c := range []struct {
+		ip   string
+		want int
+	}{
+		{"192.0.2.1", 0},
+		{"192.0.2.1", 429},
+		{"::ffff:192.0.2.1", 429},
+		{"192.0.2.2", 0},
+		{"10.1.2.3", 0},
+		{"10.1.2.3", 0},
+		{"::ffff:10.1.2.3", 0},
+		{"fd00::1", 0},
+		{"fd00::1", 0},
+		{"2001:db8::1", 0},
+		{"2001:db8::1", 429},
+	} {
+		if got := from(c.ip); got != c.want {
+			t.Errorf("%s: %d", c.ip, got)
+		}
+	}
+}
+
+// A machine out of descriptors for a moment does not end the server.
+type failing struct {
+	net.Listener
+	left atomic.Int32
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.left.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return f.Listener.Accept()
+}
+
+func TestAcceptGoesOn(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &failing{Listener: ln}
+	f.left.Store(3)
+	l := Limit(f, ConnectionOptions{Log: slog.New(slog.DiscardHandler)})
+	go func() {
+		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+			_ = c.Close()
+		}
+	}()
+	if c, err := l.Accept(); err != nil {
+		t.Error(err)
+	} else if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	_ = ln.Close()
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// hurry shortens a server's patience.
+func hurry(s *fasthttp.Server) {
+	s.ReadTimeout, s.WriteTimeout, s.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+}
+
+// trickle sends a byte every so often until it cannot.
+func trickle(c net.Conn, every time.Duration) {
+	for {
+		if _, err := io.WriteString(c, "a"); err != nil {
+			return
+		}
+		time.Sleep(every)
+	}
+}
+
+// Whoever is slow is ended, however steady: by a slow head, a slow body, a slow
+// body that is too large, silence, or never reading.
+func TestSlowClients(t *testing.T) {
+	for name, c := range map[string]struct {
+		first  string
+		answer string
+		within time.Duration
+		steady bool
+	}{
+		"silence":             {"", "HTTP/1.1 408 ", time.Second, false},
+		"head":                {"GET / HTTP/1.1\r\nHost: x\r\nX: ", "HTTP/1.1 408 ", time.Second, true},
+		"body":                {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", "HTTP/1.1 408 ", time.Second, true},
+		"chunk":               {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n", "HTTP/1.1 408 ", time.Second, true},
+		"body that is large":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n", "HTTP/1.1 413 ", drainLong + time.Second, true},
+		"nothing after one":   {hello, "HTTP/1.1 200 ", time.Second, false},
+		"head after one":      {hello + "GET / HTTP/1.1\r\nX: ", "HTTP/1.1 200 ", time.Second, true},
+		"nothing after leave": {"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 100 ", time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := limited(t, ConnectionOptions{}, 10, hurry)
+			conn := open(t, l)
+			begin := time.Now()
+			if _, err := io.WriteString(conn, c.first); err != nil {
+				t.Fatal(err)
+			}
+			if c.steady {
+				go trickle(conn, 20*time.Millisecond)
+			}
+			got := make([]byte, len(c.answer))
+			if _, err := io.ReadFull(conn, got); err != nil || string(got) != c.answer {
+				t.Errorf("%q %v", got, err)
+			}
+			eventually(t, "closed", func() bool { return l.Open() == 0 })
+			if took := time.Since(begin); took > c.within {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// A client that asks and never reads is ended once its answers have nowhere to go.
+func TestNeverReads(t *testing.T) {
+	l := limited(t, ConnectionOptions{}, 10, hurry)
+	c := open(t, l)
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	body := strings.Repeat("a", 200_000)
+	go func() {
+		for {
+			if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+				return
+			}
+		}
+	}()
+	eventually(t, "open", func() bool { return l.Open() == 1 })
+	eventually(t, "closed", func() bool { return l.Open() == 0 })
+}
+
+// Over TLS a refusal is a closed connection, a silent handshake ends, and plain
+// HTTP is told; the loop that accepts waits for none of them.
+func TestLimitsOverTLS(t *testing.T) {
+	l := limited(t, ConnectionOptions{PerIP: 3, TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return nil, errors.New("none")
+	}}}, 100, hurry)
+	silent := open(t, l)
+	plain, err := io.ReadAll(func() net.Conn { c := open(t, l); fmt.Fprint(c, hello); return c }())
+	if want := shape1("400", "this port speaks TLS: use https"); !strings.HasPrefix(string(plain), "HTTP/1.1 400 ") || !strings.HasSuffix(string(plain), want) {
+		t.Errorf("plain: %q, %v", plain, err)
+	}
+	if got, err := io.ReadAll(silent); len(got) > 0 || err != nil {
+		t.Errorf("silent: %q, %v", got, err)
+	}
+	eventually(t, "room again", func() bool { return l.Open() == 0 })
+	for range 3 {
+		open(t, l)
+	}
+	eventually(t, "open", func() bool { return l.Open() == 3 })
+	if got, err := io.ReadAll(open(t, l)); len(got) > 0 || err != nil {
+		t.Errorf("refused: %q, %v", got, err)
+	}
+}

@@ -1,0 +1,190 @@
+package httpapi
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Where a message ends must be beyond doubt: a proxy in front that reads it
+// otherwise than this server would let one client's bytes become another's
+// request. fasthttp takes some of what is doubtful, so every header block is
+// judged again, from its bytes; what it refuses itself comes to unreadable. Both
+// ways end the connection.
+
+// flaw is what is wrong with a request's head; 0 is nothing.
+type flaw byte
+
+const (
+	sound flaw = iota
+	flawVersion
+	flawTarget
+	flawLine
+	flawName
+	flawHost
+	flawLength
+	flawCoding
+	flawBoth
+	flawExpect
+)
+
+var flaws = [...]struct {
+	status  int
+	message string
+}{
+	flawVersion: {fasthttp.StatusHTTPVersionNotSupported, "this server speaks HTTP/1.1 and HTTP/1.0"},
+	flawTarget:  {fasthttp.StatusBadRequest, "the request target must be a path"},
+	flawLine:    {fasthttp.StatusBadRequest, "a header line is folded, has no name, or does not end in CR LF"},
+	flawName:    {fasthttp.StatusBadRequest, "a header's name has a character that no name may have"},
+	flawHost:    {fasthttp.StatusBadRequest, "the request must have one Host header"},
+	flawLength:  {fasthttp.StatusBadRequest, "Content-Length must be there once at most, as a decimal number"},
+	flawCoding:  {fasthttp.StatusBadRequest, "Transfer-Encoding must be there once at most, as chunked, in HTTP/1.1"},
+	flawBoth:    {fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding exclude each other"},
+	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
+}
+
+// received judges a request's head before its body is read. One with a flaw is
+// handed on as a request without a body whose method says what the flaw is: no
+// client can send such a method, and nothing more of this connection is read.
+func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if f := judge(h); f != sound {
+		h.Del(fasthttp.HeaderExpect) // else it is told to go on
+		h.SetContentLength(0)
+		h.SetRequestURI("/")
+		h.SetHost("-")
+		h.SetMethodBytes([]byte{flawMark, byte(f)})
+		h.SetConnectionClose()
+	} else if h.ContentLength() == chunkedLength {
+		// fasthttp reads what follows the last chunk less strictly than heads, and
+		// nobody sees its bytes: nothing after them is taken for a request.
+		h.SetConnectionClose()
+	}
+	return fasthttp.RequestConfig{}
+}
+
+const (
+	flawMark      = ':'
+	chunkedLength = -1
+)
+
+// answerFlaws answers what received has marked.
+func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if m := ctx.Method(); len(m) == 2 && m[0] == flawMark {
+			f := flaws[m[1]]
+			answerError(ctx, f.status, f.message, "")
+			return
+		}
+		next(ctx)
+	}
+}
+
+func judge(h *fasthttp.RequestHeader) flaw {
+	if !h.IsHTTP11() && string(h.Protocol()) != "HTTP/1.0" {
+		return flawVersion
+	}
+	if t := h.RequestURI(); t[0] != '/' || len(t) > 1 && t[1] == '/' && (len(h.Host()) == 0 || bytes.Contains(t, schemeMark)) {
+		return flawTarget // the second kind would be taken for //host/path
+	}
+	var s framing
+	if f := s.read(h.RawHeaders()); f != sound {
+		return f
+	}
+	switch {
+	case s.hosts > 1 || s.hosts == 0 && h.IsHTTP11():
+		return flawHost
+	case s.lengths > 1:
+		return flawLength
+	case s.codings > 1 || s.codings == 1 && !h.IsHTTP11():
+		return flawCoding
+	case s.lengths == 1 && s.codings == 1:
+		return flawBoth
+	case s.expects && h.ContentLength() > maxBody:
+		return flawExpect // its sender waits for a word before it sends the body
+	}
+	return sound
+}
+
+// framing is what a header block says of where its message ends.
+type framing struct {
+	hosts, lengths, codings int
+	expects                 bool
+}
+
+var (
+	schemeMark  = []byte("://")
+	hostName    = []byte("host")
+	expectName  = []byte("expect")
+	lengthName  = []byte("content-length")
+	codingName  = []byte("transfer-encoding")
+	chunkedWord = []byte("chunked")
+)
+
+// read goes through a header block: lines, and an empty line at its end. An
+// empty block is one without headers.
+func (s *framing) read(block []byte) flaw {
+	for len(block) > 0 {
+		end := bytes.IndexByte(block, '\n')
+		if end < 1 || bytes.IndexByte(block[:end], '\r') != end-1 {
+			return flawLine
+		}
+		line := block[:end-1]
+		block = block[end+1:]
+		if len(line) == 0 {
+			if len(block) > 0 {
+				return flawLine
+			}
+			return sound
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon < 1 || line[0] == ' ' || line[0] == '\t' {
+			return flawLine
+		}
+		if f := s.header(line[:colon], line[colon+1:]); f != sound {
+			return f
+		}
+	}
+	return sound
+}
+
+func (s *framing) header(name, value []byte) flaw {
+	for _, c := range name {
+		if !nameBytes[c] {
+			return flawName
+		}
+	}
+	switch {
+	case len(name) == len(hostName) && bytes.EqualFold(name, hostName):
+		s.hosts++
+	case len(name) == len(expectName) && bytes.EqualFold(name, expectName):
+		s.expects = true
+	case len(name) == len(lengthName) && bytes.EqualFold(name, lengthName):
+		s.lengths++
+		if !decimal(bytes.Trim(value, " \t")) {
+			return flawLength
+		}
+	case len(name) == len(codingName) && bytes.EqualFold(name, codingName):
+		s.codings++
+		if !bytes.EqualFold(bytes.Trim(value, " \t"), chunkedWord) {
+			return flawCoding
+		}
+	}
+	return sound
+}
+
+func decimal(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// nameBytes are those that a header's name may have (RFC 9110, token).
+var nameBytes = func() (table [256]bool) {
+	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		table[c] = true
+	}
+	return table
+}()
