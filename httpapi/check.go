@@ -97,6 +97,7 @@ func (c *call) origin() bool {
 		message = "Account is not active"
 	} else {
 		c.ip, c.account = ip, a
+		c.key.Used(c.Now()) // by whom it is for, from where it may be
 		return true
 	}
 	answerError(c.ctx, fasthttp.StatusForbidden, message, "")

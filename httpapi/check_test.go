@@ -98,13 +98,33 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestEveryPermission: every permission against every route there is, each opens
+// its own alone.
+func TestEveryPermission(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Head: head()}
+	for p := registry.Permissions(1); p <= registry.StatementRead; p <<= 1 {
+		client := "cli_" + strings.ReplaceAll(p.Names()[0], ":", "_")
+		makeKey(t, f.keys, client, registry.APIKey{Permissions: p})
+		for _, r := range routes {
+			path := base + strings.ReplaceAll(strings.ReplaceAll(r.path, "{", ""), "}", "")
+			g := f.send(sent{method: r.method, path: path, body: `{}`, client: client})
+			want := `{"error":"forbidden","message":"API key lacks permission: ` + r.permission.Names()[0] + `"}`
+			if opens := p == r.permission; opens == (g.status == 403) || !opens && g.body != want {
+				t.Errorf("%s on %s %s: %d %s", p.Names()[0], r.method, path, g.status, g.body)
+			}
+		}
+	}
+}
+
 func TestUseIsNoted(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Head: head()}
 	f.send(sent{method: "GET", path: balance, headers: []string{"Authorization", "ApiKey cli_all:x"}})
 	k, _ := f.keys.APIKey("cli_all")
+	f.send(sent{method: "GET", path: balance, ip: "192.0.2.1"})
 	if k.LastUsed() != 0 {
-		t.Error("a wrong secret counts as use")
+		t.Error("a wrong secret, or an address it may not come from, counts as use")
 	}
 	f.send(sent{method: "GET", path: balance})
 	if k.LastUsed() != testNow {

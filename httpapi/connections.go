@@ -25,7 +25,8 @@ const (
 	// MaxConnections is how many are open at once on a listener at most: all that
 	// may be in hand, and a quarter more, so that who only reads still gets in.
 	// One that is kept costs 17 KiB, nearly all of it its read buffer, and 50 KiB
-	// over TLS: all of them 350 MiB, or 1 GiB.
+	// over TLS: all of them 350 MiB, or 1 GiB. Bodies come on top: 16 KiB each
+	// at most, and what bodiesRoom has for larger ones.
 	MaxConnections = MaxInHand + MaxInHand/4
 
 	maxLingering = 64
@@ -36,7 +37,7 @@ const (
 type ConnectionOptions struct {
 	TLS     *tls.Config    // nil: plain HTTP
 	Total   int            // open at once; 0: MaxConnections
-	PerIP   int            // open at once from one address; 0: no limit
+	PerIP   int            // open at once from one IPv4 address or IPv6 /64; 0: no limit
 	Trusted []netip.Prefix // proxies: PerIP does not count them
 
 	Refused func(status int) // told of every connection turned away, with 429 or 503; may be nil
@@ -115,6 +116,9 @@ func (l *Connections) admit(k *counted) int {
 	if l.PerIP == 0 || !ok || slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return 0
 	}
+	if ip.Is6() { // who has one address of a /64 has them all
+		ip = netip.PrefixFrom(ip, 64).Masked().Addr()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.per[ip] >= l.PerIP {
@@ -141,8 +145,8 @@ var refusals = map[int][]byte{
 }
 
 // refuse answers and closes. The answer fits what the kernel holds for a fresh
-// connection, so that it does not wait; over TLS it would need the client's
-// handshake, so there is none. As long as there is room, what the client sends
+// connection, so that it does not wait (answerTimeout at the very most); over TLS
+// it would need the client's handshake, so there is none. As long as there is room, what the client sends
 // is read for a moment, or it might not come to the answer.
 func (l *Connections) refuse(c net.Conn, status int) {
 	if l.Refused != nil {

@@ -152,7 +152,7 @@ type fake struct {
 func (f fake) RemoteAddr() net.Addr { return f.from }
 
 func TestWhoIsCounted(t *testing.T) {
-	l := Limit(nil, ConnectionOptions{PerIP: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	l := Limit(nil, ConnectionOptions{PerIP: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("2001:db8:ffff::1/128")}})
 	from := func(ip string) int {
 		return l.admit(&counted{Conn: fake{from: &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}}})
 	}
@@ -171,6 +171,12 @@ func TestWhoIsCounted(t *testing.T) {
 		{"fd00::1", 0},
 		{"2001:db8::1", 0},
 		{"2001:db8::1", 429},
+		{"2001:db8::2", 429}, // the same /64
+		{"2001:db8:0:1::1", 0},
+		{"2001:db8:ffff::1", 0}, // a proxy alone, not its neighbours
+		{"2001:db8:ffff::1", 0},
+		{"2001:db8:ffff::2", 0},
+		{"2001:db8:ffff::3", 429},
 	} {
 		if got := from(c.ip); got != c.want {
 			t.Errorf("%s: %d", c.ip, got)

@@ -17,8 +17,10 @@ func validateCPF(c *call) {
 			cpf = readText(value)
 		}
 	})
-	if !cpf.Given || cpf.Wrong {
-		c.malformed(&ledger.Refusal{Code: ledger.RefuseCPF, Field: "cpf", Message: "cpf must be a string"}, refuseField)
+	if !cpf.Given || cpf.Wrong || len(cpf.Value) > longestCPF {
+		c.malformed(&ledger.Refusal{
+			Code: ledger.RefuseCPF, Field: "cpf", Message: "cpf must be a string, and of at most 64 bytes",
+		}, refuseField)
 		return
 	}
 	kept := ledger.Stored{Status: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}
@@ -30,10 +32,16 @@ func validateCPF(c *call) {
 	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)
 }
 
+// longestCPF bounds what an idempotency key keeps for ever of a request that costs
+// its sender nothing.
+const longestCPF = 64
+
+var punctuation = strings.NewReplacer(".", "", "-", "", "/", "", " ", "")
+
 // renderCPF judges a CPF with or without its punctuation; what else is in it
 // makes it invalid.
 func renderCPF(given string, camel bool) []byte {
-	bare := strings.NewReplacer(".", "", "-", "", "/", "", " ", "").Replace(given)
+	bare := punctuation.Replace(given)
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1

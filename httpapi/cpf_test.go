@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"strings"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -27,8 +28,8 @@ func TestValidateCPF(t *testing.T) {
 	} {
 		f.expect(sent{path: validate, body: `{"cpf":` + in + `}`, client: "cli_balance"}, 200, want)
 	}
-	for _, body := range []string{`{}`, `{"cpf":null}`, `{"cpf":12345678909}`, `{"cpf":["12345678909"]}`, `{"CPF":"12345678909"}`} {
-		f.expect(sent{path: validate, body: body}, 400, `{"worked":false,"errors":{"bad_request":{"cpf":["cpf must be a string"]}}}`)
+	for _, body := range []string{`{}`, `{"cpf":null}`, `{"cpf":12345678909}`, `{"cpf":["12345678909"]}`, `{"CPF":"12345678909"}`, `{"cpf":"` + strings.Repeat("1", 65) + `"}`} {
+		f.expect(sent{path: validate, body: body}, 400, `{"worked":false,"errors":{"bad_request":{"cpf":["cpf must be a string, and of at most 64 bytes"]}}}`)
 	}
 	if f.engine.all != nil {
 		t.Errorf("the engine was asked: %v", f.engine.all)

@@ -61,6 +61,5 @@ func (s *service) authenticate(id string, secret []byte) (*registry.APIKey, stri
 	case key.ExpiresAt != 0 && key.ExpiresAt <= now:
 		return nil, expiredKey
 	}
-	key.Used(now)
 	return key, ""
 }

@@ -18,6 +18,7 @@ type flaw byte
 const (
 	sound flaw = iota
 	flawVersion
+	flawMethod
 	flawTarget
 	flawLine
 	flawName
@@ -25,7 +26,9 @@ const (
 	flawLength
 	flawCoding
 	flawBoth
+	flawTwice
 	flawExpect
+	flawRoom
 )
 
 var flaws = [...]struct {
@@ -33,6 +36,7 @@ var flaws = [...]struct {
 	message string
 }{
 	flawVersion: {fasthttp.StatusHTTPVersionNotSupported, "this server speaks HTTP/1.1 and HTTP/1.0"},
+	flawMethod:  {fasthttp.StatusBadRequest, "the request line has no method"},
 	flawTarget:  {fasthttp.StatusBadRequest, "the request target must be a path"},
 	flawLine:    {fasthttp.StatusBadRequest, "a header line is folded, has no name, or does not end in CR LF"},
 	flawName:    {fasthttp.StatusBadRequest, "a header's name has a character that no name may have"},
@@ -40,19 +44,25 @@ var flaws = [...]struct {
 	flawLength:  {fasthttp.StatusBadRequest, "Content-Length must be there once at most, as a decimal number"},
 	flawCoding:  {fasthttp.StatusBadRequest, "Transfer-Encoding must be there once at most, as chunked, in HTTP/1.1"},
 	flawBoth:    {fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding exclude each other"},
+	flawTwice:   {fasthttp.StatusBadRequest, "Authorization, hmac and Idempotency-Key must be there once at most"},
+	flawRoom:    {fasthttp.StatusServiceUnavailable, "too many large bodies are on their way"},
 	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
 }
 
 // received judges a request's head before its body is read. One with a flaw is
 // handed on as a request without a body whose method says what the flaw is: no
 // client can send such a method, and nothing more of this connection is read.
-func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if f := judge(h); f != sound {
+func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	f := judge(h)
+	if f == sound && !b.take(h) {
+		f = flawRoom
+	}
+	if f != sound {
 		h.Del(fasthttp.HeaderExpect) // else it is told to go on
 		h.SetContentLength(0)
 		h.SetRequestURI("/")
 		h.SetHost("-")
-		h.SetMethodBytes([]byte{flawMark, byte(f)})
+		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // a letter: others may be replaced
 		h.SetConnectionClose()
 	} else if h.ContentLength() == chunkedLength {
 		// fasthttp reads what follows the last chunk less strictly than heads, and
@@ -64,6 +74,7 @@ func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 
 const (
 	flawMark      = ':'
+	flawZero      = 'a'
 	chunkedLength = -1
 )
 
@@ -71,7 +82,11 @@ const (
 func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if m := ctx.Method(); len(m) == 2 && m[0] == flawMark {
-			f := flaws[m[1]]
+			f := flaws[m[1]-flawZero]
+			if f.status == fasthttp.StatusServiceUnavailable {
+				unavailable(ctx, f.message)
+				return
+			}
 			answerError(ctx, f.status, f.message, "")
 			return
 		}
@@ -80,6 +95,9 @@ func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 }
 
 func judge(h *fasthttp.RequestHeader) flaw {
+	if !token(h.Method()) {
+		return flawMethod // such as those that mark a flaw
+	}
 	if !h.IsHTTP11() && string(h.Protocol()) != "HTTP/1.0" {
 		return flawVersion
 	}
@@ -99,6 +117,8 @@ func judge(h *fasthttp.RequestHeader) flaw {
 		return flawCoding
 	case s.lengths == 1 && s.codings == 1:
 		return flawBoth
+	case s.credentials > 1 || s.signatures > 1 || s.keys > 1:
+		return flawTwice // a proxy in front may have read another one
 	case s.expects && h.ContentLength() > maxBody:
 		return flawExpect // its sender waits for a word before it sends the body
 	}
@@ -107,8 +127,9 @@ func judge(h *fasthttp.RequestHeader) flaw {
 
 // framing is what a header block says of where its message ends.
 type framing struct {
-	hosts, lengths, codings int
-	expects                 bool
+	hosts, lengths, codings       int
+	credentials, signatures, keys int
+	expects                       bool
 }
 
 var (
@@ -118,6 +139,9 @@ var (
 	lengthName  = []byte("content-length")
 	codingName  = []byte("transfer-encoding")
 	chunkedWord = []byte("chunked")
+	authName    = []byte("authorization")
+	hmacName    = []byte("hmac")
+	keyName     = []byte("idempotency-key")
 )
 
 // read goes through a header block: lines, and an empty line at its end. An
@@ -148,14 +172,18 @@ func (s *framing) read(block []byte) flaw {
 }
 
 func (s *framing) header(name, value []byte) flaw {
-	for _, c := range name {
-		if !nameBytes[c] {
-			return flawName
-		}
+	if !token(name) {
+		return flawName
 	}
 	switch {
+	case len(name) == len(authName) && bytes.EqualFold(name, authName):
+		s.credentials++
+	case len(name) == len(keyName) && bytes.EqualFold(name, keyName):
+		s.keys++
 	case len(name) == len(hostName) && bytes.EqualFold(name, hostName):
 		s.hosts++
+	case len(name) == len(hmacName) && bytes.EqualFold(name, hmacName):
+		s.signatures++
 	case len(name) == len(expectName) && bytes.EqualFold(name, expectName):
 		s.expects = true
 	case len(name) == len(lengthName) && bytes.EqualFold(name, lengthName):
@@ -181,7 +209,16 @@ func decimal(b []byte) bool {
 	return len(b) > 0
 }
 
-// nameBytes are those that a header's name may have (RFC 9110, token).
+func token(name []byte) bool {
+	for _, c := range name {
+		if !nameBytes[c] {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// nameBytes are those that a header's name or a method may have (RFC 9110, token).
 var nameBytes = func() (table [256]bool) {
 	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		table[c] = true

@@ -114,7 +114,12 @@ func TestDoubtfulFraming(t *testing.T) {
 		"control byte in the target":    {"GET /a\x01 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
 		"no number of a chunk":          {post + "Transfer-Encoding: chunked\r\n\r\nx\r\n", 400},
 		"a chunk of another length":     {post + "Transfer-Encoding: chunked\r\n\r\n2\r\nabcde\r\n0\r\n\r\n", 400},
-		"a method that marks a flaw":    {":\x01 / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"a method that marks a flaw":    {":b / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"a method beyond those":         {":z / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"a method that is none":         {":\x01 / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"two credentials":               {"GET " + balance + " HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a:b\r\nauthorization: ApiKey c:d\r\n\r\n", 400},
+		"two signatures":                {post + "hmac: a\r\nHMAC: b\r\nContent-Length: 5\r\n\r\nabcde", 400},
+		"two idempotency keys":          {post + "Idempotency-Key: a\r\nidempotency-key: b\r\nContent-Length: 5\r\n\r\nabcde", 400},
 	} {
 		if got, _ := only(t, name, f.dial(addr, c.raw+smuggled)); got != c.want {
 			t.Errorf("%s: %d", name, got)
@@ -225,9 +230,10 @@ func TestJudgeAllocatesNothing(t *testing.T) {
 
 func BenchmarkJudge(b *testing.B) {
 	h := usualHead(b)
+	bodies := newBodies()
 	b.ReportAllocs()
 	for b.Loop() {
-		received(h)
+		bodies.received(h)
 	}
 }
 

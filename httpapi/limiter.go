@@ -12,10 +12,11 @@ import (
 // limiter counts per address in fixed windows of a minute, aligned to the
 // minute. It has room for 262 144 addresses, in four MiB, however many come by: a
 // newcomer takes the place, and the count, of the one with the least of those
-// that share its set. So no address is ever counted too low, and one is counted
-// too high only where eight others with counts of their own met it in one set,
-// which the seed keeps anybody from arranging. Requests share no lock: the count
-// of an address that is there is one atomic word.
+// that share its set. So no address is counted too low (save by what is being
+// counted at the very instant at which it loses its place), and one is counted too
+// high only where eight others with counts of their own met it in one set, which
+// the seed keeps anybody from arranging. Requests share no lock: the count of an
+// address that is there is one atomic word.
 type limiter struct {
 	limit uint32
 	seed  maphash.Seed

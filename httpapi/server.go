@@ -29,9 +29,10 @@ const bodyTooLarge = "the body is larger than 256 KiB"
 // to serve a Connections, which bounds how many there are.
 func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fasthttp.Server {
 	log = log.With("listener", name)
-	return &fasthttp.Server{
+	b := newBodies()
+	s := &fasthttp.Server{
 		Handler:        answerFlaws(h),
-		HeaderReceived: received,
+		HeaderReceived: b.received,
 		ErrorHandler:   func(ctx *fasthttp.RequestCtx, err error) { unreadable(ctx, err) },
 		Logger:         serverLog{log},
 
@@ -53,6 +54,8 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 		// A multipart body is judged like any other.
 		DisablePreParseMultipartForm: true,
 	}
+	b.around(s)
+	return s
 }
 
 // unreadable answers a request that never reached a handler.
@@ -63,6 +66,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case errors.As(err, &plain):
 		answerPlain(plain.Conn)
+		ctx.SetStatusCode(fasthttp.StatusBadRequest) // for who counts
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())
 		answerError(ctx, fasthttp.StatusRequestEntityTooLarge, bodyTooLarge, "")

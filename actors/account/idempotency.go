@@ -74,11 +74,6 @@ func claimant(key []byte) []byte { return key[3:] }
 
 func hourOf(t ledger.Millis) int64 { return int64(t / (60 * 60 * 1000)) }
 
-// witness tells the filter of a claim that a record makes.
-func (m *Machine) witness(c *ledger.Claim) {
-	m.config.Claims.Add(hourOf(c.At), claimant(ledger.IdempotencyKey(c.Bucket, m.head.ID, c.Scope)))
-}
-
 func (m *Machine) again(f facts, c *ledger.Claim, row ledger.IdempotencyRow) (Effects, error) {
 	r, err := f.record(f.account, row.Seq)
 	if err != nil {

@@ -160,7 +160,23 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		m.rows = append(m.rows, m.headRow())
 	}
 	e.Ops = ops(m.rows)
+	m.witness()
 	return e
+}
+
+// witness tells the filters what is about to be written: they may know of what
+// never comes to be, and never miss what does.
+func (m *Machine) witness() {
+	for _, r := range m.rows {
+		if ledger.IsEndToEnd(r.Key) {
+			m.config.EndToEnd.Add(r.Key)
+		}
+	}
+	for i := range m.records {
+		if c := m.records[i].Claim; c != nil {
+			m.config.Claims.Add(hourOf(c.At), claimant(ledger.IdempotencyKey(c.Bucket, m.head.ID, c.Scope)))
+		}
+	}
 }
 
 func ops(rows []ledger.Row) []wal.Op {
@@ -177,15 +193,7 @@ func ops(rows []ledger.Row) []wal.Op {
 // Submitted tells the machine the ticket of the entry that its last Step made.
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
-	for _, r := range m.rows {
-		if ledger.IsEndToEnd(r.Key) {
-			m.config.EndToEnd.Add(r.Key)
-		}
-	}
 	for i := range m.records {
-		if c := m.records[i].Claim; c != nil {
-			m.witness(c)
-		}
 		switch r := &m.records[i]; r.Kind {
 		case ledger.PayoutAccepted:
 			m.config.Recent.put(m.head.ID, r.Tx)

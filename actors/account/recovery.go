@@ -47,8 +47,8 @@ func (s *shell) open() error {
 
 // rebuild throws the machine away and makes it again from the journal, once
 // what it has queued is durable. Its payouts' children go on: the new machine
-// knows of them, or a repeat would start a second one. A third panic within a minute quarantines the
-// account.
+// knows of them, or a repeat would start a second one. A third panic within a
+// minute quarantines the account.
 func (s *shell) rebuild() {
 	now := s.dir.now().Time()
 	recent := s.panics[:0]

@@ -15,9 +15,8 @@ type Filter struct {
 	ready atomic.Bool
 }
 
-// NewFilter is a filter of about so many bytes (rounded down to a power of two, 16 MiB at
-// most).
-// At ten bits a key, one look in a hundred is in vain.
+// NewFilter is a filter of about so many bytes (rounded down to a power of two,
+// 16 MiB at most). At ten bits a key, three looks in a hundred are in vain.
 func NewFilter(bytes int) *Filter {
 	lines := 1
 	for lines*2*64 <= bytes && lines < maxLines {

@@ -79,6 +79,29 @@ func TestHoursRuleOut(t *testing.T) {
 	}
 }
 
+// TestHoursUnderLoad: what a filter of 4 MiB an hour is said to do at a million
+// and at three million keys an hour, at a sixty-fourth of both.
+func TestHoursUnderLoad(t *testing.T) {
+	for keys, most := range map[int]int{1_000_000 / 64: 200, 3_000_000 / 64: 3500} {
+		h := NewHours(0, 4<<20/64)
+		for n := int64(1); n <= 25; n++ {
+			for k := range keys {
+				h.Add(n, hoursKey(int(n)<<32|k))
+			}
+		}
+		vain := 0
+		for k := range 10_000 {
+			if h.MayHave(1, 25, hoursKey(1<<50|k)) {
+				vain++
+			}
+		}
+		t.Logf("%d keys an hour: %d of 10 000 new ones would be looked for", keys*64, vain)
+		if vain > most {
+			t.Errorf("%d keys an hour: %d of 10 000 new ones would be looked for", keys*64, vain)
+		}
+	}
+}
+
 // TestHoursAtOnce: keys added while an hour begins are there afterwards.
 func TestHoursAtOnce(t *testing.T) {
 	h := NewHours(-1, 1<<12)

@@ -1,6 +1,9 @@
 package ledger
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Text is a request's string field as it arrived.
 type Text struct {
@@ -43,8 +46,8 @@ func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	if f.EndToEnd.Given && !ValidEndToEnd(f.EndToEnd.Value) {
 		return c, refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	}
-	if f.Purpose.Wrong {
-		return c, refuseField(RefusePurpose, "purpose", "purpose must be a string")
+	if f.Purpose.Wrong || utf8.RuneCountInString(f.Purpose.Value) > maxPurpose {
+		return c, refuseField(RefusePurpose, "purpose", "purpose takes a string of at most 500 characters")
 	}
 	c.Description, c.Purpose = f.Description.Value, f.Purpose.Value
 	c.RecipientISPB, c.EndToEnd = f.RecipientISPB.Value, f.EndToEnd.Value
@@ -79,6 +82,10 @@ func (f PayoutForm) key() (Key, *Refusal) {
 	}
 	return k, nil
 }
+
+// maxPurpose is ours: the contract has no limit, and what is journaled for ever
+// needs one. Characters.
+const maxPurpose = 500
 
 const maxExternalID = 128
 

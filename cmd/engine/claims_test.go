@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -32,21 +33,35 @@ func TestDropClaims(t *testing.T) {
 	if _, err := populate(e); err != nil { // the journal's time is today's
 		t.Fatal(err)
 	}
-	today := ledger.BucketOf(now())
+	_, newest, _ := e.Store.Head()
+	today := ledger.BucketOf(ledger.Millis(newest))
 	for ago, kept := range []bool{true, true, true, false, false} {
 		key := claimKey(today-uint16(ago), 1)
 		if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.dropClaims(); err != nil {
+		if err := e.dropClaims(time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok, err := e.Store.Get(key); err != nil || ok != kept {
 			t.Errorf("a claim of %d days ago is there: %v, %v", ago, ok, err)
 		}
 	}
+	late := claimKey(today-3, 2)
+	if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.dropClaims(time.Now().Add(-48 * time.Hour)); err != nil { // the clock was set forward by two days
+		t.Fatal(err)
+	}
+	if _, ok, err := e.Store.Get(late); err != nil || !ok {
+		t.Errorf("a claim that only the clock made old is gone (%v)", err)
+	}
+	if err := e.dropClaims(time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	keys, _ := e.Store.Written()
-	if err := e.dropClaims(); err != nil {
+	if err := e.dropClaims(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := e.Store.Written(); again != keys {

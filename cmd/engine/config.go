@@ -43,7 +43,8 @@ type Config struct {
 	Log       *slog.Logger
 	OnFailure func(error) // the journal has failed: nothing more is answered
 
-	wrap func(account.Journal) account.Journal // a test's fault between accounts and journal
+	wrap        func(account.Journal) account.Journal // a test's fault between accounts and journal
+	commitLimit time.Duration                         // a test's; 0: commitLimit
 }
 
 // TLSFiles are a listener's certificate chain and private key, in PEM; empty:

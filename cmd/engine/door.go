@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -51,7 +52,7 @@ const (
 
 func newDoor(c *Config, s *wal.Store, inHand *atomic.Int64) *door {
 	d := &door{
-		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, log: c.Log, deadline: commitLimit,
+		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
 			durable := s.Durable() // first: what is durable was submitted
 			return s.Submitted(), durable

@@ -107,7 +107,8 @@ func (s *Served) probe(c Config, operator net.Listener) {
 		admin.Restoring(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: operatorConnections, Refused: s.meters.operator.answered, Log: c.Log,
+		TLS: s.certs[1].config(), Total: operatorConnections, PerIP: operatorConnections / 8, Trusted: loopback,
+		Refused: s.meters.operator.answered, Log: c.Log,
 	})
 	s.meters.operator.watch(s.admin, l)
 	go func() { s.failed <- s.admin.Serve(l) }()
@@ -129,22 +130,28 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	})
 	s.door = newDoor(&e.Config, e.Store, &s.meters.merchant.inHand)
 	e.work.Go(func() { s.door.watch(e.ending) })
-	operate := admin.New(s.adminOptions(b))
-	s.operate.Store(&operate)
 	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
+	operate := admin.New(s.adminOptions(b))
+	s.operate.Store(&operate) // from now on everything above is read
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
 	return nil
 }
 
 const (
-	// operatorConnections are open at once on the operator API at most.
-	operatorConnections = 512
+	// operatorConnections are open at once on the operator API at most, and from
+	// one address an eighth of them: operators and probes must get in whoever else
+	// reaches the port. From this machine (simulated payments, load tests) there
+	// is no such limit.
+	operatorConnections = 1024
 	// spareFiles are left to the journal's and the simulator's stores (Pebble
 	// opens up to 1,000 each), to the operator API and to the process.
 	spareFiles = 2*1000 + 2*operatorConnections
 )
+
+// loopback is this machine.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // room is how many connections merchants may have: a store that cannot open its
 // next file ends the process, so that connections must not take the last one.
@@ -204,8 +211,8 @@ func (s *Served) Failed() <-chan error { return s.failed }
 // adminToken is the operators' bearer token: given, or kept in the data folder
 // from the first start on.
 func adminToken(c *Config) (string, error) {
-	if c.AdminToken != "" || c.FS != nil {
-		return c.AdminToken, nil
+	if token := strings.TrimSpace(c.AdminToken); token != "" || c.FS != nil {
+		return token, nil
 	}
 	path := filepath.Join(c.DataDir, TokenFile)
 	b, err := os.ReadFile(path)

@@ -235,7 +235,7 @@ func (s shop) requests(p *process) {
 func (h *hunt) metrics(p *process) {
 	h.t.Helper()
 	status, got, err := p.operate("GET", "/metrics", "")
-	if err != nil || status != 200 && status != 404 {
+	if err != nil || status != 200 || !bytes.Contains(got, []byte("pixd_http_requests_total{")) {
 		h.t.Errorf("/metrics: %d %s %v", status, got, err)
 	}
 	h.look("metrics", got)

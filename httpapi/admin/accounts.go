@@ -155,8 +155,9 @@ func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.settings.Lock()
-	defer s.settings.Unlock()
+	lock := &s.settings[uint64(a.ID)%uint64(len(s.settings))]
+	lock.Lock()
+	defer lock.Unlock()
 	was, err := s.do(a.ID, ledger.ReadAccount{})
 	if err != nil {
 		return 0, nil, err

@@ -46,7 +46,8 @@ type Options struct {
 
 type service struct {
 	Options
-	settings sync.Mutex // held from reading an account's settings to writing them
+	// Held from reading an account's settings to writing them; accounts share them.
+	settings [64]sync.Mutex
 }
 
 // New is the operator API, with the simulator's where there is one.

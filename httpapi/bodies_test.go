@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// TestBodiesRoom: what is announced and has not come takes room, that is given
+// back however it ends; when there is none, large bodies are refused, and small
+// ones are not.
+func TestBodiesRoom(t *testing.T) {
+	f := newFixture(t)
+	s := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }, "test", f.options().Log)
+	b := newBodies()
+	b.room.Store(600 << 10)
+	s.HeaderReceived = b.received
+	b.around(s)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = l.Close() })
+
+	announce := func(head string) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\n"+head+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	answered := func(c net.Conn) *http.Response {
+		t.Helper()
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	held := func(n int64) {
+		t.Helper()
+		for range 500 {
+			if b.held.Load() == n {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("%d bodies are held, want %d", b.held.Load(), n)
+	}
+	large := fmt.Sprintf("Content-Length: %d", maxBody)
+	first, second := announce(large), announce("Transfer-Encoding: chunked")
+	held(2)
+	if r := answered(announce(large)); r.StatusCode != 503 || r.Header.Get("Retry-After") != "1" || !r.Close {
+		t.Errorf("a third: %d %v", r.StatusCode, r.Header)
+	}
+	small := announce("Content-Length: 5")
+	_, _ = io.WriteString(small, "abcde")
+	if r := answered(small); r.StatusCode != 204 {
+		t.Errorf("a small one: %d", r.StatusCode)
+	}
+	_ = first.Close() // broken off
+	held(1)
+	_, _ = io.WriteString(second, "zz\r\n") // no chunk
+	if r := answered(second); r.StatusCode != 400 {
+		t.Errorf("a broken chunk: %d", r.StatusCode)
+	}
+	held(0)
+	for range 3 { // handled, one after the other on one connection's room
+		c := announce(large)
+		if _, err := io.WriteString(c, strings.Repeat("x", maxBody)); err != nil {
+			t.Fatal(err)
+		}
+		if r := answered(c); r.StatusCode != 204 {
+			t.Errorf("a large one: %d", r.StatusCode)
+		}
+	}
+	if r := answered(announce(fmt.Sprintf("Content-Length: %d", maxBody+1))); r.StatusCode != 413 {
+		t.Errorf("one too large: %d", r.StatusCode)
+	}
+	held(0)
+	if left := b.room.Load(); left != 600<<10 {
+		t.Errorf("%d bytes of room are left of %d", left, 600<<10)
+	}
+}
