@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -83,19 +84,20 @@ func TestForms(t *testing.T) {
 	f := newFixture(t)
 	long := fmt.Sprintf("%141d", 0)
 	for body, want := range map[string]string{
-		`{"pix_key":"a@b.com"}`:                                          `{"errors":{"bad_request":"invalid or missing amount"}}`,
-		`{"amount":1}`:                                                   `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"pix_key":12}`:                                      `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"pix_key":"nonsense"}`:                              `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"pix_key":"a@b.com","pix_key_type":"iban"}`:         `{"errors":{"bad_request":{"pix_key_type":["…`,
-		`{"amount":1,"pix_key":"a@b.com","pix_key_type":7}`:              `{"errors":{"bad_request":{"pix_key_type":["…`,
-		`{"amount":1,"pix_key":"a@b.com","recipient_ispb":"1"}`:          `{"errors":{"bad_request":{"recipient_ispb":["…`,
-		`{"amount":1,"pix_key":"a@b.com","recipient_ispb":12345678}`:     `{"errors":{"bad_request":{"recipient_ispb":["…`,
-		`{"amount":1,"end_to_end_id":"E1","pix_key":"a@b.com"}`:          `{"errors":{"bad_request":{"end_to_end_id":["…`,
-		`{"amount":1,"description":"` + long + `","pix_key":"a@b.com"}`:  `{"errors":{"bad_request":{"description":["…`,
-		`{"amount":1,"description":["x"],"pix_key":"a@b.com"}`:           `{"errors":{"bad_request":{"description":["…`,
-		`{"amount":1,"description":["x"],"pix_key":"x"}`:                 `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"description":{},"pix_key":"a@b.com","purpose":{}}`: `{"errors":{"bad_request":{"description":["…`,
+		`{"pix_key":"a@b.com"}`:                                  `{"errors":{"bad_request":"invalid or missing amount"}}`,
+		`{"amount":1}`:                                           `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1,"pix_key":12}`:                              `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1,"pix_key":"nonsense"}`:                      `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1,"pix_key":"a@b.com","pix_key_type":"iban"}`: `{"errors":{"bad_request":{"pix_key_type":["…`,
+		`{"amount":1,"pix_key":"a@b.com","pix_key_type":7}`:      `{"errors":{"bad_request":{"pix_key_type":["…`,
+		`{"amount":1,"pix_key":"a@b.com","purpose":"` + strings.Repeat("ç", 501) + `"}`: `{"errors":{"bad_request":{"purpose":["…`,
+		`{"amount":1,"pix_key":"a@b.com","recipient_ispb":"1"}`:                         `{"errors":{"bad_request":{"recipient_ispb":["…`,
+		`{"amount":1,"pix_key":"a@b.com","recipient_ispb":12345678}`:                    `{"errors":{"bad_request":{"recipient_ispb":["…`,
+		`{"amount":1,"end_to_end_id":"E1","pix_key":"a@b.com"}`:                         `{"errors":{"bad_request":{"end_to_end_id":["…`,
+		`{"amount":1,"description":"` + long + `","pix_key":"a@b.com"}`:                 `{"errors":{"bad_request":{"description":["…`,
+		`{"amount":1,"description":["x"],"pix_key":"a@b.com"}`:                          `{"errors":{"bad_request":{"description":["…`,
+		`{"amount":1,"description":["x"],"pix_key":"x"}`:                                `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1,"description":{},"pix_key":"a@b.com","purpose":{}}`:                `{"errors":{"bad_request":{"description":["…`,
 	} {
 		f.expect(sent{path: cashOut, body: body}, 400, want)
 	}
