@@ -145,7 +145,7 @@ func TestCamelRequests(t *testing.T) {
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":"x","end_to_end_id":"` + e2e + `","external_id":"o","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"12345678909","recipient_ispb":"60701190"}`})
 	want := f.engine.command
-	camel := `{"amount":7,"description":"x","endToEndId":"` + e2e + `","externalId":"o","pixKey":"11987654321","pix_key_type":"phone","purpose":"rent","recipientDocument":"12345678909","recipientISPB":"60701190"}`
+	camel := `{"amount":7,"description":"x","endToEndId":"` + e2e + `","externalId":"o","pixKey":"11987654321","pix_key_type":"phone","purpose":"rent","recipientDocument":"12345678909","recipientIspb":"60701190"}`
 	f.send(camelCased(sent{path: cashOut, body: camel}))
 	if f.engine.command != want {
 		t.Errorf("got %+v\nwant %+v", f.engine.command, want)
@@ -155,6 +155,10 @@ func TestCamelRequests(t *testing.T) {
 	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || !c.Camel {
 		t.Errorf("claim %+v", c)
 	}
+	for _, name := range []string{"PixKey", "PIX_KEY", "pixKEY", "pix_Key", "pix__key"} {
+		f.expect(camelCased(sent{path: cashOut, body: `{"amount":7,"` + name + `":"a@b.com"}`}), 400, `{"errors":{"badRequest":"invalid pix_key"}}`)
+	}
+	f.expect(camelCased(sent{path: cashOut, body: `{"AMOUNT":8,"Amount":9,"amount":7,"pixKey":"a@b.com"}`}), 202, `{…`)
 	both := sent{path: cashOut, body: `{"amount":7,"pixKey":"a@b.com","pix_key":"b@b.com"}`}
 	f.expect(camelCased(both), 400, shape3("Request body must be valid JSON for HMAC validation"))
 	for _, other := range []string{"camelcase", "CamelCase", "snake_case", "", "camelCase,camelCase"} {

@@ -18,13 +18,14 @@ type call struct {
 	route *route
 	ctx   *fasthttp.RequestCtx
 
-	camel   bool              // X-Key-Case: camelCase, from check 2 on
-	key     *registry.APIKey  // from check 3 on
-	secret  []byte            // as presented with it
-	ip      netip.Addr        // what the request counts as coming from, from check 4 on
-	account *registry.Account // from check 4 on
-	left    int               // requests left to ip in this minute, from check 6 on; -1: it is not limited
-	claim   string            // the Idempotency-Key, from check 7 on; empty: none
+	multipart bool              // says check 1
+	camel     bool              // X-Key-Case: camelCase, from check 2 on
+	key       *registry.APIKey  // from check 3 on
+	secret    []byte            // as presented with it
+	ip        netip.Addr        // what the request counts as coming from, from check 4 on
+	account   *registry.Account // from check 4 on
+	left      int               // requests left to ip in this minute, from check 6 on; -1: it is not limited
+	claim     string            // the Idempotency-Key, from check 7 on; empty: none
 }
 
 // checked runs the eight checks in their order. The first that fails has
@@ -46,7 +47,8 @@ const unsupportedHint = "send the body as JSON with the header Content-Type: app
 func (c *call) contentType() bool {
 	kind, _, _ := bytes.Cut(c.ctx.Request.Header.ContentType(), []byte(";"))
 	kind = bytes.TrimSpace(kind)
-	if bytes.EqualFold(kind, []byte("application/json")) || bytes.EqualFold(kind, []byte("multipart/form-data")) {
+	c.multipart = bytes.EqualFold(kind, []byte("multipart/form-data"))
+	if c.multipart || bytes.EqualFold(kind, []byte("application/json")) {
 		return true
 	}
 	answerError(c.ctx, fasthttp.StatusUnsupportedMediaType, "Unsupported Media Type, expected application/json", unsupportedHint)
@@ -122,6 +124,9 @@ func (c *call) signature() bool {
 		secret = nil
 	}
 	result, err := verifySignature(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
+	if c.multipart && (result == sigValid || result == sigMismatch) {
+		result = sigUnusableBody // whatever it carries: it says that it is no JSON
+	}
 	if result == sigValid {
 		return true
 	}

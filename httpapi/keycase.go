@@ -6,12 +6,9 @@ import (
 )
 
 // snake returns the snake_case form of a key in camelCase, the form in which the
-// service knows its fields; originalTransactionId is original_transaction_id. An
-// upper-case ASCII letter becomes "_" and its lower-case one where a lower-case
-// letter or a digit stands before it, or where it is the last of several and a
-// lower-case letter follows (recipientISPBCode is recipient_ispb_code), else its
-// lower-case one alone. Everything else stays, so a key in snake_case is its own
-// form, and snake(snake(k)) is snake(k).
+// service knows its fields: each upper-case ASCII letter becomes "_" and its
+// lower-case one. So originalTransactionId is original_transaction_id; a key in
+// snake_case is its own form; and what is neither (Amount, AMOUNT) is no field.
 func snake(key string) string {
 	if !hasUpper(key) {
 		return key
@@ -21,16 +18,11 @@ func snake(key string) string {
 
 func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	for i := range len(key) {
-		c := key[i]
-		if !upper(c) {
+		if c := key[i]; upper(c) {
+			dst = append(dst, '_', c+'a'-'A')
+		} else {
 			dst = append(dst, c)
-			continue
 		}
-		last := i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z'
-		if i > 0 && (lowerOrDigit(key[i-1]) || upper(key[i-1]) && last) {
-			dst = append(dst, '_')
-		}
-		dst = append(dst, c+'a'-'A')
 	}
 	return dst
 }
@@ -63,8 +55,6 @@ func hasUpper[K string | []byte](key K) bool {
 }
 
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
-
-func lowerOrDigit(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // snakeForm is the snake_case form of a member's key.
 type snakeForm struct {

@@ -51,6 +51,8 @@ func TestAuthenticationErrors(t *testing.T) {
 		{"one key in two cases", ask{body: `{"external_id":"a","externalId":"b"}`, headers: h("X-Key-Case", "camelCase")}, 400, shape3, noJSON},
 		{"33 levels", ask{body: deep.String()}, 400, shape3, noJSON},
 		{"multipart", ask{body: "--x\r\n\r\n--x--", headers: h("Content-Type", "multipart/form-data; boundary=x")}, 400, shape3, noJSON},
+		{"multipart with JSON in it", ask{headers: h("Content-Type", "multipart/form-data")}, 400, shape3, noJSON},
+		{"multipart without a body", ask{body: "none", headers: h("Content-Type", "multipart/form-data", "hmac", "x")}, 400, shape3, noBody},
 		{"no signing secret", ask{key: "mute"}, 403, shape3, noSecret},
 		{"long key", ask{key256: 257}, 400, shape1, longKey},
 		{"no permission", ask{key: "keys only"}, 403, shape2, lacks + "pix:write"},
