@@ -23,7 +23,7 @@ func TestSnake(t *testing.T) {
 		"amount_Due":            "amount__due",
 		"line2Text":             "line2_text",
 		"açãoFinal":             "ação_final",
-		"Ção":                   "_ção",
+		"Ção":                   "Ção",
 	} {
 		if got := snake(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
