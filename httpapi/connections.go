@@ -52,6 +52,7 @@ type Connections struct {
 
 	accepting atomic.Bool
 	open      atomic.Int64
+	midway    atomic.Int64
 	lingering chan struct{} // room for those that are let to read their refusal
 
 	mu  sync.Mutex
@@ -72,6 +73,10 @@ func (l *Connections) Accepting() bool { return l.accepting.Load() }
 
 // Open is how many connections are open.
 func (l *Connections) Open() int64 { return l.open.Load() }
+
+// Midway is how many connections have sent something that was not answered yet: a
+// request that is being received, or worked on.
+func (l *Connections) Midway() int64 { return l.midway.Load() }
 
 // Accept implements net.Listener. Over TLS the handshake is left to who reads.
 func (l *Connections) Accept() (net.Conn, error) {
@@ -179,11 +184,37 @@ type counted struct {
 	of     *Connections
 	ip     netip.Addr // the zero Addr: not counted by address
 	closed atomic.Bool
+	midway atomic.Bool
+}
+
+// Read implements net.Conn.
+func (k *counted) Read(b []byte) (int, error) {
+	n, err := k.Conn.Read(b)
+	if n > 0 && !k.midway.Load() && !k.midway.Swap(true) {
+		k.of.midway.Add(1)
+		if k.closed.Load() { // while it was read
+			k.answered()
+		}
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (k *counted) Write(b []byte) (int, error) {
+	k.answered()
+	return k.Conn.Write(b)
+}
+
+func (k *counted) answered() {
+	if k.midway.Load() && k.midway.Swap(false) {
+		k.of.midway.Add(-1)
+	}
 }
 
 // Close implements net.Conn.
 func (k *counted) Close() error {
 	if !k.closed.Swap(true) {
+		k.answered()
 		k.of.leave(k.ip)
 	}
 	return k.Conn.Close()

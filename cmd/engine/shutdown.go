@@ -30,8 +30,8 @@ func (s *Served) lastProbe() error {
 	return nil
 }
 
-// finish waits for the requests in hand, and not for connections that only
-// might bring one.
+// finish waits for the requests in hand, those that are still arriving included,
+// and not for connections that only might bring one.
 func (s *Served) finish() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s *Served) finish() error {
 			}
 			return err
 		case <-tick.C:
-			if now := s.meters.merchant.inHand.Load() == 0; now && idle {
+			if now := s.meters.merchant.inHand.Load() == 0 && s.connections.Midway() == 0; now && idle {
 				return nil // the rest are connections without a request
 			} else {
 				idle = now
