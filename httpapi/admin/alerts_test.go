@@ -13,7 +13,7 @@ func TestAlerts(t *testing.T) {
 	var asked string
 	var fails error
 	f.options.Alerts = func(since ledger.Millis, after string, limit int) ([]Alert, string, error) {
-		asked = fmt.Sprint(since, " ", after, " ", limit)
+		asked = fmt.Sprint(int64(since), " ", after, " ", limit)
 		return []Alert{
 			{ID: "alr_a", Kind: "low_disk", Message: `little "disk"`, At: 1_790_000_000_000},
 			{ID: "alr_b", Kind: "quarantine", Account: "acc_7", Transaction: "PIXOUT7", Message: "x", At: 1_790_000_000_001},
