@@ -189,7 +189,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 
 func (s *Served) adminOptions(b Build) admin.Options {
 	return admin.Options{
-		Engine: s.Directory, Registry: s.Registry,
+		Engine: s.Directory, Registry: s.Registry, History: s.History,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Engine   httpapi.Engine
 	Registry *registry.Registry
+	History  History
 
 	NewAccountID func() ledger.AccountID
 	NewEVP       func() string      // a UUID v4
@@ -103,6 +104,8 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/alerts", s.listAlerts)
+	handle("GET", "/admin/payouts", s.listPayouts)
+	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
 }

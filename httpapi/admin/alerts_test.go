@@ -23,9 +23,9 @@ func TestAlerts(t *testing.T) {
 	const body = `{"data":[{"id":"alr_a","kind":"low_disk","account_id":null,"transaction_id":null,"message":"little \"disk\"","created_at":"2026-09-21T14:13:20.000Z"},` +
 		`{"id":"alr_b","kind":"quarantine","account_id":"acc_7","transaction_id":"PIXOUT7","message":"x","created_at":"2026-09-21T14:13:20.001Z"}],"next_cursor":"1790000000001/alr_b"}`
 	for query, want := range map[string]string{
-		"": "0  50",
-		"?since=2026-09-21T14:13:20Z&limit=7":               "1790000000000  7",
-		"?cursor=1790000000001/alr_b&limit=200":             "0 1790000000001/alr_b 200",
+		"":                                      "0  50",
+		"?since=2026-09-21T14:13:20Z&limit=7":   "1790000000000  7",
+		"?cursor=1790000000001/alr_b&limit=200": "0 1790000000001/alr_b 200",
 		"?since=2026-09-21T11:13:20.5-03:00&cursor=&x=else": "1790000000500  50",
 	} {
 		if f.expect("GET", "/admin/alerts"+query, "", 200, body); asked != want {
