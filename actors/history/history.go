@@ -27,32 +27,37 @@ func New(j Journal) *History { return &History{j} }
 // Transaction is an account's transaction by its id or its transaction_id; nil
 // where the account has none such, whoever else may have.
 func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
-	return h.look(func(v *wal.View) (*ledger.Transaction, error) {
+	var t *ledger.Transaction
+	err := h.over(func(v *wal.View) error {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
-			return nil, err
+			return err
 		}
-		return h.item(v, row)
+		t, err = h.item(v, row)
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// look runs one read over one view, and returns once all that the view may
-// have shown is durable.
-func (h *History) look(read func(*wal.View) (*ledger.Transaction, error)) (*ledger.Transaction, error) {
+// over runs one read over one view, and returns once all that the view may have
+// shown is durable.
+func (h *History) over(read func(*wal.View) error) error {
 	v := h.journal.View()
 	defer func() { _ = v.Close() }()
-	t, err := read(v)
-	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+	if err := read(v); err != nil {
+		return fmt.Errorf("history: %w", err)
 	}
 	if v.Ticket() > h.journal.Durable() {
 		done := make(released, 1)
 		h.journal.Append(&wal.Entry{Out: []wal.Out{done}})
 		if err := <-done; err != nil {
-			return nil, fmt.Errorf("history: wait for the disk: %w", err)
+			return fmt.Errorf("history: wait for the disk: %w", err)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 type released chan error

@@ -368,3 +368,42 @@ func DecodeSeqRow(b []byte) (uint64, error) {
 func shortRow(what string, b []byte) error {
 	return fmt.Errorf("ledger: %s row of %d bytes", what, len(b))
 }
+
+// OpenRange is the keys of all payouts in flight.
+func OpenRange() (lo, hi []byte) { return []byte{rowOpen}, []byte{rowOpen + 1} }
+
+// OpenOf is the keys of an account's payouts in flight.
+func OpenOf(a AccountID) (lo, hi []byte) {
+	lo = accountKey(rowOpen, a, 0)
+	if a == ^AccountID(0) {
+		return lo, []byte{rowOpen + 1}
+	}
+	return lo, accountKey(rowOpen, a+1, 0)
+}
+
+// DecodeOpenKey reads whose an open row is.
+func DecodeOpenKey(k []byte) (AccountID, TxID, error) {
+	if !IsOpenKey(k) {
+		return 0, TxID{}, shortRow("open key", k)
+	}
+	return AccountID(binary.BigEndian.Uint64(k[1:])), TxID(k[9:]), nil
+}
+
+// IsOpenKey tells whether bytes are the key of an open row.
+func IsOpenKey(k []byte) bool { return len(k) == 1+8+16 && k[0] == rowOpen }
+
+// ReceivedRange is the keys of the payments received under an end-to-end id,
+// whoever received them.
+func ReceivedRange(e2e string) (lo, hi []byte) {
+	lo = EndToEndKey(e2e)
+	lo[0] = rowReceived
+	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+}
+
+// DecodeReceivedKey reads whose a received row is.
+func DecodeReceivedKey(k []byte) (AccountID, error) {
+	if len(k) < 8 {
+		return 0, shortRow("received key", k)
+	}
+	return AccountID(binary.BigEndian.Uint64(k[len(k)-8:])), nil
+}

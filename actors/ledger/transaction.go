@@ -64,6 +64,15 @@ const (
 // InFlight tells a payout or refund whose gross amount is held.
 func (s TxStatus) InFlight() bool { return s >= StatusHeld && s <= StatusPending }
 
+// MovedMoney tells a status at which money has moved.
+func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }
+
+// Owned is a transaction and whose it is.
+type Owned struct {
+	Account AccountID
+	Tx      *Transaction
+}
+
 // Transaction is one item of an account's history and, while it is in flight,
 // the whole state of its work. Every record about it carries it whole, as it
 // is after the record.

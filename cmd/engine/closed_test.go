@@ -161,6 +161,10 @@ func TestLowDisk(t *testing.T) {
 		!strings.Contains(got, `pixd_http_requests_total{listener="merchant",status="503"}`) {
 		t.Errorf("metrics: %s", got)
 	}
+	if status, got := w.operate("GET", "/admin/alerts?since=2026-01-01T00:00:00Z", ""); status != 200 || strings.Count(got, `"kind":"low_disk"`) != 1 ||
+		!strings.Contains(got, `"account_id":null,"transaction_id":null,"message":"little disk is free`) {
+		t.Errorf("alerts: %d %s", status, got)
+	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 30})
 	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(closedDisk) })
 }

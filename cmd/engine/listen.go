@@ -124,6 +124,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
+	s.meters.book.open(e.Store)
+	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
@@ -187,10 +189,11 @@ func (s *Served) merchantOptions() httpapi.Options {
 
 func (s *Served) adminOptions(b Build) admin.Options {
 	return admin.Options{
-		Engine: s.Directory, Registry: s.Registry,
+		Engine: s.Directory, Registry: s.Registry, History: s.History,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
+		Alerts:      s.meters.book.read,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
 	}

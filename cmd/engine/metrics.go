@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,6 +26,7 @@ var alertKinds = []string{
 type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
+	book     alertBook
 
 	merchant, operator traffic
 }
@@ -127,11 +129,11 @@ func (l listeners) Collect(out chan<- prometheus.Metric) {
 // kind.
 const alertField = "alert"
 
-// alertLog counts the alerts among log lines, so that the rooms that raise them
+// alertLog finds the alerts among log lines, so that the rooms that raise them
 // need to know of logging alone.
 type alertLog struct {
 	slog.Handler
-	count func(kind string)
+	raise func(at time.Time, a alertForm)
 }
 
 // Enabled implements slog.Handler. An alert counts also where the log's level
@@ -142,13 +144,9 @@ func (l alertLog) Enabled(ctx context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
-	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == alertField {
-			l.count(a.Value.String())
-			return false
-		}
-		return true
-	})
+	if a, is := alertOf(&r); is {
+		l.raise(r.Time, a)
+	}
 	if !l.Handler.Enabled(ctx, r.Level) {
 		return nil
 	}
@@ -157,15 +155,18 @@ func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (l alertLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return alertLog{l.Handler.WithAttrs(attrs), l.count}
+	return alertLog{l.Handler.WithAttrs(attrs), l.raise}
 }
 
 // WithGroup implements slog.Handler.
 func (l alertLog) WithGroup(name string) slog.Handler {
-	return alertLog{l.Handler.WithGroup(name), l.count}
+	return alertLog{l.Handler.WithGroup(name), l.raise}
 }
 
-// counting is a logger whose alerts are counted.
+// counting is a logger whose alerts are counted, and written down.
 func (m *meters) counting(log *slog.Logger) *slog.Logger {
-	return slog.New(alertLog{log.Handler(), func(kind string) { m.alerts.WithLabelValues(kind).Inc() }})
+	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm) {
+		m.alerts.WithLabelValues(a.Kind).Inc()
+		m.book.raise(at, a)
+	}})
 }

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Engine   httpapi.Engine
 	Registry *registry.Registry
+	History  History
 
 	NewAccountID func() ledger.AccountID
 	NewEVP       func() string      // a UUID v4
@@ -33,6 +34,10 @@ type Options struct {
 	// took it: true then.
 	RegisterKey func(ledger.AccountID, ledger.Key) bool
 	Ready       func() bool // the merchant listener accepts
+
+	// Alerts lists alerts from an instant on, oldest first, at most limit, and
+	// those alone that come behind after, where that is what an earlier call gave.
+	Alerts func(since ledger.Millis, after string, limit int) (all []Alert, next string, err error)
 
 	Metrics      fasthttp.RequestHandler // nil: none
 	GuardMetrics bool                    // they need the token too
@@ -98,6 +103,9 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
+	handle("GET", "/admin/alerts", s.listAlerts)
+	handle("GET", "/admin/payouts", s.listPayouts)
+	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
 }

@@ -69,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 	})
 	t.Cleanup(d.Close)
 	f.options = Options{
-		Engine: d, Registry: f.keys,
+		Engine: d, Registry: f.keys, History: history.New(store),
 		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,

@@ -22,16 +22,12 @@ type List struct {
 
 // ReadPage reads cursor and limit from the query.
 func ReadPage(ctx *fasthttp.RequestCtx) (Page, error) {
-	p := Page{Limit: defaultLimit}
-	q := ctx.QueryArgs()
-	if q.Has("limit") {
-		n, err := strconv.Atoi(string(q.Peek("limit")))
-		if err != nil || n < 1 || n > maxLimit {
-			return p, Bad("limit must be an integer from 1 to %d", maxLimit)
-		}
-		p.Limit = n
+	var p Page
+	var err error
+	if p.Limit, err = ReadLimit(ctx); err != nil {
+		return p, err
 	}
-	if cursor := string(q.Peek("cursor")); cursor != "" {
+	if cursor := string(ctx.QueryArgs().Peek("cursor")); cursor != "" {
 		n, err := strconv.ParseUint(cursor, 10, 31)
 		if err != nil {
 			return p, Bad("cursor must be a next_cursor of this list")
@@ -39,6 +35,19 @@ func ReadPage(ctx *fasthttp.RequestCtx) (Page, error) {
 		p.From = int(n)
 	}
 	return p, nil
+}
+
+// ReadLimit reads how long a page may be.
+func ReadLimit(ctx *fasthttp.RequestCtx) (int, error) {
+	q := ctx.QueryArgs()
+	if !q.Has("limit") {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(string(q.Peek("limit")))
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, Bad("limit must be an integer from 1 to %d", maxLimit)
+	}
+	return n, nil
 }
 
 // Of is this page of a list of n, whose entries entry makes.

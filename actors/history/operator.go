@@ -1,0 +1,165 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// What operators look up: over all accounts.
+
+// Anyone is a transaction of any account by its id, its transaction_id or its
+// end-to-end id; nil where there is none. Of several under one end-to-end id it is
+// one that moved money, else the first.
+func (h *History) Anyone(id string) (*ledger.Owned, error) {
+	var found *ledger.Owned
+	err := h.over(func(v *wal.View) error {
+		row, ok, err := h.find(v, id)
+		if err != nil {
+			return err
+		}
+		if ok {
+			tx, err := h.item(v, row)
+			found = &ledger.Owned{Account: row.Account, Tx: tx}
+			return err
+		}
+		found, err = h.underEndToEnd(v, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// underEndToEnd goes through all that carry an end-to-end id: payouts and their
+// repeats, and what was received.
+func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
+	if !ledger.ValidEndToEnd(e2e) {
+		return nil, nil
+	}
+	var best *ledger.Owned
+	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
+		if tx == nil || tx.EndToEnd != e2e {
+			return
+		}
+		if best == nil || !best.Tx.Status.MovedMoney() && tx.Status.MovedMoney() {
+			best = &ledger.Owned{Account: a, Tx: tx}
+		}
+	}
+	for _, key := range ledger.EndToEndKeys(e2e) {
+		b, ok, err := v.Get(key)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		row, err := ledger.DecodeEndToEndRow(b)
+		if err != nil {
+			return nil, err
+		}
+		ids := []ledger.TxID{row.ID}
+		for _, m := range row.Members {
+			ids = append(ids, m.ID)
+		}
+		for _, id := range ids {
+			tx, err := h.shown(v, id)
+			if err != nil {
+				return nil, err
+			}
+			consider(row.Account, tx)
+		}
+	}
+	return best, h.received(v, e2e, consider)
+}
+
+// shown is a transaction by its id; nil for one that only was held.
+func (h *History) shown(v *wal.View, id ledger.TxID) (*ledger.Transaction, error) {
+	b, ok, err := v.Get(ledger.IDKey(id.Short()))
+	if err != nil || !ok {
+		return nil, err
+	}
+	row, err := ledger.DecodeIDRow(b)
+	if err != nil || row.ID != id {
+		return nil, err
+	}
+	return h.item(v, row)
+}
+
+func (h *History) received(v *wal.View, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
+	lo, hi := ledger.ReceivedRange(e2e)
+	return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+		a, err := ledger.DecodeReceivedKey(k)
+		if err != nil {
+			return false, err
+		}
+		seq, err := ledger.DecodeSeqRow(b)
+		if err != nil {
+			return false, err
+		}
+		r, err := Record(h.journal, a, seq)
+		if err != nil {
+			return false, err
+		}
+		consider(a, r.Tx)
+		return true, nil
+	})
+}
+
+// InFlight lists payouts that wait for their end, by account and then by id: of
+// one account, or of all where it is 0; with status, those alone. It begins behind
+// the place after, which an earlier call gave; next is nil where there are no
+// more. At most limit are listed, and at most tried are looked at.
+func (h *History) InFlight(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+	lo, hi := ledger.OpenRange()
+	if a != 0 {
+		lo, hi = ledger.OpenOf(a)
+	}
+	if len(after) > 0 {
+		lo = slices.Concat(after, []byte{0})
+	}
+	err = h.over(func(v *wal.View) error {
+		var last []byte
+		n := 0
+		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+			if n++; len(all) == limit || n > tried {
+				next = last
+				return false, nil
+			}
+			owned, err := h.open(k, b)
+			if err != nil {
+				return false, err
+			}
+			if last = slices.Clone(k); status == 0 || owned.Tx.Status == status {
+				all = append(all, owned)
+			}
+			return true, nil
+		})
+	})
+	return all, next, err
+}
+
+// tried bounds what one call reads where few have the status that is asked for.
+const tried = 10_000
+
+func (h *History) open(k, b []byte) (ledger.Owned, error) {
+	a, id, err := ledger.DecodeOpenKey(k)
+	if err != nil {
+		return ledger.Owned{}, err
+	}
+	seq, err := ledger.DecodeSeqRow(b)
+	if err != nil {
+		return ledger.Owned{}, err
+	}
+	r, err := Record(h.journal, a, seq)
+	if err == nil && (r.Tx == nil || r.Tx.ID != id) {
+		err = fmt.Errorf("open row of %v leads to another transaction", id)
+	}
+	if err != nil {
+		return ledger.Owned{}, err
+	}
+	return ledger.Owned{Account: a, Tx: r.Tx}, nil
+}

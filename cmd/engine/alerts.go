@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"encoding/base32"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/admin"
+	"pixd/wal"
+)
+
+// alertBook keeps what operators were alerted of, as named values beside the
+// journal: an alert is no record, because no money hangs on it. What is raised
+// before the journal is open waits for it.
+type alertBook struct {
+	mu    sync.Mutex
+	store *wal.Store // nil: not open
+	early []wal.Op
+}
+
+// metaAlert begins an alert's name. Its instant follows, 13 decimal digits of
+// milliseconds, so that alerts lie in order, then a slash and its id.
+const metaAlert = "alert/"
+
+// keptAlerts is for how long an alert is kept.
+const keptAlerts = 90 * 24 * time.Hour
+
+// alertForm is an alert's stored form.
+type alertForm struct {
+	Kind        string `cbor:"1,keyasint"`
+	Account     string `cbor:"2,keyasint,omitempty"`
+	Transaction string `cbor:"3,keyasint,omitempty"`
+	Message     string `cbor:"4,keyasint"`
+}
+
+var alertIDs = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func alertName(at ledger.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
+
+// raise writes an alert down, and does not wait: it comes from a log line, which
+// may stand anywhere.
+func (b *alertBook) raise(at time.Time, f alertForm) {
+	value, err := cbor.Marshal(f)
+	if err != nil {
+		panic(fmt.Sprintf("engine: encode an alert: %v", err))
+	}
+	name := alertName(ledger.Millis(at.UnixMilli()), "alr_"+alertIDs.EncodeToString(secret(10)))
+	op := wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.store == nil {
+		b.early = append(b.early, op)
+		return
+	}
+	b.store.Append(&wal.Entry{Ops: []wal.Op{op}})
+}
+
+// open takes the journal that alerts go to.
+func (b *alertBook) open(s *wal.Store) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.store = s
+	if len(b.early) > 0 {
+		s.Append(&wal.Entry{Ops: b.early})
+		b.early = nil
+	}
+}
+
+// read lists alerts from an instant on, oldest first, at most limit of them:
+// those behind after where it is given, which is what the call before returned.
+// The second result is empty where there are no more.
+func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []admin.Alert, next string, err error) {
+	lo, hi := alertRange(since)
+	if after != "" {
+		lo = append(wal.MetaKey(metaAlert+after), 0)
+	}
+	err = b.store.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		if len(all) == limit {
+			next = alertName(all[limit-1].At, all[limit-1].ID)
+			return false, nil
+		}
+		a, err := readAlert(k, v)
+		all = append(all, a)
+		return true, err
+	})
+	return all, next, err
+}
+
+// latest is the last instant that 13 digits can say: in the year 2286.
+const latest = ledger.Millis(9_999_999_999_999)
+
+func alertRange(from ledger.Millis) (lo, hi []byte) {
+	from = min(max(from, 0), latest)
+	return wal.MetaKey(metaAlert + fmt.Sprintf("%013d", from)), wal.PrefixEnd(wal.MetaKey(metaAlert))
+}
+
+func readAlert(k, v []byte) (admin.Alert, error) {
+	var f alertForm
+	at, id, found := strings.Cut(strings.TrimPrefix(string(k), string(wal.MetaKey(metaAlert))), "/")
+	var millis int64
+	if _, err := fmt.Sscanf(at, "%d", &millis); err != nil || !found {
+		return admin.Alert{}, fmt.Errorf("alert %q: no instant in its name", k)
+	}
+	if err := cbor.Unmarshal(v, &f); err != nil {
+		return admin.Alert{}, fmt.Errorf("alert %q: %w", k, err)
+	}
+	return admin.Alert{ID: id, Kind: f.Kind, Account: f.Account, Transaction: f.Transaction, Message: f.Message, At: ledger.Millis(millis)}, nil
+}
+
+// droppedAtOnce bounds what one batch deletes.
+const droppedAtOnce = 1000
+
+// drop forgets alerts that are past their time.
+func (b *alertBook) drop(before ledger.Millis) error {
+	lo, _ := alertRange(0)
+	hi, _ := alertRange(before)
+	for {
+		var ops []wal.Op
+		err := b.store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+			ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: slices.Clone(k)})
+			return len(ops) < droppedAtOnce, nil
+		})
+		if err != nil || len(ops) == 0 {
+			return err
+		}
+		if err := write(b.store, ops...); err != nil {
+			return err
+		}
+	}
+}
+
+// keep drops what is past its time, once an hour.
+func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := b.drop(ledger.Millis(time.Now().Add(-keptAlerts).UnixMilli())); err != nil {
+				log.Error("old alerts not dropped", "error", err)
+			}
+		}
+	}
+}
+
+// alertOf reads an alert from its log line; false for any other line.
+func alertOf(r *slog.Record) (f alertForm, is bool) {
+	why := ""
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case alertField:
+			f.Kind, is = a.Value.String(), true
+		case "account":
+			f.Account = a.Value.String()
+		case "transaction":
+			f.Transaction = a.Value.String()
+		case "error":
+			why = ": " + a.Value.String()
+		}
+		return true
+	})
+	f.Message = r.Message + why
+	return f, is
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+func openBook(t *testing.T, fs wal.FS) *wal.Store {
+	t.Helper()
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// settled waits until what was appended is durable.
+func settled(t *testing.T, s *wal.Store) {
+	t.Helper()
+	if err := write(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAlertsAreKept: what was raised before the journal was open, and after it,
+// is there after a restart, in order, page by page, until its time is past.
+func TestAlertsAreKept(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openBook(t, fs)
+	m := newMeters()
+	log := m.counting(slog.New(slog.DiscardHandler))
+	log.Error("early", "alert", "damage", "error", errors.New("a block"))
+	m.book.open(s)
+	log.Error("account closed off", "account", "acc_7", "alert", "quarantine")
+	log.Warn("late", "transaction", "PIXOUT7", "alert", "late_settlement", "account", "acc_8")
+	log.Error("no alert", "account", "acc_7")
+	settled(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openBook(t, fs)
+	defer func() { _ = s.Close() }()
+	b := &alertBook{}
+	b.open(s)
+	var told []string
+	since := ledger.Millis(time.Now().Add(-time.Minute).UnixMilli())
+	after, ids := "", map[string]bool{}
+	for n := 0; n == 0 || after != ""; n++ {
+		all, next, err := b.read(since, after, 2)
+		if err != nil || len(all) > 2 || n > 2 {
+			t.Fatalf("page %d: %v %v", n, all, err)
+		}
+		for _, a := range all {
+			told = append(told, fmt.Sprintf("%s %s %s %s", a.Kind, a.Account, a.Transaction, a.Message))
+			if ids[a.ID] || !strings.HasPrefix(a.ID, "alr_") || a.At < since || a.At > now() {
+				t.Errorf("alert %+v", a)
+			}
+			ids[a.ID] = true
+		}
+		after = next
+	}
+	want := []string{"damage   early: a block", "quarantine acc_7  account closed off", "late_settlement acc_8 PIXOUT7 late"}
+	if got, want := strings.Join(sortedLines(told), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if all, _, err := b.read(now()+1000, "", 9); len(all) > 0 || err != nil {
+		t.Errorf("from the future: %v %v", all, err)
+	}
+	if all, _, err := b.read(1<<60, "", 9); len(all) > 0 || err != nil {
+		t.Errorf("from beyond what a key says: %v %v", all, err)
+	}
+	if err := b.drop(since); err != nil {
+		t.Fatal(err)
+	}
+	if all, _, err := b.read(0, "", 9); len(all) != 3 || err != nil {
+		t.Errorf("dropped too early: %v %v", all, err)
+	}
+	if err := b.drop(now() + 1000); err != nil {
+		t.Fatal(err)
+	}
+	if all, _, err := b.read(0, "", 9); len(all) != 0 || err != nil {
+		t.Errorf("not dropped: %v %v", all, err)
+	}
+}
+
+// sortedLines: alerts of one millisecond lie in no order.
+func sortedLines(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
+
+// TestAlertForm pins what is stored.
+func TestAlertForm(t *testing.T) {
+	const key = "21616c6572742f313737323336363430303230312f616c725f61"
+	const value = "a4016f6c6174655f736574746c656d656e7402656163635f3703675049584f55543704646c617465"
+	k, _ := hex.DecodeString(key)
+	v, _ := hex.DecodeString(value)
+	a, err := readAlert(k, v)
+	if err != nil || a.ID != "alr_a" || a.Kind != "late_settlement" || a.Account != "acc_7" || a.Transaction != "PIXOUT7" || a.Message != "late" || a.At != 1772366400201 {
+		t.Errorf("%+v %v", a, err)
+	}
+	b := &alertBook{}
+	b.raise(a.At.Time(), alertForm{Kind: a.Kind, Account: a.Account, Transaction: a.Transaction, Message: a.Message})
+	if got := hex.EncodeToString(b.early[0].Key); !strings.HasPrefix(got, key[:len(key)-2]) || hex.EncodeToString(b.early[0].Value) != value {
+		t.Errorf("stored as %s %x", got, b.early[0].Value)
+	}
+	for _, bad := range [][2][]byte{{[]byte("!alert/x/y"), v}, {k[:12], v}, {k, v[:5]}} {
+		if a, err := readAlert(bad[0], bad[1]); err == nil {
+			t.Errorf("%q %x was read: %+v", bad[0], bad[1], a)
+		}
+	}
+}

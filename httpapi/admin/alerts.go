@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/operator"
+)
+
+// Alert is something that an operator should look at. Account and Transaction
+// are empty where it is about none.
+type Alert struct {
+	ID, Kind, Account, Transaction, Message string
+	At                                      ledger.Millis
+}
+
+type alertView struct {
+	ID            string  `json:"id"`
+	Kind          string  `json:"kind"`
+	AccountID     *string `json:"account_id"`
+	TransactionID *string `json:"transaction_id"`
+	Message       string  `json:"message"`
+	CreatedAt     string  `json:"created_at"`
+}
+
+// alertCursor is what the cursor of this list looks like: it is part of a key.
+var alertCursor = regexp.MustCompile("^[0-9]{13}/alr_[a-z2-7]{1,64}$")
+
+// listAlerts is GET /admin/alerts?since=&cursor=&limit=.
+func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
+	q := ctx.QueryArgs()
+	limit, err := operator.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	var since ledger.Millis
+	if text := string(q.Peek("since")); text != "" {
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return 0, nil, operator.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
+		}
+		since = ledger.Millis(t.UnixMilli())
+	}
+	after := string(q.Peek("cursor"))
+	if after != "" && !alertCursor.MatchString(after) {
+		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
+	}
+	alerts, next, err := s.Alerts(since, after, limit)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := operator.List{Data: make([]any, len(alerts))}
+	for i, a := range alerts {
+		l.Data[i] = alertView{a.ID, a.Kind, orNull(a.Account), orNull(a.Transaction), a.Message, a.At.String()}
+	}
+	l.Next = orNull(next)
+	return fasthttp.StatusOK, l, nil
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

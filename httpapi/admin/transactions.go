@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+	"pixd/httpapi/operator"
+)
+
+// History is the read side over all accounts.
+type History interface {
+	Anyone(id string) (*ledger.Owned, error)
+	InFlight(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+}
+
+// ownedItem is a transaction item and, before all else, whose it is.
+func ownedItem(o ledger.Owned) json.RawMessage {
+	return append([]byte(`{"account_id":"`+o.Account.String()+`",`), httpapi.Item(o.Tx)[1:]...)
+}
+
+// showTransaction is GET /admin/transactions/:id.
+func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
+	name, _ := ctx.UserValue("id").(string)
+	id, err := url.PathUnescape(name)
+	if err != nil {
+		return 0, nil, operator.Missing("no transaction %q", name)
+	}
+	o, err := s.History.Anyone(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	if o == nil {
+		return 0, nil, operator.Missing("no transaction %q", id)
+	}
+	return fasthttp.StatusOK, ownedItem(*o), nil
+}
+
+// inFlight are the statuses that a payout may wait in.
+var inFlight = map[string]ledger.TxStatus{
+	"accepted": ledger.StatusAccepted, "queued": ledger.StatusQueued, "pending_approval": ledger.StatusPending,
+}
+
+// listPayouts is GET /admin/payouts?account_id=&status=: what is in flight.
+func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
+	q := ctx.QueryArgs()
+	limit, err := operator.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	var account ledger.AccountID
+	if name := string(q.Peek("account_id")); name != "" {
+		id, ok := ledger.ParseAccountID(name)
+		if ok {
+			_, ok = s.Registry.Account(id)
+		}
+		if !ok {
+			return 0, nil, operator.Missing("no account %q", name)
+		}
+		account = id
+	}
+	text := string(q.Peek("status"))
+	status, ok := inFlight[text]
+	if text != "" && !ok {
+		return 0, nil, operator.Bad("status must be accepted, queued or pending_approval: payouts in flight are listed")
+	}
+	after, err := hex.DecodeString(string(q.Peek("cursor")))
+	if err != nil || len(after) != 0 && !ledger.IsOpenKey(after) {
+		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
+	}
+	all, next, err := s.History.InFlight(account, status, after, limit)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := operator.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
+	for i := range all {
+		l.Data[i] = ownedItem(all[i])
+	}
+	return fasthttp.StatusOK, l, nil
+}

@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// pages is a read side that says what it was asked.
+type pages struct {
+	History
+	asked string
+	all   []ledger.Owned
+	next  []byte
+}
+
+func (p *pages) InFlight(a ledger.AccountID, s ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+	p.asked = fmt.Sprintf("%v %d %x %d", a, s, after, limit)
+	return p.all, p.next, nil
+}
+
+func TestPayoutsInFlight(t *testing.T) {
+	f := newFixture(t)
+	id := f.account()
+	account, _ := ledger.ParseAccountID(id)
+	tx := &ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Amount: 700}
+	place := ledger.OpenKey(account, tx.ID)
+	p := &pages{History: f.options.History, all: []ledger.Owned{{Account: account, Tx: tx}}, next: place}
+	f.options.History = p
+	f.handler = New(f.options)
+	for query, want := range map[string]string{
+		"":                               fmt.Sprintf("%v 0  50", ledger.AccountID(0)),
+		"?account_id=" + id:              fmt.Sprintf("%v 0  50", account),
+		"?status=accepted&limit=3":       fmt.Sprintf("%v %d  3", ledger.AccountID(0), ledger.StatusAccepted),
+		"?status=queued":                 fmt.Sprintf("%v %d  50", ledger.AccountID(0), ledger.StatusQueued),
+		"?status=pending_approval":       fmt.Sprintf("%v %d  50", ledger.AccountID(0), ledger.StatusPending),
+		fmt.Sprintf("?cursor=%x", place): fmt.Sprintf("%v 0 %x 50", ledger.AccountID(0), place),
+	} {
+		body := f.expect("GET", "/admin/payouts"+query, "", 200, `{"data":[{"account_id":"`+id+`","id":"…`)
+		if p.asked != want || !strings.HasSuffix(body, `"next_cursor":"`+hex.EncodeToString(place)+`"}`) || !json.Valid([]byte(body)) {
+			t.Errorf("%s asks for %q, want %q\n%s", query, p.asked, want, body)
+		}
+	}
+	p.all, p.next = nil, nil
+	f.expect("GET", "/admin/payouts", "", 200, `{"data":[],"next_cursor":null}`)
+	f.expect("GET", "/admin/payouts?account_id=acc_x", "", 404, `{"error":{"status":404,"message":"no account \"acc_x\""}}`)
+	for query, field := range map[string]string{
+		"?status=settled": "status", "?status=x": "status", "?limit=x": "limit", "?cursor=zz": "cursor", "?cursor=00": "cursor",
+	} {
+		f.expect("GET", "/admin/payouts"+query, "", 400, `{"error":{"status":400,"message":"`+field+` must be…`)
+	}
+}
+
+func TestAnyTransaction(t *testing.T) {
+	f := newFixture(t)
+	id := f.account()
+	made := f.expect("POST", "/admin/accounts/"+id+"/credits", `{"amount":7,"type":"ted"}`, 201, `{"id":"…`)
+	var tx struct {
+		ID     string `json:"id"`
+		Public string `json:"transaction_id"`
+	}
+	if err := json.Unmarshal([]byte(made), &tx); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"account_id":"` + id + `",` + made[1:]
+	f.expect("GET", "/admin/transactions/"+tx.ID, "", 200, want)
+	f.expect("GET", "/admin/transactions/"+tx.Public, "", 200, want)
+	f.expect("GET", "/admin/transactions/E99999004202603011200aaaaaaaaaaa", "", 404, `{"error":{"status":404,"message":"no transaction…`)
+	f.expect("GET", "/admin/transactions/x%zz", "", 404, `{"error":{"status":404,…`)
+}
+
+// account makes one and gives its id.
+func (f *fixture) account() string {
+	f.t.Helper()
+	var a struct {
+		ID string `json:"account_id"`
+	}
+	if status, got := f.send("POST", "/admin/accounts", `{"name":"Ana","document":"12345678909"}`); status != 201 || json.Unmarshal([]byte(got), &a) != nil {
+		f.t.Fatalf("%d %s", status, got)
+	}
+	return a.ID
+}
