@@ -55,7 +55,10 @@ func TestHalfReceived(t *testing.T) {
 	}
 	asked := time.Now()
 	select {
-	case <-p.exited:
+	case err := <-p.exited:
+		if err != nil {
+			t.Error(err)
+		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("a kept connection holds it up")
 	}
