@@ -26,7 +26,7 @@ type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
 
-	merchant, operator traffic
+	merchant, operator, scheme traffic
 }
 
 func newMeters() *meters {
@@ -35,13 +35,13 @@ func newMeters() *meters {
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
-		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"},
+		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"}, scheme: traffic{listener: "scheme"},
 	}
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.alerts, listeners{&m.merchant, &m.operator})
+		m.alerts, listeners{&m.merchant, &m.operator, &m.scheme})
 	return m
 }
 
@@ -116,10 +116,11 @@ func (l listeners) Collect(out chan<- prometheus.Metric) {
 				out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(n), t.listener, strconv.Itoa(status))
 			}
 		}
-		out <- prometheus.MustNewConstMetric(requestsInHand, prometheus.GaugeValue, float64(t.inHand.Load()), t.listener)
-		if t.open != nil {
-			out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
+		if t.open == nil {
+			continue // it does not listen
 		}
+		out <- prometheus.MustNewConstMetric(requestsInHand, prometheus.GaugeValue, float64(t.inHand.Load()), t.listener)
+		out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
 	}
 }
 
