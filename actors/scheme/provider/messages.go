@@ -108,6 +108,13 @@ func (k Key) parse() (ledger.Key, error) {
 	return key, nil
 }
 
+func paymentOf(p scheme.Payment) Payment {
+	return Payment{
+		TransactionID: p.Tx.String(), EndToEndID: p.EndToEnd, AccountID: p.Account.String(), Amount: p.Amount,
+		Key: keyOf(p.Key), RecipientISPB: p.RecipientISPB, Description: p.Description, Purpose: p.Purpose,
+	}
+}
+
 // TellState is a state as it is sent.
 func TellState(s scheme.State) Told { return Told{State{progressNames[s.Progress], s.Reason}} }
 

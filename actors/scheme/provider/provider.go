@@ -51,10 +51,7 @@ func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, er
 
 // Submit implements scheme.Scheme.
 func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, error) {
-	state, err := p.told(ctx, PathSubmit, Payment{
-		TransactionID: s.Tx.String(), EndToEndID: s.EndToEnd, AccountID: s.Account.String(), Amount: s.Amount,
-		Key: keyOf(s.Key), RecipientISPB: s.RecipientISPB, Description: s.Description, Purpose: s.Purpose,
-	})
+	state, err := p.told(ctx, PathSubmit, paymentOf(s))
 	if err != nil {
 		return scheme.State{}, fmt.Errorf("scheme: submit %v: %w", s.Tx, err)
 	}
