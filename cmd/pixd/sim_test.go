@@ -1,0 +1,379 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+	"pixd/actors/scheme/schemetest"
+	"pixd/httpapi"
+	"pixd/httpapi/notices"
+)
+
+// launchSim starts a simulator and does not wait for it.
+func launchSim(t *testing.T, dir, listen, engine string) *process {
+	t.Helper()
+	c := exec.Command(binary, "sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms")
+	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
+	p := &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
+	return p.begin()
+}
+
+// freePorts are ports that nobody had a moment ago: processes that are started
+// again must be where they were.
+func freePorts(t *testing.T, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+// pair is an engine and a simulator that know each other.
+type pair struct {
+	t           *testing.T
+	dir         string
+	ports       []string // merchant, operator, simulator, the notices' own
+	own         bool     // notices have a listener of their own
+	engine, sim *process
+}
+
+func openPair(t *testing.T, own bool) *pair {
+	t.Helper()
+	p := &pair{t: t, dir: t.TempDir(), ports: freePorts(t, 4), own: own}
+	p.startSim()
+	p.startEngine()
+	return p
+}
+
+func (p *pair) startEngine() {
+	p.t.Helper()
+	flags := []string{"--listen", p.ports[0], "--admin-listen", p.ports[1], "--scheme", "http://" + p.ports[2]}
+	if p.own {
+		flags = append(flags, "--scheme-listen", p.ports[3])
+	}
+	p.engine = start(p.t, filepath.Join(p.dir, "data"), flags...)
+}
+
+func (p *pair) startSim() {
+	p.t.Helper()
+	to := "http://" + p.ports[1]
+	if p.own {
+		to = "http://" + p.ports[3]
+	}
+	p.sim = launchSim(p.t, filepath.Join(p.dir, "sim"), p.ports[2], to).awaitReady()
+}
+
+// paid is what `pixd sim pay` that must succeed prints.
+func (p *pair) paid(args ...string) string {
+	p.t.Helper()
+	code, out, errs := run(p.t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, append([]string{"sim", "pay"}, args...)...)
+	if code != 0 || errs != "" {
+		p.t.Fatalf("pixd sim pay %v: exit %d\n%s%s", args, code, out, errs)
+	}
+	return out
+}
+
+// TestTwoProcesses: the tour, with the scheme in a process of its own.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"notices beside operators": false, "notices on their own": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tourOfTwo(t, openPair(t, own))
+		})
+	}
+}
+
+func payAndBePaid(t *testing.T, p *pair) {
+	e := p.engine
+	s := e.shop()
+	status, got, err := s.ask(e.merchant, "/pix/cash-in", `{"amount":2500}`, "charge")
+	var charge struct {
+		Code string `json:"qr_code"`
+	}
+	if err != nil || status != 200 || json.Unmarshal(got, &charge) != nil {
+		t.Fatalf("%d %s %v", status, got, err)
+	}
+	same(t, p.paid("--qr-code", charge.Code), "\nend-to-end id  {}\namount         250000 (25.00 BRL)\n")
+	e2e := "E99999003" + time.Now().UTC().Format("200601021504") + "00000000001"
+	for range 2 {
+		if got := p.paid("--pix-key", s.Key, "--amount", "500", "--end-to-end-id", e2e, "--payer-name", "Ana", "--json"); got != `{"end_to_end_id":"`+e2e+`","amount":500}`+"\n" {
+			t.Error(got)
+		}
+	}
+	want := int64(1_000_000_000 + 250_000 + 500)
+	if got, _ := s.balance(e); got != want {
+		t.Errorf("balance %d, want %d", got, want)
+	}
+	for n, c := range []struct {
+		key    string
+		status int
+		says   string
+		costs  int64
+	}{
+		{"ana@example.com", 202, `"status":"accepted"`, 10_000},
+		{"settle-now@pix.test", 200, `"status":"settled"`, 10_000},
+		{"reject-ac03@pix.test", 202, `"status":"accepted"`, 0},
+		{"not-found@pix.test", 400, "dict_key_not_found", 0},
+		{"provider-rejected@pix.test", 400, "provider_rejected", 0},
+	} {
+		status, got, err := s.ask(e.merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":%q}`, c.key), fmt.Sprint("out", n))
+		if err != nil || status != c.status || !strings.Contains(string(got), c.says) {
+			t.Errorf("%s: %d %s %v", c.key, status, got, err)
+		}
+		want -= c.costs
+	}
+	if got := rest(e, s); got != want {
+		t.Errorf("balance %d, want %d", got, want)
+	}
+	for what, status := range map[string]int{"engine": status1(e.operate("POST", "/sim/payments", "{}")), "simulator": status1(p.sim.operate("GET", "/admin/accounts", ""))} {
+		if status != 404 {
+			t.Errorf("the %s has the other's paths: %d", what, status)
+		}
+	}
+	beside := map[bool]int{true: 404, false: 401}[p.own]
+	if got := status1(e.operate("POST", provider.PathNotices, `{"kind":"payment_settled"}`)); got != beside {
+		t.Errorf("a notice with the operators' token: %d, want %d", got, beside)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/version"} {
+		if status, got, err := send("GET", p.sim.operator+path, nil); err != nil || status != 200 {
+			t.Errorf("%s: %d %s %v", path, status, got, err)
+		}
+	}
+	if status, _, err := send("POST", p.sim.operator+"/sim/payments", []byte("{}")); err != nil || status != 401 {
+		t.Errorf("without a token: %d %v", status, err)
+	}
+}
+
+func status1(status int, _ []byte, _ error) int { return status }
+
+// tourOfTwo ends with the simulator away: no money leaves, and what arrives or
+// settles then is there once it is back.
+func tourOfTwo(t *testing.T, p *pair) {
+	payAndBePaid(t, p)
+	e := p.engine
+	s := e.shop()
+	if status, got, err := s.ask(e.merchant, "/pix/cash-out", `{"amount":100,"pix_key":"ze@example.com"}`, "before"); err != nil || status != 202 {
+		t.Errorf("%d %s %v", status, got, err)
+	}
+	p.sim.end(syscall.SIGKILL)
+	status, got, err := s.ask(e.merchant, "/pix/cash-out", `{"amount":100,"pix_key":"ze+1@example.com"}`, "while")
+	if err != nil || status != 400 || !strings.Contains(string(got), "dict_lookup_failed") {
+		t.Errorf("without a scheme: %d %s %v", status, got, err)
+	}
+	late := e.shop() // its key could not be registered
+	if status, got, err := e.operate("POST", "/admin/accounts/"+late.ID+"/pix-keys", `{"key":"late@example.com","key_type":"email"}`); err != nil || status != 201 {
+		t.Errorf("%d %s %v", status, got, err)
+	}
+	p.startSim()
+	if got := rest(e, s); got != 1_000_000_000-10_000 {
+		t.Errorf("balance %d", got)
+	}
+	for _, one := range []*process{p.engine, p.sim} {
+		if code := one.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
+		}
+	}
+	p.startSim()
+	p.startEngine() // tells the scheme the keys that it missed
+	for range 100 {
+		code, _, errs := run(t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, "sim", "pay", "--pix-key", "late@example.com", "--amount", "5")
+		if code == 0 {
+			break
+		}
+		if !strings.Contains(errs, "no account has this PIX key (404)") {
+			t.Fatal(errs)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got, _ := late.balance(p.engine); got != 1_000_000_005 {
+		t.Errorf("the late key's account has %d", got)
+	}
+}
+
+// TestPairKilled: each process is killed under load and started again. Every
+// payment happens once, everything settles, and the balance is exact.
+func TestPairKilled(t *testing.T) {
+	t.Parallel()
+	p := openPair(t, false)
+	s := p.engine.shop()
+	engine, sim := p.engine, p.sim // the load's: addresses stay
+	var sent atomic.Int64
+	stop := make(chan struct{})
+	loaded := make(chan int64)
+	go func() {
+		counts := make(chan struct{})
+		for range 6 {
+			go func() {
+				for {
+					select {
+					case <-stop:
+						counts <- struct{}{}
+						return
+					default:
+						_, _ = once(engine, sim, s, sent.Add(1))
+					}
+				}
+			}()
+		}
+		for range 6 {
+			<-counts
+		}
+		loaded <- sent.Load()
+	}()
+	for range 2 {
+		time.Sleep(400 * time.Millisecond)
+		p.sim.end(syscall.SIGKILL)
+		time.Sleep(100 * time.Millisecond)
+		p.startSim()
+		time.Sleep(400 * time.Millisecond)
+		p.engine.end(syscall.SIGKILL)
+		p.startEngine()
+	}
+	close(stop)
+	n := <-loaded
+	want := int64(1_000_000_000)
+	for i := int64(1); i <= n; i++ { // what failed for want of a scheme is made up for; nothing happens twice
+		effect, err := once(engine, sim, s, i)
+		for range 50 {
+			if err == nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+			effect, err = once(engine, sim, s, i)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += effect
+	}
+	if got := settledDown(p.engine, s); got != want || n < 100 {
+		t.Errorf("%d operations, balance %d, want %d", n, got, want)
+	}
+	for range 100 { // notices of arrivals may still be on their way
+		if got, _ := s.balance(p.engine); got == want {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, one := range []*process{p.engine, p.sim} {
+		if code := one.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
+		}
+	}
+	code, out, errs := run(t, nil, "journal", "verify", "--data-dir", filepath.Join(p.dir, "data"))
+	if code != 0 || !strings.Contains(out, fmt.Sprintf("balance   %d\npending   0\n", want)) {
+		t.Errorf("verify: %d %s %s", code, out, errs)
+	}
+}
+
+// once sends the n-th operation, a payout or a customer's payment, and gives
+// what it does to the balance; an error where it is not known to have happened.
+func once(engine, sim *process, s shop, n int64) (int64, error) {
+	if n%3 == 0 {
+		e2e := fmt.Sprintf("E99999003%s%011d", time.Now().UTC().Format("20060102")+"0000", n)
+		status, got, err := sim.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":500,"end_to_end_id":%q}`, s.Key, e2e))
+		if err == nil && status != 201 {
+			err = fmt.Errorf("payment %d: %d %s", n, status, got)
+		}
+		return 500, err
+	}
+	status, got, err := s.ask(engine.merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":"k%d@example.com"}`, n), fmt.Sprint("payout-", n))
+	if err == nil && status/100 != 2 {
+		err = fmt.Errorf("payout %d: %d %s", n, status, got)
+	}
+	return -10_000, err
+}
+
+// settledDown is rest with the patience that notices need whose delivery failed
+// a few times.
+func settledDown(p *process, s shop) int64 {
+	p.t.Helper()
+	var last int64 = -1
+	for range 60 {
+		balance, pending := s.balance(p)
+		if pending == 0 && balance == last {
+			return balance
+		}
+		last = balance
+		time.Sleep(500 * time.Millisecond)
+	}
+	p.t.Fatal("payouts stay pending")
+	return 0
+}
+
+// TestContractOfSim: the port's contract against a real `pixd sim`, which is
+// killed where the contract takes its process away.
+func TestContractOfSim(t *testing.T) {
+	t.Parallel()
+	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return simBody(t, t.TempDir()) })
+}
+
+func simBody(t *testing.T, dir string) schemetest.Body {
+	secret, err := provider.NewSecret(schemeWord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+	log := slog.New(slog.DiscardHandler)
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var feed atomic.Pointer[scheme.Feed]
+	server := httpapi.NewServer(notices.New(notices.Options{
+		Guard: provider.NewGuard(secret, provider.ToEngine, now), Log: log,
+		Feed: func(n scheme.Notice, done func(error)) {
+			if f := feed.Load(); f != nil {
+				(*f)(n, done)
+				return
+			}
+			done(fmt.Errorf("nobody listens yet"))
+		},
+	}), "test", log)
+	go func() { _ = server.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: log})) }()
+	p := launchSim(t, dir, "127.0.0.1:0", "http://"+l.Addr().String()).awaitReady()
+	s, err := provider.New(provider.Options{URL: p.operator, Secret: secret, Now: now, NewID: uuid.NewString, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	end := func() {
+		if ended {
+			return
+		}
+		ended = true
+		p.end(syscall.SIGKILL)
+		s.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_ = server.ShutdownWithContext(ctx)
+	}
+	t.Cleanup(end)
+	return schemetest.Body{
+		Scheme: s, Now: now,
+		Start: func(f scheme.Feed) error { feed.Store(&f); return nil },
+		Again: func(t *testing.T) schemetest.Body { end(); return simBody(t, dir) },
+	}
+}
