@@ -35,7 +35,7 @@ func newMeters() *meters {
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
-		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"}, scheme: traffic{listener: "scheme"},
+		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"}, scheme: traffic{listener: "scheme", rare: true},
 	}
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
@@ -53,6 +53,7 @@ func (m *meters) handler() fasthttp.RequestHandler {
 // traffic counts what a listener's requests come to.
 type traffic struct {
 	listener string
+	rare     bool // shown only where it listens
 	inHand   atomic.Int64
 	answers  [600]atomic.Uint64 // by status; 0: cut without an answer
 	open     func() int64       // connections; nil until it listens
@@ -111,16 +112,18 @@ func (l listeners) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l listeners) Collect(out chan<- prometheus.Metric) {
 	for _, t := range l {
+		if t.rare && t.open == nil {
+			continue
+		}
 		for status := range t.answers {
 			if n := t.answers[status].Load(); n > 0 {
 				out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(n), t.listener, strconv.Itoa(status))
 			}
 		}
-		if t.open == nil {
-			continue // it does not listen
-		}
 		out <- prometheus.MustNewConstMetric(requestsInHand, prometheus.GaugeValue, float64(t.inHand.Load()), t.listener)
-		out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
+		if t.open != nil {
+			out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
+		}
 	}
 }
 
