@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
 	"pixd/httpapi/notices"
@@ -38,8 +40,20 @@ func onThisMachine(u *url.URL) bool {
 func (s *Served) noticeOptions() (notices.Options, error) {
 	secret, err := provider.NewSecret(s.Config.SchemeSecret)
 	return notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, now), Feed: s.feed.take, Log: s.Config.Log,
+		Guard: provider.NewGuard(secret, provider.ToEngine, now), Feed: s.takeNotice, Log: s.Config.Log,
 	}, err
+}
+
+var errNotReady = errors.New("the engine is starting or ending")
+
+// takeNotice lets no notice in once the end began: the store is closing. It
+// comes again.
+func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
+	if !s.ready.Load() {
+		done(errNotReady)
+		return
+	}
+	s.feed.take(n, done)
 }
 
 // besideOperators are the notices on the operator API: none where they have a

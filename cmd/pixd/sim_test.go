@@ -212,8 +212,9 @@ func tourOfTwo(t *testing.T, p *pair) {
 	}
 }
 
-// TestPairKilled: each process is killed under load and started again. Every
-// payment happens once, everything settles, and the balance is exact.
+// TestPairKilled: each process is killed under load and started again, and ended
+// under load. Every payment happens once, everything settles, and the balance is
+// exact.
 func TestPairKilled(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
@@ -242,13 +243,20 @@ func TestPairKilled(t *testing.T) {
 		}
 		loaded <- sent.Load()
 	}()
-	for range 2 {
+	ends := func(one *process, s syscall.Signal) {
 		time.Sleep(400 * time.Millisecond)
-		p.sim.end(syscall.SIGKILL)
+		if code := one.end(s); s == syscall.SIGTERM && code != 0 {
+			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
+		}
+		if said := one.words(); strings.Contains(said, "panic") || strings.Contains(said, schemeWord) || strings.Contains(said, token) {
+			t.Error(said)
+		}
+	}
+	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		ends(p.sim, s)
 		time.Sleep(100 * time.Millisecond)
 		p.startSim()
-		time.Sleep(400 * time.Millisecond)
-		p.engine.end(syscall.SIGKILL)
+		ends(p.engine, s)
 		p.startEngine()
 	}
 	close(stop)

@@ -96,8 +96,12 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	for _, m := range []Message{
-		{Timestamp: "2026-10-29T12:00:00.000-00:00", ID: "a"}, {Timestamp: "", ID: "a"}, {Timestamp: "1793275200", ID: "a"},
-		{Timestamp: vector.Timestamp}, {Timestamp: vector.Timestamp, ID: "a b"}, {Timestamp: vector.Timestamp, ID: strings.Repeat("a", 65)},
+		{Timestamp: "2026-10-29T12:00:00.000-00:00", ID: "a"},
+		{Timestamp: "", ID: "a"},
+		{Timestamp: "1793275200", ID: "a"},
+		{Timestamp: vector.Timestamp},
+		{Timestamp: vector.Timestamp, ID: "a b"},
+		{Timestamp: vector.Timestamp, ID: strings.Repeat("a", 65)},
 	} {
 		if err := s.Verify(m, s.Sign(m), noon); err == nil || errors.Is(err, errSignature) {
 			t.Errorf("%+v: %v", m, err)
