@@ -1,28 +1,18 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
-	"pixd/actors/ledger"
-	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
-	"pixd/actors/scheme/schemetest"
-	"pixd/httpapi"
-	"pixd/httpapi/notices"
 )
 
 // launchSim starts a simulator and does not wait for it.
@@ -209,179 +199,5 @@ func tourOfTwo(t *testing.T, p *pair) {
 	}
 	if got, _ := late.balance(p.engine); got != 1_000_000_005 {
 		t.Errorf("the late key's account has %d", got)
-	}
-}
-
-// TestPairKilled: each process is killed under load and started again, and ended
-// under load. Every payment happens once, everything settles, and the balance is
-// exact.
-func TestPairKilled(t *testing.T) {
-	t.Parallel()
-	p := openPair(t, false)
-	s := p.engine.shop()
-	engine, sim := p.engine, p.sim // the load's: addresses stay
-	var sent atomic.Int64
-	stop := make(chan struct{})
-	loaded := make(chan int64)
-	go func() {
-		counts := make(chan struct{})
-		for range 6 {
-			go func() {
-				for {
-					select {
-					case <-stop:
-						counts <- struct{}{}
-						return
-					default:
-						_, _ = once(engine, sim, s, sent.Add(1))
-					}
-				}
-			}()
-		}
-		for range 6 {
-			<-counts
-		}
-		loaded <- sent.Load()
-	}()
-	ends := func(one *process, s syscall.Signal) {
-		time.Sleep(400 * time.Millisecond)
-		if code := one.end(s); s == syscall.SIGTERM && code != 0 {
-			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
-		}
-		if said := one.words(); strings.Contains(said, "panic") || strings.Contains(said, schemeWord) || strings.Contains(said, token) {
-			t.Error(said)
-		}
-	}
-	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
-		ends(p.sim, s)
-		time.Sleep(100 * time.Millisecond)
-		p.startSim()
-		ends(p.engine, s)
-		p.startEngine()
-	}
-	close(stop)
-	n := <-loaded
-	want := int64(1_000_000_000)
-	for i := int64(1); i <= n; i++ { // what failed for want of a scheme is made up for; nothing happens twice
-		effect, err := once(engine, sim, s, i)
-		for range 50 {
-			if err == nil {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-			effect, err = once(engine, sim, s, i)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		want += effect
-	}
-	if got := settledDown(p.engine, s); got != want || n < 100 {
-		t.Errorf("%d operations, balance %d, want %d", n, got, want)
-	}
-	for range 100 { // notices of arrivals may still be on their way
-		if got, _ := s.balance(p.engine); got == want {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	for _, one := range []*process{p.engine, p.sim} {
-		if code := one.end(syscall.SIGTERM); code != 0 {
-			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
-		}
-	}
-	code, out, errs := run(t, nil, "journal", "verify", "--data-dir", filepath.Join(p.dir, "data"))
-	if code != 0 || !strings.Contains(out, fmt.Sprintf("balance   %d\npending   0\n", want)) {
-		t.Errorf("verify: %d %s %s", code, out, errs)
-	}
-}
-
-// once sends the n-th operation, a payout or a customer's payment, and gives
-// what it does to the balance; an error where it is not known to have happened.
-func once(engine, sim *process, s shop, n int64) (int64, error) {
-	if n%3 == 0 {
-		e2e := fmt.Sprintf("E99999003%s%011d", time.Now().UTC().Format("20060102")+"0000", n)
-		status, got, err := sim.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":500,"end_to_end_id":%q}`, s.Key, e2e))
-		if err == nil && status != 201 {
-			err = fmt.Errorf("payment %d: %d %s", n, status, got)
-		}
-		return 500, err
-	}
-	status, got, err := s.ask(engine.merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":"k%d@example.com"}`, n), fmt.Sprint("payout-", n))
-	if err == nil && status/100 != 2 {
-		err = fmt.Errorf("payout %d: %d %s", n, status, got)
-	}
-	return -10_000, err
-}
-
-// settledDown is rest with the patience that notices need whose delivery failed
-// a few times.
-func settledDown(p *process, s shop) int64 {
-	p.t.Helper()
-	var last int64 = -1
-	for range 60 {
-		balance, pending := s.balance(p)
-		if pending == 0 && balance == last {
-			return balance
-		}
-		last = balance
-		time.Sleep(500 * time.Millisecond)
-	}
-	p.t.Fatal("payouts stay pending")
-	return 0
-}
-
-// TestContractOfSim: the port's contract against a real `pixd sim`, which is
-// killed where the contract takes its process away.
-func TestContractOfSim(t *testing.T) {
-	t.Parallel()
-	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return simBody(t, t.TempDir()) })
-}
-
-func simBody(t *testing.T, dir string) schemetest.Body {
-	secret, err := provider.NewSecret(schemeWord)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
-	log := slog.New(slog.DiscardHandler)
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var feed atomic.Pointer[scheme.Feed]
-	server := httpapi.NewServer(notices.New(notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, now), Log: log,
-		Feed: func(n scheme.Notice, done func(error)) {
-			if f := feed.Load(); f != nil {
-				(*f)(n, done)
-				return
-			}
-			done(fmt.Errorf("nobody listens yet"))
-		},
-	}), "test", log)
-	go func() { _ = server.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: log})) }()
-	p := launchSim(t, dir, "127.0.0.1:0", "http://"+l.Addr().String()).awaitReady()
-	s, err := provider.New(provider.Options{URL: p.operator, Secret: secret, Now: now, NewID: uuid.NewString, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := false
-	end := func() {
-		if ended {
-			return
-		}
-		ended = true
-		p.end(syscall.SIGKILL)
-		s.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-		defer cancel()
-		_ = server.ShutdownWithContext(ctx)
-	}
-	t.Cleanup(end)
-	return schemetest.Body{
-		Scheme: s, Now: now,
-		Start: func(f scheme.Feed) error { feed.Store(&f); return nil },
-		Again: func(t *testing.T) schemetest.Body { end(); return simBody(t, dir) },
 	}
 }

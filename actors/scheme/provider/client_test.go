@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -163,6 +164,21 @@ func TestOwner(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 		server.Close()
+	}
+}
+
+// TestTLS: who shows no certificate that is trusted is asked nothing.
+func TestTLS(t *testing.T) {
+	server := httptest.NewTLSServer(signing(t, 200, wellSettled, nil))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if _, err := asking(t, server.URL).Submit(t.Context(), payout); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Error(err)
+	}
+	p := asking(t, server.URL)
+	p.client.http.Transport.(*http.Transport).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
+	if state, err := p.Submit(t.Context(), payout); err != nil || state.Progress != scheme.Settled {
+		t.Errorf("%+v %v", state, err)
 	}
 }
 
