@@ -29,6 +29,8 @@ lint: ## check style and structure
 
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./actors/scheme/brcode -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME)
+	go test ./actors/scheme/provider -run '^$$' -fuzz FuzzReadNotice -fuzztime $(FUZZTIME)
+	go test ./actors/scheme/provider -run '^$$' -fuzz FuzzReadRequests -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzEachField -fuzztime $(FUZZTIME)

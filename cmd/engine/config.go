@@ -13,6 +13,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/scheme/provider"
 	"pixd/wal"
 )
 
@@ -28,7 +29,9 @@ type Config struct {
 	ISPB        string // the service's own, 8 digits
 
 	TrustedProxies []netip.Prefix
-	Scheme         string // "sim"
+	Scheme         string // "sim", or the URL of a provider
+	SchemeSecret   string // shared with a provider; at least provider.SecretBytes
+	SchemeListen   string // where a provider's notices are taken; empty: on the operator API
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
 	SchemeTimeout  time.Duration
@@ -55,7 +58,7 @@ type TLSFiles struct{ Cert, Key string }
 func Defaults() Config {
 	return Config{
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
-		ISPB: "99999004", Scheme: "sim", SettleDelay: 200 * time.Millisecond,
+		ISPB: "99999004", Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
@@ -76,8 +79,6 @@ func (c *Config) Check() error {
 		return errors.New("--data-dir is empty")
 	case !ledger.ISPB(c.ISPB):
 		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
-	case c.Scheme != "sim":
-		return fmt.Errorf("--scheme %q: this version connects to sim, the simulator in the process", c.Scheme)
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
 	case c.SchemeTimeout <= 0:
@@ -91,5 +92,27 @@ func (c *Config) Check() error {
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
-	return errors.Join(c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+}
+
+// inProcess tells whether the scheme is the simulator in this process.
+func (c *Config) inProcess() bool { return c.Scheme == inProcess }
+
+// inProcess is what --scheme says of the simulator in the process.
+const inProcess = "sim"
+
+func (c *Config) checkScheme() error {
+	if c.inProcess() {
+		if c.SchemeListen != "" {
+			return errors.New("--scheme-listen takes a provider's notices: it goes with --scheme URL")
+		}
+		return nil
+	}
+	if _, err := provider.ParseURL(c.Scheme); err != nil {
+		return fmt.Errorf("--scheme: %w, and not %s, the simulator in the process", err, inProcess)
+	}
+	if _, err := provider.NewSecret(c.SchemeSecret); err != nil {
+		return fmt.Errorf("--scheme %s: PIXD_SCHEME_SECRET: %w", c.Scheme, err)
+	}
+	return nil
 }

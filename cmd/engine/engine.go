@@ -16,6 +16,8 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
 	"pixd/wal"
@@ -28,8 +30,11 @@ type Engine struct {
 	Registry  *registry.Registry
 	Directory *account.Directory
 	History   *history.History
-	Sim       *sim.Sim
+	Sim       *sim.Sim // nil: the scheme is in another process
 
+	scheme    scheme.Scheme
+	provider  *provider.Provider // nil: the simulator is in this process
+	feed      *feed
 	registrar *registrar
 	uses      *lastUsed
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
@@ -74,9 +79,7 @@ func (e *Engine) open() error {
 		return err
 	}
 	e.uses = uses
-	if e.Sim, err = sim.Open(sim.Options{
-		Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
-	}); err != nil {
+	if err := e.connect(); err != nil {
 		return err
 	}
 	e.History = history.New(e.Store)
@@ -89,11 +92,31 @@ func (e *Engine) open() error {
 			Secret: secret, Render: httpapi.Render, HeadEvery: headEvery, EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
-		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.Sim,
+		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
 		Opening: e.opening, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})
-	e.registrar = &registrar{registry: e.Registry, scheme: e.Sim, log: c.Log, timeout: c.SchemeTimeout}
+	e.registrar = &registrar{registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout}
 	return e.start()
+}
+
+// connect makes the scheme: the simulator in this process, or a provider. To the
+// latter nothing is sent yet.
+func (e *Engine) connect() (err error) {
+	c := &e.Config
+	if c.inProcess() {
+		e.Sim, err = sim.Open(sim.Options{
+			Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+		})
+		e.scheme = e.Sim
+		return err
+	}
+	o, err := speaks(c.Scheme, c.SchemeSecret, c.Log)
+	if err != nil {
+		return err
+	}
+	e.provider, err = provider.New(o)
+	e.scheme = e.provider
+	return err
 }
 
 // makeFolder makes the data folder, for its owner alone. On a file system of a
@@ -139,9 +162,11 @@ func (e *Engine) fill(ctx context.Context) {
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
-	f := &feed{directory: e.Directory, registry: e.Registry, store: e.Store, log: e.Config.Log}
-	if err := e.Sim.Start(f.take); err != nil {
-		return err
+	e.feed = &feed{directory: e.Directory, registry: e.Registry, store: e.Store, log: e.Config.Log}
+	if e.Sim != nil {
+		if err := e.Sim.Start(e.feed.take); err != nil {
+			return err
+		}
 	}
 	e.work.Add(6)
 	go func() { defer e.work.Done(); e.fill(ctx) }()
@@ -207,6 +232,9 @@ func (e *Engine) closeRooms() error {
 	}
 	if e.Sim != nil {
 		errs = append(errs, e.Sim.Close())
+	}
+	if e.provider != nil {
+		e.provider.Close()
 	}
 	if e.Store != nil {
 		errs = append(errs, e.Store.Close())

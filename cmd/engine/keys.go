@@ -37,20 +37,17 @@ func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 // retryEvery is how often keys that the scheme has not taken are tried again.
 const retryEvery = 30 * time.Second
 
-// run retries until the context ends. The first pass also tells the scheme the
-// keys that it took before: it may have lost its book, and the same again is
-// harmless.
+// run retries until the context ends. It also tells the scheme once more the keys
+// that it took before: it may have lost its book, and the same again is harmless.
 func (r *registrar) run(ctx context.Context) {
-	r.remind(ctx)
+	known := r.known(ctx)
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	for {
-		for _, k := range r.registry.Unregistered() {
-			if ctx.Err() != nil {
-				return
-			}
-			r.register(k.Account, ledger.Key{Type: k.Type, Value: k.Key})
-		}
+		known = r.pass(ctx, known, r.remind)
+		r.pass(ctx, r.registry.Unregistered(), func(ctx context.Context, k *registry.PixKey) bool {
+			return r.register(k.Account, ledger.Key{Type: k.Type, Value: k.Key})
+		})
 		select {
 		case <-ctx.Done():
 			return
@@ -59,22 +56,53 @@ func (r *registrar) run(ctx context.Context) {
 	}
 }
 
-func (r *registrar) remind(ctx context.Context) {
+// giveUp is how many keys in a row are tried in vain before the scheme is left
+// alone until the next pass.
+const giveUp = 3
+
+// pass tells the scheme keys and gives those that are left for the next pass:
+// what it did not reach, and at their end what failed, so that a few keys that
+// the scheme does not take keep no others waiting.
+func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func(context.Context, *registry.PixKey) bool) []*registry.PixKey {
+	var failed []*registry.PixKey
+	for i, row := 0, 0; i < len(keys); i++ {
+		if ctx.Err() != nil || row == giveUp {
+			return append(keys[i:], failed...)
+		}
+		if tell(ctx, keys[i]) {
+			row = 0
+			continue
+		}
+		row++
+		failed = append(failed, keys[i])
+	}
+	return failed
+}
+
+// known are the keys that the scheme has taken before.
+func (r *registrar) known(ctx context.Context) (keys []*registry.PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
 		var ids []ledger.AccountID
 		ids, from = r.registry.Accounts(from, 1000)
 		for _, id := range ids {
 			a, _ := r.registry.Account(id)
 			for _, key := range a.PixKeys {
-				k, _ := r.registry.PixKey(key)
-				if !k.Registered {
-					continue // its turn comes right after
-				}
-				if err := r.scheme.RegisterKey(ctx, ledger.Key{Type: k.Type, Value: k.Key}, id); err != nil {
-					r.log.Warn("PIX key not registered with the scheme again", "key", key, "error", err)
-					return
+				if k, _ := r.registry.PixKey(key); k.Registered {
+					keys = append(keys, k)
 				}
 			}
 		}
 	}
+	return keys
+}
+
+// remind tells the scheme a key that it took before.
+func (r *registrar) remind(ctx context.Context, k *registry.PixKey) bool {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	if err := r.scheme.RegisterKey(ctx, ledger.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
+		r.log.Warn("PIX key not registered with the scheme again", "key", k.Key, "error", err)
+		return false
+	}
+	return true
 }

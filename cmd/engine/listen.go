@@ -20,6 +20,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
+	operatorapi "pixd/httpapi/operator"
 	"pixd/wal"
 )
 
@@ -31,13 +32,16 @@ type Served struct {
 	*Engine
 	MerchantAddr net.Addr
 	AdminAddr    net.Addr
-	Token        string // the operator API's
+	SchemeAddr   net.Addr // nil: a provider's notices have no listener of their own
+	Token        string   // the operator API's
 
 	certs           [2]*certificate // the merchant API's and the operator API's; nil: plain HTTP
 	meters          *meters
 	connections     *httpapi.Connections // the merchant API's
 	door            *door
 	merchant, admin *fasthttp.Server
+	schemePort      net.Listener                            // nil: as SchemeAddr
+	notices         *fasthttp.Server                        // serves it
 	operate         atomic.Pointer[fasthttp.RequestHandler] // nil until everything is restored
 	failed          chan error                              // a listener ended by itself
 }
@@ -52,23 +56,23 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, err
 	}
 	if c.FS == nil {
-		for _, dir := range []string{filepath.Join(c.DataDir, journalFolder), c.simDir()} {
+		dirs := []string{filepath.Join(c.DataDir, journalFolder)}
+		if c.inProcess() {
+			dirs = append(dirs, c.simDir())
+		}
+		for _, dir := range dirs {
 			if err := wal.InUse(dir); err != nil {
 				return nil, err
 			}
 		}
 	}
-	merchant, err := listen(c.Listen)
+	p, err := takePorts(&c)
 	if err != nil {
-		return nil, fmt.Errorf("merchant API: %w", err)
-	}
-	operator, err := listen(c.AdminListen)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("operator API: %w", err), merchant.Close())
+		return nil, err
 	}
 	s := &Served{
-		MerchantAddr: merchant.Addr(), AdminAddr: operator.Addr(),
-		certs: certs, meters: newMeters(), failed: make(chan error, 2),
+		MerchantAddr: p.merchant.Addr(), AdminAddr: p.operator.Addr(), schemePort: p.scheme,
+		certs: certs, meters: newMeters(), failed: make(chan error, 3),
 	}
 	c.Log = s.meters.counting(c.Log)
 	for _, cert := range certs {
@@ -76,13 +80,47 @@ func Serve(c Config, b Build) (*Served, error) {
 			cert.tell(c.Log, "certificate")
 		}
 	}
-	s.probe(c, operator)
-	if err := s.serve(c, b, merchant); err != nil {
-		err = errors.Join(err, merchant.Close(), s.lastProbe())
-		_ = operator.Close() // closed already, unless it was too early for that
+	if p.scheme != nil {
+		s.SchemeAddr = p.scheme.Addr()
+	}
+	s.probe(c, p.operator)
+	if err := s.serve(c, b, p.merchant); err != nil {
+		err = errors.Join(err, s.lastProbe())
+		p.close() // the operator API's is closed already, unless it was too early for that
 		return nil, err
 	}
 	return s, nil
+}
+
+// ports are those that an engine takes before anything is written.
+type ports struct{ merchant, operator, scheme net.Listener }
+
+func takePorts(c *Config) (p ports, err error) {
+	for _, l := range []struct {
+		name, address string
+		port          *net.Listener
+	}{
+		{"merchant API", c.Listen, &p.merchant},
+		{"operator API", c.AdminListen, &p.operator},
+		{"scheme's notices", c.SchemeListen, &p.scheme},
+	} {
+		if l.port == &p.scheme && l.address == "" {
+			break
+		}
+		if *l.port, err = listen(l.address); err != nil {
+			p.close()
+			return p, fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *ports) close() {
+	for _, l := range []net.Listener{p.merchant, p.operator, p.scheme} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 // listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0
@@ -104,7 +142,7 @@ func (s *Served) probe(c Config, operator net.Listener) {
 			(*h)(ctx)
 			return
 		}
-		admin.Restoring(ctx)
+		operatorapi.NotReady(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
 		TLS: s.certs[1].config(), Total: operatorConnections, PerIP: operatorConnections / 8, Trusted: loopback,
@@ -134,7 +172,14 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	e.work.Go(func() { s.door.watch(e.ending) })
 	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
-	operate := admin.New(s.adminOptions(b))
+	o, err := s.adminOptions(b)
+	if err == nil {
+		err = s.takeNotices()
+	}
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	operate := admin.New(o)
 	s.operate.Store(&operate) // from now on everything above is read
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
@@ -187,7 +232,8 @@ func (s *Served) merchantOptions() httpapi.Options {
 	}
 }
 
-func (s *Served) adminOptions(b Build) admin.Options {
+func (s *Served) adminOptions(b Build) (admin.Options, error) {
+	n, err := s.besideOperators()
 	return admin.Options{
 		Engine: s.Directory, Registry: s.Registry, History: s.History,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
@@ -196,7 +242,8 @@ func (s *Served) adminOptions(b Build) admin.Options {
 		Alerts:      s.meters.book.read,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
-	}
+		Notices: n,
+	}, err
 }
 
 // NewAccountID draws an account's id.

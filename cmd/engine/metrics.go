@@ -28,7 +28,7 @@ type meters struct {
 	alerts   *prometheus.CounterVec
 	book     alertBook
 
-	merchant, operator traffic
+	merchant, operator, scheme traffic
 }
 
 func newMeters() *meters {
@@ -37,13 +37,13 @@ func newMeters() *meters {
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
-		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"},
+		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"}, scheme: traffic{listener: "scheme", rare: true},
 	}
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.alerts, listeners{&m.merchant, &m.operator})
+		m.alerts, listeners{&m.merchant, &m.operator, &m.scheme})
 	return m
 }
 
@@ -55,6 +55,7 @@ func (m *meters) handler() fasthttp.RequestHandler {
 // traffic counts what a listener's requests come to.
 type traffic struct {
 	listener string
+	rare     bool // shown only where it listens
 	inHand   atomic.Int64
 	answers  [600]atomic.Uint64 // by status; 0: cut without an answer
 	open     func() int64       // connections; nil until it listens
@@ -113,6 +114,9 @@ func (l listeners) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l listeners) Collect(out chan<- prometheus.Metric) {
 	for _, t := range l {
+		if t.rare && t.open == nil {
+			continue
+		}
 		for status := range t.answers {
 			if n := t.answers[status].Load(); n > 0 {
 				out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(n), t.listener, strconv.Itoa(status))

@@ -22,6 +22,9 @@ type adminFlags struct {
 	tokenFile string
 	ca        string
 	json      bool
+
+	flag string // the URL's; empty: admin
+	asks string // whom; empty: the engine
 }
 
 const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +
@@ -30,9 +33,12 @@ const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators'
 
 func (f *adminFlags) add(c *cobra.Command) {
 	flags := c.PersistentFlags()
-	flags.StringVar(&f.url, "admin", "http://"+engine.Defaults().AdminListen, "the engine's operator API, as a `URL`")
+	if f.flag == "" {
+		f.flag, f.asks, f.url = "admin", "engine", "http://"+engine.Defaults().AdminListen
+	}
+	flags.StringVar(&f.url, f.flag, f.url, "the "+f.asks+"'s operator API, as a `URL`")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the operators' token")
-	flags.StringVar(&f.ca, "admin-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --admin is trusted by")
+	flags.StringVar(&f.ca, f.flag+"-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --"+f.flag+" is trusted by")
 	flags.BoolVar(&f.json, "json", false, "print JSON, for scripts")
 }
 
@@ -41,9 +47,9 @@ func (f *adminFlags) operator() (*operator, error) {
 	base, err := url.Parse(f.url)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
 		base.User != nil || strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("--admin %q: a URL such as http://127.0.0.1:8081 or https://pixd.example:8081", f.url)
+		return nil, fmt.Errorf("--%s %q: a URL such as http://127.0.0.1:8081 or https://pixd.example:8081", f.flag, f.url)
 	}
-	o := &operator{base: base.Scheme + "://" + base.Host}
+	o := &operator{base: base.Scheme + "://" + base.Host, asks: f.asks, flag: f.flag}
 	if o.token, o.source, err = f.token(); err != nil {
 		return nil, err
 	}
@@ -51,9 +57,9 @@ func (f *adminFlags) operator() (*operator, error) {
 		return o, nil
 	}
 	if base.Scheme != "https" {
-		return nil, fmt.Errorf("--admin-ca is for an https --admin, which is %s", f.url)
+		return nil, fmt.Errorf("--%s-ca is for an https --%[1]s, which is %s", f.flag, f.url)
 	}
-	o.http, err = trusting(f.ca)
+	o.http, err = trusting(f.flag+"-ca", f.ca)
 	return o, err
 }
 
@@ -92,14 +98,14 @@ func usable(token, source string) error {
 }
 
 // trusting is a client that believes the certificates in a file, and no others.
-func trusting(file string) (*http.Client, error) {
+func trusting(flag, file string) (*http.Client, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--admin-ca: %w", err)
+		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--admin-ca: %s holds no certificate in PEM", file)
+		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, file)
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}

@@ -20,6 +20,7 @@ type operator struct {
 	base, token string
 	source      string       // where the token is from, for who brought the wrong one
 	http        *http.Client // nil: one without a private CA
+	asks, flag  string       // who is asked, and the flag that says where; for who is told that it does not answer
 }
 
 const (
@@ -113,10 +114,10 @@ func (o *operator) unanswered(method string, err error) error {
 		err = of.Err // without the address again
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
-		return fmt.Errorf("no engine answers at %s: %w", o.base, op.Err)
+		return fmt.Errorf("no %s answers at %s: %w", cmp.Or(o.asks, "engine"), o.base, op.Err)
 	}
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
-		return fmt.Errorf("%s is not trusted (--admin-ca names a certificate that is): %w", o.base, untrusted.Err)
+		return fmt.Errorf("%s is not trusted (--%s-ca names a certificate that is): %w", o.base, cmp.Or(o.flag, "admin"), untrusted.Err)
 	}
 	if method == http.MethodGet {
 		return fmt.Errorf("no answer from %s: %w", o.base, err)

@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is one `pixd serve`, and what it has said.
+// process is one `pixd serve` or `pixd sim`, and what it has said.
 type process struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	dir      string
 	merchant string
-	operator string
+	operator string // the simulator's own, of `pixd sim`
 	out      printed
 
 	mu     sync.Mutex
@@ -55,14 +55,14 @@ type process struct {
 	exited chan error
 }
 
-var readyLine = regexp.MustCompile(`msg=ready merchant=(\S+) operator=(\S+)`)
+var readyLine = regexp.MustCompile(`msg=ready (?:merchant=(\S+) operator|simulator)=(\S+)`)
 
 // Write takes what the process says on standard error.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said.Write(b)
-	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil && p.merchant == "" {
+	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil && p.operator == "" {
 		p.merchant, p.operator = "http://"+m[1], "http://"+m[2]
 		close(p.ready)
 	}
@@ -107,7 +107,10 @@ func (p *process) words() string {
 	return p.said.String()
 }
 
-const token = "a-token-of-the-tests"
+const (
+	token      = "a-token-of-the-tests"
+	schemeWord = "a secret that engine and scheme share"
+)
 
 // launch starts the engine on ports of its own and does not wait for it.
 func launch(t *testing.T, dir string, flags ...string) *process {
@@ -115,8 +118,15 @@ func launch(t *testing.T, dir string, flags ...string) *process {
 	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
 	p := &process{t: t, cmd: exec.Command(binary, args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 	if !slices.Contains(flags, "--demo") { // there the token is one that the engine makes
-		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token)
+		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	}
+	return p.begin()
+}
+
+// begin starts the process, and sees to it that it ends with the test.
+func (p *process) begin() *process {
+	t := p.t
+	t.Helper()
 	p.cmd.Stderr, p.cmd.Stdout = p, &p.out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -128,7 +138,12 @@ func launch(t *testing.T, dir string, flags ...string) *process {
 
 func start(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
-	p := launch(t, dir, flags...)
+	return launch(t, dir, flags...).awaitReady()
+}
+
+func (p *process) awaitReady() *process {
+	t := p.t
+	t.Helper()
 	select {
 	case <-p.ready:
 	case err := <-p.exited:

@@ -39,7 +39,20 @@ func TestRefuses(t *testing.T) {
 		{"", "serve --ispb 1234567x", `--ispb "1234567x": 8 digits`},
 		{"", "serve --sim-settle-delay -1s", "--sim-settle-delay -1s: 0 or longer"},
 		{"", "serve --scheme-timeout 0", "--scheme-timeout 0s: longer than 0"},
-		{"", "serve --scheme http://127.0.0.1", "--scheme"},
+		{"", "serve --scheme http://127.0.0.1", "--scheme http://127.0.0.1: PIXD_SCHEME_SECRET: the secret shared with the scheme must have at least 32 bytes, and has 0"},
+		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcde", "serve --scheme http://127.0.0.1", "at least 32 bytes, and has 31"},
+		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "serve --scheme 127.0.0.1:8090", `--scheme: "127.0.0.1:8090" is no URL such as http://127.0.0.1:8090`},
+		{"PIXD_SCHEME=simulator", "serve", `--scheme: "simulator" is no URL`},
+		{"", "serve --scheme-listen 127.0.0.1:0", "it goes with --scheme URL"},
+		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme http://127.0.0.1 --scheme-listen " + busy, "scheme's notices: listen tcp4 " + busy},
+		{"", "serve --demo --scheme http://127.0.0.1", "--demo pays in the simulator in this process"},
+		{"PIXD_ADMIN_TOKEN=x", "sim", "PIXD_SCHEME_SECRET: the secret shared with the scheme must have at least 32 bytes, and has 0"},
+		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim", "PIXD_ADMIN_TOKEN is empty"},
+		{"PIXD_ADMIN_TOKEN=x PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --engine nowhere", `--engine: "nowhere" is no URL`},
+		{"PIXD_ADMIN_TOKEN=x PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --listen " + busy, "simulator: listen tcp4 " + busy},
+		{"", "sim --settle-delay -1s", "--settle-delay -1s: 0 or longer"},
+		{"", "sim pay", "[qr-code pix-key]"},
+		{"", "sim fly", `unknown command "fly" for "pixd sim"`},
 		{"", "serve --trusted-proxy 10.0.0.1", "not a CIDR"},
 		{"", "serve --admin-listen 0.0.0.0:0", "loopback addresses only"},
 		{"", "serve --demo --listen 0.0.0.0:0", "--demo takes a loopback --listen"},
@@ -61,7 +74,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
 		args := strings.Fields(c.args)
-		if (args[0] == "serve" || args[0] == "journal") && !strings.Contains(c.args, "--data-dir") {
+		if (args[0] == "serve" || args[0] == "journal" || c.args == "sim" || strings.HasPrefix(c.args, "sim --")) && !strings.Contains(c.args, "--data-dir") {
 			args = append(args, "--data-dir", dir)
 		}
 		code, out, errs := run(t, strings.Fields(c.env), args...)

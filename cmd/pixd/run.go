@@ -27,7 +27,10 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	f.Log.Info("ready", "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "data", f.DataDir, "version", v)
+	f.Log.Info("ready", "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "scheme", f.Scheme, "data", f.DataDir, "version", v)
+	if s.SchemeAddr != nil {
+		f.Log.Info("the scheme's notices are taken", "listen", s.SchemeAddr.String())
+	}
 	f.warn()
 	if f.demo {
 		if err := demo(c.Context(), c.OutOrStdout(), s, f.DataDir); err != nil {

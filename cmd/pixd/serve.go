@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -16,10 +15,9 @@ import (
 // serveFlags are what the command line says before it is understood.
 type serveFlags struct {
 	engine.Config
-	proxies   []string
-	demo      bool
-	logFormat string
-	logLevel  string
+	logFlags
+	proxies []string
+	demo    bool
 }
 
 func serveCommand() *cobra.Command {
@@ -49,7 +47,8 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.AdminTLS.Key, "admin-tls-key", "", "private key of --admin-tls-cert, in PEM")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB; fixed once data exist")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
-	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process")
+	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
+	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")
 	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
 	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
 	flags.DurationVar(&f.SchemeTimeout, "scheme-timeout", f.SchemeTimeout, "lookup and submit together, inside one request")
@@ -59,16 +58,19 @@ func serveCommand() *cobra.Command {
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
 	flags.Var((*size)(&f.MinFreeDisk), "min-free-disk", "with less disk free, merchants' new work is refused; reads and outcomes go on; 0 turns it off")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
-	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.logFlags.add(flags)
 	return c
 }
 
+// schemeSecret is the environment variable with the secret shared with a provider.
+const schemeSecret = "PIXD_SCHEME_SECRET"
+
 // understand checks what the flags say, before anything is written.
-func (f *serveFlags) understand() error {
-	if err := f.logger(); err != nil {
+func (f *serveFlags) understand() (err error) {
+	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
+	f.SchemeSecret = os.Getenv(schemeSecret)
 	for _, p := range f.proxies {
 		for _, one := range strings.Split(p, ",") {
 			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))
@@ -87,6 +89,9 @@ func (f *serveFlags) understand() error {
 	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
 		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")
 	}
+	if f.demo && f.Scheme != engine.Defaults().Scheme {
+		return fmt.Errorf("--demo pays in the simulator in this process: leave out --scheme")
+	}
 	if f.demo && (f.TLS != engine.TLSFiles{} || f.AdminTLS != engine.TLSFiles{}) {
 		return fmt.Errorf("--demo prints requests in plain HTTP: leave out --tls-cert, --tls-key, --admin-tls-cert and --admin-tls-key")
 	}
@@ -104,21 +109,4 @@ func loopback(address string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
-}
-
-func (f *serveFlags) logger() error {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return fmt.Errorf("--log-level %q: debug, info, warn or error", f.logLevel)
-	}
-	options := &slog.HandlerOptions{Level: level}
-	switch f.logFormat {
-	case "text":
-		f.Log = slog.New(slog.NewTextHandler(os.Stderr, options))
-	case "json":
-		f.Log = slog.New(slog.NewJSONHandler(os.Stderr, options))
-	default:
-		return fmt.Errorf("--log-format %q: text or json", f.logFormat)
-	}
-	return nil
 }

@@ -5,8 +5,6 @@ package admin
 import (
 	"errors"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"github.com/fasthttp/router"
@@ -16,6 +14,7 @@ import (
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
+	"pixd/httpapi/notices"
 	"pixd/httpapi/operator"
 	simapi "pixd/httpapi/sim"
 )
@@ -46,7 +45,8 @@ type Options struct {
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
 	Log             *slog.Logger
-	Sim             *sim.Sim // nil: no simulator in this process
+	Sim             *sim.Sim         // nil: no simulator in this process
+	Notices         *notices.Options // of a scheme in another process; nil: none are taken here
 }
 
 type service struct {
@@ -59,39 +59,26 @@ type service struct {
 func New(o Options) fasthttp.RequestHandler {
 	s := &service{Options: o}
 	r := router.New()
-	httpapi.Strict(r, func(ctx *fasthttp.RequestCtx) {
-		operator.AnswerProblem(ctx, operator.Missing("no such path"))
-	}, func(ctx *fasthttp.RequestCtx) {
-		operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusMethodNotAllowed, "this path does not take this method"))
-	})
+	operator.Strict(r)
 	s.routes(r)
 	if o.Sim != nil {
 		simapi.Routes(r, o.Sim, o.Now, o.Log)
+	}
+	if o.Notices != nil {
+		notices.Routes(r, *o.Notices)
 	}
 	guarded := []string{"/admin", "/sim"}
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return s.contain(operator.Guard(o.Token, r.Handler, guarded...))
-}
-
-// Restoring answers while the engine is being restored: it is alive, and takes
-// nothing yet.
-func Restoring(ctx *fasthttp.RequestCtx) {
-	if string(ctx.Path()) == "/healthz" && ctx.IsGet() {
-		operator.Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ok"})
-		return
-	}
-	operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusServiceUnavailable, "not ready: recovering or shutting down"))
+	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, guarded...))
 }
 
 func (s *service) routes(r *router.Router) {
 	handle := func(method, path string, serve func(*fasthttp.RequestCtx) (int, any, error)) {
 		r.Handle(method, path, operator.Handle(s.Log, serve))
 	}
-	handle("GET", "/healthz", s.health)
-	handle("GET", "/readyz", s.ready)
-	handle("GET", "/version", s.version)
+	operator.Probes(r, operator.Build{Version: s.Version, Commit: s.Commit}, s.Ready)
 	if s.Metrics != nil {
 		r.GET("/metrics", s.Metrics)
 	}
@@ -108,34 +95,6 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
-}
-
-// contain answers 500 where a handler panicked, and keeps the others running.
-func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.Log.Error("operator: panic", "panic", p, "stack", string(debug.Stack()))
-				httpapi.Cut(ctx) // what was booked by then is not known here
-			}
-		}()
-		next(ctx)
-	}
-}
-
-func (s *service) health(*fasthttp.RequestCtx) (int, any, error) {
-	return fasthttp.StatusOK, map[string]string{"status": "ok"}, nil
-}
-
-func (s *service) ready(*fasthttp.RequestCtx) (int, any, error) {
-	if !s.Ready() {
-		return 0, nil, operator.Refuse(fasthttp.StatusServiceUnavailable, "not ready: recovering or shutting down")
-	}
-	return fasthttp.StatusOK, map[string]string{"status": "ready"}, nil
-}
-
-func (s *service) version(*fasthttp.RequestCtx) (int, any, error) {
-	return fasthttp.StatusOK, map[string]string{"version": s.Version, "commit": s.Commit, "go": runtime.Version()}, nil
 }
 
 // account is the one that the path names.

@@ -1,0 +1,235 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// The paths: four of the provider's, one of the engine's. All are POST.
+const (
+	PathRegister = "/v1/keys/register"
+	PathLookup   = "/v1/keys/lookup"
+	PathSubmit   = "/v1/payments/submit"
+	PathAsk      = "/v1/payments/ask"
+
+	PathNotices = "/scheme/v1/notices"
+)
+
+// Key is a PIX key in the directory's spelling.
+type Key struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
+// Registration makes one of the engine's keys known.
+type Registration struct {
+	Key       Key    `json:"key"`
+	AccountID string `json:"account_id"`
+}
+
+// Lookup asks the directory who owns a key.
+type Lookup struct {
+	TransactionID string `json:"transaction_id"`
+	EndToEndID    string `json:"end_to_end_id"`
+	AccountID     string `json:"account_id"`
+	Key           Key    `json:"key"`
+}
+
+// Found answers a Lookup.
+type Found struct {
+	Owner Owner `json:"owner"`
+}
+
+// Owner is the recipient as the directory names it.
+type Owner struct {
+	Name     string `json:"name"`
+	Document string `json:"document"`
+	ISPB     string `json:"ispb"`
+}
+
+// Payment is a payout, submitted.
+type Payment struct {
+	TransactionID string        `json:"transaction_id"`
+	EndToEndID    string        `json:"end_to_end_id"`
+	AccountID     string        `json:"account_id"`
+	Amount        ledger.Amount `json:"amount"` // base units
+	Key           Key           `json:"key"`
+	RecipientISPB string        `json:"recipient_ispb,omitempty"`
+	Description   string        `json:"description,omitempty"`
+	Purpose       string        `json:"purpose,omitempty"`
+}
+
+// Question asks for a payment's status.
+type Question struct {
+	TransactionID string `json:"transaction_id"`
+	EndToEndID    string `json:"end_to_end_id"`
+}
+
+// Told answers a Payment and a Question.
+type Told struct {
+	State State `json:"state"`
+}
+
+// State is a payment's progress.
+type State struct {
+	Progress string `json:"progress"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// Refusal is the provider's explicit word that it does not do what was asked.
+type Refusal struct {
+	Code string `json:"refusal"`
+}
+
+// Done acknowledges what has no other answer. Known: it was acknowledged before,
+// and nothing was done now.
+type Done struct {
+	Known bool `json:"known,omitempty"`
+}
+
+var progressNames = [...]string{
+	scheme.Unknown: "unknown", scheme.Pending: "pending", scheme.Settled: "settled", scheme.Rejected: "rejected",
+}
+
+func keyOf(k ledger.Key) Key { return Key{k.Type.String(), k.Value} }
+
+func (k Key) parse() (ledger.Key, error) {
+	t, ok := ledger.ParseKeyType(k.Type)
+	if !ok {
+		return ledger.Key{}, errors.New("key.type must be cpf, cnpj, email, phone or evp")
+	}
+	key, ok := ledger.ParseKey(t, k.Value)
+	if !ok || key.Value != k.Value {
+		return ledger.Key{}, errors.New("key.value must be a " + k.Type + " key as the directory spells it")
+	}
+	return key, nil
+}
+
+func paymentOf(p scheme.Payment) Payment {
+	return Payment{
+		TransactionID: p.Tx.String(), EndToEndID: p.EndToEnd, AccountID: p.Account.String(), Amount: p.Amount,
+		Key: keyOf(p.Key), RecipientISPB: p.RecipientISPB, Description: p.Description, Purpose: p.Purpose,
+	}
+}
+
+// TellState is a state as it is sent.
+func TellState(s scheme.State) Told { return Told{State{progressNames[s.Progress], s.Reason}} }
+
+func (s State) parse() (scheme.State, error) {
+	for p, name := range progressNames {
+		if name != s.Progress {
+			continue
+		}
+		got := scheme.State{Progress: scheme.Progress(p), Reason: s.Reason}
+		if (got.Progress == scheme.Rejected) != (s.Reason != "") || len(s.Reason) > maxReason {
+			return scheme.State{}, errors.New("state.reason goes with rejected, in at most 35 characters")
+		}
+		return got, nil
+	}
+	return scheme.State{}, errors.New("state.progress must be unknown, pending, settled or rejected")
+}
+
+const maxReason = 35
+
+// parse takes an owner's document only in the form that the account's controls
+// on documents compare with.
+func (o Owner) parse() (ledger.Owner, error) {
+	if clean, ok := ledger.CleanHolder(o.Document); !ok || clean != o.Document {
+		return ledger.Owner{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
+	}
+	if !ledger.ISPB(o.ISPB) {
+		return ledger.Owner{}, errors.New("owner.ispb must be 8 digits")
+	}
+	return ledger.Owner(o), nil
+}
+
+// ReadRegistration reads a request to PathRegister.
+func ReadRegistration(body []byte) (ledger.Key, ledger.AccountID, error) {
+	var m Registration
+	if err := decode(body, &m, false); err != nil {
+		return ledger.Key{}, 0, err
+	}
+	account, err := parseAccount(m.AccountID)
+	if err != nil {
+		return ledger.Key{}, 0, err
+	}
+	k, err := m.Key.parse()
+	return k, account, err
+}
+
+// ReadLookup reads a request to PathLookup.
+func ReadLookup(body []byte) (q scheme.Query, err error) {
+	var m Lookup
+	if err := decode(body, &m, false); err != nil {
+		return q, err
+	}
+	if q.Tx, err = parseIDs(m.TransactionID, m.EndToEndID); err != nil {
+		return q, err
+	}
+	if q.Account, err = parseAccount(m.AccountID); err != nil {
+		return q, err
+	}
+	q.EndToEnd = m.EndToEndID
+	q.Key, err = m.Key.parse()
+	return q, err
+}
+
+// ReadPayment reads a request to PathSubmit.
+func ReadPayment(body []byte) (p scheme.Payment, err error) {
+	var m Payment
+	if err := decode(body, &m, false); err != nil {
+		return p, err
+	}
+	if p.Tx, err = parseIDs(m.TransactionID, m.EndToEndID); err != nil {
+		return p, err
+	}
+	if p.Account, err = parseAccount(m.AccountID); err != nil {
+		return p, err
+	}
+	if m.Amount < 1 || m.Amount > ledger.MaxAmount {
+		return p, errAmount
+	}
+	if m.RecipientISPB != "" && !ledger.ISPB(m.RecipientISPB) {
+		return p, errors.New("recipient_ispb must be 8 digits")
+	}
+	p.EndToEnd, p.Amount, p.RecipientISPB = m.EndToEndID, m.Amount, m.RecipientISPB
+	p.Description, p.Purpose = m.Description, m.Purpose
+	p.Key, err = m.Key.parse()
+	return p, err
+}
+
+// ReadQuestion reads a request to PathAsk.
+func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
+	var m Question
+	if err := decode(body, &m, false); err != nil {
+		return tx, "", err
+	}
+	tx, err = parseIDs(m.TransactionID, m.EndToEndID)
+	return tx, m.EndToEndID, err
+}
+
+var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", ledger.MaxAmount)
+
+// parseIDs reads a payout's ids. The end-to-end id's form is for the scheme to
+// judge (FF08), a merchant may have named it.
+func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
+	id, ok := ledger.ParseTxID(tx)
+	if !ok || id.String() != tx {
+		return id, errors.New("transaction_id must be a UUID in lower case")
+	}
+	if endToEnd == "" || len(endToEnd) > maxReason {
+		return id, errors.New("end_to_end_id must have 1 to 35 characters")
+	}
+	return id, nil
+}
+
+func parseAccount(s string) (ledger.AccountID, error) {
+	id, ok := ledger.ParseAccountID(s)
+	if !ok {
+		return 0, errors.New("account_id must be acc_ and 13 characters")
+	}
+	return id, nil
+}

@@ -1,0 +1,113 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+var notices = []scheme.Notice{
+	{Kind: scheme.PaymentSettled, Tx: payout.Tx, EndToEnd: payout.EndToEnd},
+	{Kind: scheme.PaymentRejected, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Reason: "AC03"},
+	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{
+		EndToEnd: payout.EndToEnd, Amount: ledger.MaxAmount, Key: "k", TxID: "PIXIN5", PayerName: "Zé <&>", PayerDocument: "any thing",
+		PayerISPB: "99999003", Description: "pão",
+	}},
+	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
+}
+
+// TestNoticesTravel: what is told is what is read.
+func TestNoticesTravel(t *testing.T) {
+	for _, n := range notices {
+		got, err := ReadNotice(encode(TellNotice(n)))
+		if err != nil || !reflect.DeepEqual(got, n) {
+			t.Errorf("%+v, was %+v (%v)", got, n, err)
+		}
+	}
+}
+
+func TestNoticesRefused(t *testing.T) {
+	const ids = `"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"`
+	arrived := func(a string) string {
+		return `{"kind":"payment_arrived","end_to_end_id":"` + payout.EndToEnd + `","arrived":` + a + `}`
+	}
+	for body, want := range map[string]string{
+		``: "JSON object", `[]`: "JSON object", `{}`: "kind is required", `{"kind":7}`: "kind",
+		`{"kind":"payment_settled",` + ids + `,"amount":1}`:                                    "amount",
+		`{"kind":"payment_settled",` + ids + `,"reason":"AC03"}`:                               "reason",
+		`{"kind":"payment_rejected",` + ids + `}`:                                              "reason",
+		`{"kind":"payment_settled",` + ids + `,"arrived":{}}`:                                  "arrived",
+		`{"kind":"payment_settled","kind":"payment_rejected",` + ids + `}`:                     "twice",
+		`{"kind":"payment_settled","end_to_end_id":"E1"}`:                                      "transaction_id",
+		`{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000"}`:   "end_to_end_id",
+		`{"Kind":"payment_settled",` + ids + `}`:                                               `unknown field "Kind"`,
+		arrived(`null`):                                                                        "arrived is required",
+		arrived(`{"amount":0,"pix_key":"k"}`):                                                  "amount",
+		arrived(`{"amount":-5,"pix_key":"k"}`):                                                 "amount",
+		arrived(`{"amount":1.5,"pix_key":"k"}`):                                                "amount",
+		arrived(`{"amount":"1","pix_key":"k"}`):                                                "amount",
+		arrived(`{"amount":99999999999901}`):                                                   "amount",
+		arrived(`{"amount":9223372036854775808}`):                                              "amount",
+		arrived(`{"amount":1}`):                                                                "pix_key",
+		arrived(`{"amount":1,"pix_key":"k","x":{}}`):                                           "x",
+		`{"kind":"payment_arrived","end_to_end_id":"E1","arrived":{"amount":1,"pix_key":"k"}}`: "end_to_end_id",
+		"{\"kind\":\"\xff\"}":                                                                  "UTF-8",
+		`{"kind":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`:                   "deep",
+	} {
+		if n, err := ReadNotice([]byte(body)); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrKind) {
+			t.Errorf("%s: %+v, %v", body, n, err)
+		}
+	}
+	if _, err := ReadNotice([]byte(`{"kind":"return_received","return":{"id":"D1"}}`)); !errors.Is(err, ErrKind) {
+		t.Errorf("a kind to come: %v", err)
+	}
+}
+
+func FuzzReadNotice(f *testing.F) {
+	for _, n := range notices {
+		f.Add(encode(TellNotice(n)))
+	}
+	f.Add([]byte(`{"kind":"return_received"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n, err := ReadNotice(body)
+		if err != nil {
+			return
+		}
+		again, err := ReadNotice(encode(TellNotice(n)))
+		if err != nil || !reflect.DeepEqual(n, again) {
+			t.Errorf("%s: %+v, then %+v (%v)", body, n, again, err)
+		}
+		if n.Kind == scheme.PaymentArrived && (n.Arrived.Amount < 1 || n.Arrived.Amount > ledger.MaxAmount) {
+			t.Errorf("%s: %+v", body, n)
+		}
+	})
+}
+
+// FuzzReadRequests: what the provider's side takes can be said again, and means
+// the same.
+func FuzzReadRequests(f *testing.F) {
+	f.Add([]byte(`{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1","account_id":"acc_7wlwlb76tauiu","amount":1,"key":{"type":"cpf","value":"12345678909"}}`))
+	f.Add([]byte(`{"account_id":"acc_7wlwlb76tauiu","key":{"type":"evp","value":"0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"}}`))
+	f.Add([]byte(`{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if p, err := ReadPayment(body); err == nil {
+			again, err := ReadPayment(encode(paymentOf(p)))
+			if err != nil || again != p {
+				t.Errorf("%s: %+v, then %+v (%v)", body, p, again, err)
+			}
+		}
+		_, _ = ReadLookup(body)
+		_, _, _ = ReadQuestion(body)
+		_, _, _ = ReadRegistration(body)
+		var free map[string]any
+		if err := decode(body, &free, true); err == nil && (!utf8.Valid(body) || json.Unmarshal(body, &free) != nil) {
+			t.Errorf("%q was read", body)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// Provider is the scheme in another process.
+type Provider struct{ client *client }
+
+var _ scheme.Scheme = (*Provider)(nil)
+
+// New is a provider at an address. Nothing is sent yet.
+func New(o Options) (*Provider, error) {
+	c, err := newClient(o, ToScheme)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{c}, nil
+}
+
+// Close lets idle connections go.
+func (p *Provider) Close() { p.client.close() }
+
+// RegisterKey implements scheme.Scheme.
+func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+	var done Done
+	if err := p.ask(ctx, PathRegister, Registration{keyOf(k), a.String()}, &done); err != nil {
+		return fmt.Errorf("scheme: register key %s: %w", k.Value, err)
+	}
+	return nil
+}
+
+// Lookup implements scheme.Scheme.
+func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+	var found Found
+	err := p.ask(ctx, PathLookup, Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, &found)
+	var owner ledger.Owner
+	if err == nil {
+		owner, err = found.Owner.parse()
+	}
+	if err != nil {
+		return ledger.Owner{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, err)
+	}
+	return owner, nil
+}
+
+// Submit implements scheme.Scheme.
+func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, error) {
+	state, err := p.told(ctx, PathSubmit, paymentOf(s))
+	if err != nil {
+		return scheme.State{}, fmt.Errorf("scheme: submit %v: %w", s.Tx, err)
+	}
+	return state, nil
+}
+
+// Ask implements scheme.Scheme.
+func (p *Provider) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+	state, err := p.told(ctx, PathAsk, Question{tx.String(), endToEnd})
+	if err != nil {
+		return scheme.State{}, fmt.Errorf("scheme: ask for %v: %w", tx, err)
+	}
+	return state, nil
+}
+
+func (p *Provider) told(ctx context.Context, path string, message any) (scheme.State, error) {
+	var t Told
+	if err := p.ask(ctx, path, message, &t); err != nil {
+		return scheme.State{}, err
+	}
+	return t.State.parse()
+}
+
+// ask sends a message and reads its answer, or the provider's refusal.
+func (p *Provider) ask(ctx context.Context, path string, message, into any) error {
+	status, answer, err := p.client.post(ctx, path, message)
+	if err != nil {
+		return err
+	}
+	switch status {
+	case http.StatusOK:
+		if err := decode(answer, into, true); err != nil {
+			return fmt.Errorf("answer %d cannot be read: %w", status, err)
+		}
+		return nil
+	case http.StatusUnprocessableEntity:
+		var r Refusal
+		if decode(answer, &r, true) == nil {
+			if code, ok := ledger.ParseRefusal(r.Code); ok {
+				return &scheme.Refused{Code: code}
+			}
+		}
+	}
+	return p.client.failed(ctx, unexpected(status, answer))
+}

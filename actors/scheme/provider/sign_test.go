@@ -1,0 +1,178 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+const noon = ledger.Millis(1_793_275_200_000) // 2026-10-29T12:00:00Z
+
+func secret(t *testing.T, s string) Secret {
+	t.Helper()
+	got, err := NewSecret(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+const shared = "0123456789abcdef0123456789abcdef"
+
+func TestSecretLength(t *testing.T) {
+	if _, err := NewSecret(shared[:31]); err == nil || strings.Contains(err.Error(), shared[:31]) {
+		t.Errorf("31 bytes: %v", err)
+	}
+	s := secret(t, shared)
+	if got := fmt.Sprintf("%v %+v %#v %s", s, s, s, s); strings.Contains(got, "0123") || strings.Contains(got, "48") {
+		t.Error("a secret shows itself: " + got)
+	}
+}
+
+// vector is the example of docs/scheme-protocol.md.
+var vector = Message{
+	Direction: ToEngine, Method: "POST", Path: PathNotices, Timestamp: "2026-10-29T12:00:00.000Z", ID: "msg-1",
+	Body: []byte(`{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E9999900420261029120000000000001"}`),
+}
+
+// TestVector: what the page on the protocol shows is what this code signs.
+func TestVector(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := secret(t, shared)
+	answer := vector
+	answer.Direction, answer.Status, answer.Body = ToEngine.answer(), 200, []byte("{}")
+	for _, text := range []string{shared, string(vector.Body), s.Sign(vector), s.Sign(answer)} {
+		if !strings.Contains(string(page), text) {
+			t.Errorf("docs/scheme-protocol.md does not show %s", text)
+		}
+	}
+}
+
+// TestVerify: each part altered is refused, and the clock's window holds to the
+// millisecond.
+func TestVerify(t *testing.T) {
+	s := secret(t, shared)
+	signature := s.Sign(vector)
+	if err := s.Verify(vector, signature, noon); err != nil {
+		t.Fatal(err)
+	}
+	for what, alter := range map[string]func(*Message){
+		"direction":       func(m *Message) { m.Direction = ToScheme },
+		"answer":          func(m *Message) { m.Direction = m.Direction.answer() },
+		"method":          func(m *Message) { m.Method = "PUT" },
+		"path":            func(m *Message) { m.Path += "?" },
+		"timestamp":       func(m *Message) { m.Timestamp = "2026-10-29T12:00:00.001Z" },
+		"spelt otherwise": func(m *Message) { m.Timestamp = "2026-10-29T12:00:00Z" },
+		"id":              func(m *Message) { m.ID = "msg-2" },
+		"status":          func(m *Message) { m.Status = 200 },
+		"body":            func(m *Message) { m.Body = append([]byte(" "), m.Body...) },
+		"moved":           func(m *Message) { m.Path, m.Method = m.Path[1:], m.Method+"/" },
+	} {
+		m := vector
+		alter(&m)
+		if err := s.Verify(m, signature, noon); !errors.Is(err, errSignature) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, wrong := range []string{"", "v1=", signature[3:], strings.ToUpper(signature), signature + "0", secret(t, shared+"x").Sign(vector)} {
+		if err := s.Verify(vector, wrong, noon); !errors.Is(err, errSignature) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	const window = ledger.Millis(Window / time.Millisecond)
+	for now, want := range map[ledger.Millis]error{
+		noon + window: nil, noon - window: nil, noon + window + 1: errClock, noon - window - 1: errClock,
+	} {
+		if err := s.Verify(vector, signature, now); !errors.Is(err, want) {
+			t.Errorf("at %v: %v", now, err)
+		}
+	}
+	for _, m := range []Message{
+		{Timestamp: "2026-10-29T12:00:00.000-00:00", ID: "a"},
+		{Timestamp: "", ID: "a"},
+		{Timestamp: "1793275200", ID: "a"},
+		{Timestamp: vector.Timestamp},
+		{Timestamp: vector.Timestamp, ID: "a b"},
+		{Timestamp: vector.Timestamp, ID: strings.Repeat("a", 65)},
+	} {
+		if err := s.Verify(m, s.Sign(m), noon); err == nil || errors.Is(err, errSignature) {
+			t.Errorf("%+v: %v", m, err)
+		}
+	}
+}
+
+// TestGuard: a message is carried out once, and what was not acknowledged may
+// come again.
+func TestGuard(t *testing.T) {
+	now := noon
+	s := secret(t, shared)
+	g := NewGuard(s, ToEngine, func() ledger.Millis { return now })
+	admit := func(id string) (func(bool), error) {
+		m := vector
+		m.ID, m.Timestamp = id, now.String()
+		return g.Admit(m, s.Sign(m))
+	}
+	first, err := admit("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admit("a"); !errors.Is(err, ErrInWork) {
+		t.Errorf("while in work: %v", err)
+	}
+	first(false)
+	second, err := admit("a")
+	if err != nil {
+		t.Fatalf("not acknowledged, and again: %v", err)
+	}
+	first(true) // it was ended before
+	second(true)
+	second(false)
+	if _, err := admit("a"); !errors.Is(err, ErrKnown) {
+		t.Errorf("acknowledged, and again: %v", err)
+	}
+	late := vector // as far ahead as it may be
+	late.ID, late.Timestamp = "b", (now + generation/2).String()
+	end, err := g.Admit(late, s.Sign(late))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end(true)
+	now += generation // the last instant at which it is good
+	if _, err := g.Admit(late, s.Sign(late)); !errors.Is(err, ErrKnown) {
+		t.Errorf("at its last instant: %v", err)
+	}
+	m := vector
+	m.Direction, m.ID, m.Timestamp = ToScheme, "c", now.String()
+	if _, err := g.Admit(m, s.Sign(m)); !errors.Is(err, errSignature) {
+		t.Errorf("another direction: %v", err)
+	}
+}
+
+// TestGuardForgets: its memory is bounded.
+func TestGuardForgets(t *testing.T) {
+	now := noon
+	g := NewGuard(secret(t, shared), ToEngine, func() ledger.Millis { return now })
+	for n := range 3 * generationIDs {
+		id := [16]byte{byte(n), byte(n >> 8), byte(n >> 16)}
+		g.inWork[id] = struct{}{}
+		g.end(id, true)
+	}
+	if n := len(g.fresh) + len(g.older); n > 2*generationIDs || len(g.inWork) != 0 {
+		t.Errorf("%d ids are remembered", n)
+	}
+	now += generation
+	g.turn(now)
+	now += generation
+	g.turn(now)
+	if n := len(g.fresh) + len(g.older); n != 0 {
+		t.Errorf("%d ids are remembered for ever", n)
+	}
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+	"pixd/httpapi"
+	"pixd/httpapi/notices"
+)
+
+// speaks is what either end of the scheme protocol asks with.
+func speaks(to, secret string, log *slog.Logger) (provider.Options, error) {
+	s, err := provider.NewSecret(secret)
+	if err != nil {
+		return provider.Options{}, fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
+	}
+	u, err := provider.ParseURL(to)
+	if err != nil {
+		return provider.Options{}, err
+	}
+	if u.Scheme == "http" && !onThisMachine(u) {
+		log.Warn("scheme: messages are signed, and anyone on the way can read them: use https", "to", to)
+	}
+	return provider.Options{URL: to, Secret: s, Now: now, NewID: uuid.NewString, Log: log.With("part", "scheme")}, nil
+}
+
+func onThisMachine(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// noticeOptions are how a provider's notices are taken.
+func (s *Served) noticeOptions() (notices.Options, error) {
+	secret, err := provider.NewSecret(s.Config.SchemeSecret)
+	return notices.Options{
+		Guard: provider.NewGuard(secret, provider.ToEngine, now), Feed: s.takeNotice, Log: s.Config.Log,
+	}, err
+}
+
+var errNotReady = errors.New("the engine is starting or ending")
+
+// takeNotice lets no notice in once the end began: the store is closing. It
+// comes again.
+func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
+	if !s.ready.Load() {
+		done(errNotReady)
+		return
+	}
+	s.feed.take(n, done)
+}
+
+// besideOperators are the notices on the operator API: none where they have a
+// listener of their own or come from the simulator in this process.
+func (s *Served) besideOperators() (*notices.Options, error) {
+	if s.Config.inProcess() || s.Config.SchemeListen != "" {
+		return nil, nil
+	}
+	o, err := s.noticeOptions()
+	return &o, err
+}
+
+// takeNotices opens the notices' own listener, where there is one.
+func (s *Served) takeNotices() error {
+	if s.schemePort == nil {
+		return nil
+	}
+	o, err := s.noticeOptions()
+	if err != nil {
+		return err
+	}
+	s.notices = httpapi.NewServer(notices.New(o), "scheme", s.Config.Log)
+	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
+		TLS: s.certs[1].config(), Total: operatorConnections, Refused: s.meters.scheme.answered, Log: s.Config.Log,
+	})
+	s.meters.scheme.watch(s.notices, l)
+	go func() { s.failed <- s.notices.Serve(l) }()
+	return nil
+}

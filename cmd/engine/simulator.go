@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/scheme/provider"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi"
+	"pixd/httpapi/operator"
+	simapi "pixd/httpapi/sim"
+	"pixd/wal"
+)
+
+// SimConfig is what `pixd sim` is told by its flags.
+type SimConfig struct {
+	DataDir      string
+	Listen       string
+	SettleDelay  time.Duration
+	Engine       string // the URL of an engine's notices
+	SchemeSecret string
+	AdminToken   string // guards /sim
+
+	Log       *slog.Logger
+	OnFailure func(error)
+}
+
+// SimDefaults are those of the command line.
+func SimDefaults() SimConfig {
+	return SimConfig{
+		DataDir: "./sim-data", Listen: "127.0.0.1:8090", SettleDelay: 200 * time.Millisecond,
+		Engine: "http://" + Defaults().AdminListen,
+	}
+}
+
+// Check tells the first setting that cannot be.
+func (c *SimConfig) Check() error {
+	switch {
+	case c.DataDir == "":
+		return errors.New("--data-dir is empty")
+	case c.SettleDelay < 0:
+		return fmt.Errorf("--settle-delay %v: 0 or longer", c.SettleDelay)
+	case strings.TrimSpace(c.AdminToken) == "":
+		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
+	}
+	if _, err := provider.ParseURL(c.Engine); err != nil {
+		return fmt.Errorf("--engine: %w", err)
+	}
+	if _, err := provider.NewSecret(c.SchemeSecret); err != nil {
+		return fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
+	}
+	return nil
+}
+
+// ServedSim is the simulator as a process of its own.
+type ServedSim struct {
+	Addr net.Addr
+
+	config   SimConfig
+	sim      *sim.Sim
+	notifier *provider.Notifier
+	server   *fasthttp.Server
+	inHand   atomic.Int64
+	ready    atomic.Bool
+	failed   chan error
+}
+
+// ServeSim opens the simulator's book and serves both of its sides: the
+// provider's, for an engine, and the operators'. As with the engine, the port is
+// taken before anything is written.
+func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
+	if err := wal.InUse(c.DataDir); err != nil {
+		return nil, err
+	}
+	port, err := listen(c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("simulator: %w", err)
+	}
+	s := &ServedSim{Addr: port.Addr(), config: c, failed: make(chan error, 1)}
+	if err := s.open(b); err != nil {
+		return nil, errors.Join(err, s.close(), port.Close())
+	}
+	l := httpapi.Limit(port, httpapi.ConnectionOptions{Total: operatorConnections, Log: c.Log})
+	s.ready.Store(true)
+	go func() { s.failed <- s.server.Serve(l) }()
+	return s, nil
+}
+
+func (s *ServedSim) open(b Build) error {
+	c := &s.config
+	secret, err := provider.NewSecret(c.SchemeSecret)
+	if err != nil {
+		return err
+	}
+	o, err := speaks(c.Engine, c.SchemeSecret, c.Log)
+	if err != nil {
+		return err
+	}
+	if s.notifier, err = provider.NewNotifier(o); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	if s.sim, err = sim.Open(sim.Options{
+		Dir: c.DataDir, SettleDelay: c.SettleDelay, Now: now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
+	}); err != nil {
+		return err
+	}
+	h := simapi.New(simapi.Options{
+		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, now), Token: strings.TrimSpace(c.AdminToken),
+		Build: operator.Build(b), Ready: s.ready.Load, Now: now, Log: c.Log,
+	})
+	s.server = httpapi.NewServer(s.counted(h), "simulator", c.Log)
+	return s.sim.Start(s.notifier.Take)
+}
+
+// counted knows how many requests are in hand, and lets none in that comes after
+// the end began: its book is closing.
+func (s *ServedSim) counted(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		s.inHand.Add(1)
+		defer s.inHand.Add(-1)
+		if !s.ready.Load() {
+			operator.NotReady(ctx)
+			return
+		}
+		h(ctx)
+	}
+}
+
+// Failed yields when the listener ends by itself.
+func (s *ServedSim) Failed() <-chan error { return s.failed }
+
+// Shutdown stops accepting, finishes the requests in hand, and closes the book.
+// What the engine has not acknowledged is delivered by the next process.
+func (s *ServedSim) Shutdown() error {
+	s.ready.Store(false)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	defer cancel()
+	return errors.Join(drained(ctx, s.server, func() bool { return s.inHand.Load() != 0 }, s.config.Log), s.close())
+}
+
+func (s *ServedSim) close() error {
+	if s.notifier != nil {
+		s.notifier.Close()
+	}
+	if s.sim != nil {
+		return s.sim.Close()
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"pixd/actors/ledger"
+	"pixd/cmd/engine"
+)
+
+// simFlags are what the command line says before it is understood.
+type simFlags struct {
+	engine.SimConfig
+	logFlags
+}
+
+func simCommand() *cobra.Command {
+	f := simFlags{SimConfig: engine.SimDefaults()}
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Run the scheme simulator as a process of its own, or make a customer pay",
+		Long: "Runs the scheme's simulator until SIGTERM or SIGINT, with a book of its own, so that a crash of the\n" +
+			"engine never takes it along. The engine finds it by `pixd serve --scheme http://127.0.0.1:8090`; both\n" +
+			"need the same PIXD_SCHEME_SECRET, of at least 32 bytes. /sim asks for the token in PIXD_ADMIN_TOKEN.",
+		Example: "  pixd sim --engine http://127.0.0.1:8081",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.understand(); err != nil {
+				return err
+			}
+			return f.run()
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "the simulator's book; made for its owner alone")
+	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, and /sim")
+	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
+	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL`")
+	f.logFlags.add(flags)
+	c.AddCommand(simPayCommand())
+	return c
+}
+
+// understand checks what the flags say, before anything is written.
+func (f *simFlags) understand() (err error) {
+	if f.Log, err = f.logger(); err != nil {
+		return err
+	}
+	f.AdminToken, f.SchemeSecret = os.Getenv("PIXD_ADMIN_TOKEN"), os.Getenv(schemeSecret)
+	return f.Check()
+}
+
+// run serves until a signal or a failure.
+func (f *simFlags) run() error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	f.OnFailure = failStop
+	v, commit := build()
+	s, err := engine.ServeSim(f.SimConfig, engine.Build{Version: v, Commit: commit})
+	if err != nil {
+		return err
+	}
+	f.Log.Info("ready", "simulator", s.Addr.String(), "engine", f.Engine, "data", f.DataDir, "version", v)
+	if !loopback(f.Listen) {
+		f.Log.Warn("the simulator speaks plain HTTP: whoever reads it on the way has the token of /sim", "listen", f.Listen)
+	}
+	select {
+	case sig := <-signals:
+		f.Log.Info("stopping", "signal", sig.String())
+		return s.Shutdown()
+	case err := <-s.Failed():
+		return errors.Join(fmt.Errorf("the listener ended: %w", err), s.Shutdown())
+	}
+}
+
+// payFlags are a customer's payment; amounts of 0 and empty texts are left out.
+type payFlags struct {
+	qr, key, txid, paidAt, endToEnd string
+	amount                          int64
+	name, document, ispb            string
+}
+
+const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the simulator in it has the same at its operator\n" +
+	"API), with the token from --token-file, else from PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token\n" +
+	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
+	"cannot be done."
+
+func simPayCommand() *cobra.Command {
+	f := &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
+	var p payFlags
+	c := &cobra.Command{
+		Use:   "pay --qr-code TEXT | --pix-key KEY --amount N",
+		Short: "Make a customer pay a charge or a PIX key",
+		Long: "Makes a customer pay a charge by its QR code's text, or a PIX key, and shows the payment. It answers\n" +
+			"once the engine took it, or after 2 s: the payment then goes on. Amounts are base units (1.00 BRL =\n" +
+			"10000). A repeated --end-to-end-id shows the first payment and pays nothing." + simHelp,
+		Example: "  pixd sim pay --pix-key ana@example.com --amount 250000",
+		Args:    exactly(0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return p.pay(c, f) },
+	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&p.qr, "qr-code", "", "the `TEXT` of a charge's QR code")
+	flags.StringVar(&p.key, "pix-key", "", "the `KEY` to pay, instead of a QR code")
+	flags.Int64Var(&p.amount, "amount", 0, "`N` base units (default what the QR code says)")
+	flags.StringVar(&p.txid, "txid", "", "txid, with --pix-key")
+	flags.StringVar(&p.paidAt, "paid-at", "", "the scheme's own date of it, in the past, as an ISO 8601 `TIME`")
+	flags.StringVar(&p.endToEnd, "end-to-end-id", "", "the payment's end-to-end `ID` (default a fresh one)")
+	flags.StringVar(&p.name, "payer-name", "", "who pays")
+	flags.StringVar(&p.document, "payer-document", "", "the payer's CPF or CNPJ")
+	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution, 8 digits")
+	c.MarkFlagsOneRequired("qr-code", "pix-key")
+	c.MarkFlagsMutuallyExclusive("qr-code", "pix-key")
+	return c
+}
+
+// body is what the flags say, as POST /sim/payments takes it.
+func (p *payFlags) body(c *cobra.Command) map[string]any {
+	body, payer := map[string]any{}, map[string]any{}
+	for _, f := range []struct {
+		flag, field string
+		value       any
+		into        map[string]any
+	}{
+		{"qr-code", "qr_code", p.qr, body},
+		{"pix-key", "pix_key", p.key, body},
+		{"amount", "amount", p.amount, body},
+		{"txid", "txid", p.txid, body},
+		{"paid-at", "paid_at", p.paidAt, body},
+		{"end-to-end-id", "end_to_end_id", p.endToEnd, body},
+		{"payer-name", "name", p.name, payer},
+		{"payer-document", "document", p.document, payer},
+		{"payer-ispb", "ispb", p.ispb, payer},
+	} {
+		if c.Flags().Changed(f.flag) {
+			f.into[f.field] = f.value
+		}
+	}
+	if len(payer) > 0 {
+		body["payer"] = payer
+	}
+	return body
+}
+
+func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
+	o, err := f.operator()
+	if err != nil {
+		return err
+	}
+	got, err := o.do(c.Context(), http.MethodPost, "/sim/payments", p.body(c))
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), got)
+	}
+	var paid struct {
+		EndToEnd string `json:"end_to_end_id"`
+		Amount   ledger.Amount
+	}
+	if err := json.Unmarshal(got, &paid); err != nil {
+		return fmt.Errorf("%s answers no payment: %w", o.base, err)
+	}
+	_, err = io.WriteString(c.OutOrStdout(), facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}}))
+	return err
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pixd/actors/scheme/provider"
+)
+
+// launchSim starts a simulator and does not wait for it.
+func launchSim(t *testing.T, dir, listen, engine string) *process {
+	t.Helper()
+	c := exec.Command(binary, "sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms")
+	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
+	p := &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
+	return p.begin()
+}
+
+// freePorts are ports that nobody had a moment ago: processes that are started
+// again must be where they were.
+func freePorts(t *testing.T, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+// pair is an engine and a simulator that know each other.
+type pair struct {
+	t           *testing.T
+	dir         string
+	ports       []string // merchant, operator, simulator, the notices' own
+	own         bool     // notices have a listener of their own
+	engine, sim *process
+}
+
+func openPair(t *testing.T, own bool) *pair {
+	t.Helper()
+	p := &pair{t: t, dir: t.TempDir(), ports: freePorts(t, 4), own: own}
+	p.startSim()
+	p.startEngine()
+	return p
+}
+
+func (p *pair) startEngine() {
+	p.t.Helper()
+	flags := []string{"--listen", p.ports[0], "--admin-listen", p.ports[1], "--scheme", "http://" + p.ports[2]}
+	if p.own {
+		flags = append(flags, "--scheme-listen", p.ports[3])
+	}
+	p.engine = start(p.t, filepath.Join(p.dir, "data"), flags...)
+}
+
+func (p *pair) startSim() {
+	p.t.Helper()
+	to := "http://" + p.ports[1]
+	if p.own {
+		to = "http://" + p.ports[3]
+	}
+	p.sim = launchSim(p.t, filepath.Join(p.dir, "sim"), p.ports[2], to).awaitReady()
+}
+
+// paid is what `pixd sim pay` that must succeed prints.
+func (p *pair) paid(args ...string) string {
+	p.t.Helper()
+	code, out, errs := run(p.t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, append([]string{"sim", "pay"}, args...)...)
+	if code != 0 || errs != "" {
+		p.t.Fatalf("pixd sim pay %v: exit %d\n%s%s", args, code, out, errs)
+	}
+	return out
+}
+
+// TestTwoProcesses: the tour, with the scheme in a process of its own.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"notices beside operators": false, "notices on their own": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tourOfTwo(t, openPair(t, own))
+		})
+	}
+}
+
+func payAndBePaid(t *testing.T, p *pair) {
+	e := p.engine
+	s := e.shop()
+	status, got, err := s.ask(e.merchant, "/pix/cash-in", `{"amount":2500}`, "charge")
+	var charge struct {
+		Code string `json:"qr_code"`
+	}
+	if err != nil || status != 200 || json.Unmarshal(got, &charge) != nil {
+		t.Fatalf("%d %s %v", status, got, err)
+	}
+	same(t, p.paid("--qr-code", charge.Code), "\nend-to-end id  {}\namount         250000 (25.00 BRL)\n")
+	e2e := "E99999003" + time.Now().UTC().Format("200601021504") + "00000000001"
+	for range 2 {
+		if got := p.paid("--pix-key", s.Key, "--amount", "500", "--end-to-end-id", e2e, "--payer-name", "Ana", "--json"); got != `{"end_to_end_id":"`+e2e+`","amount":500}`+"\n" {
+			t.Error(got)
+		}
+	}
+	want := int64(1_000_000_000 + 250_000 + 500)
+	if got, _ := s.balance(e); got != want {
+		t.Errorf("balance %d, want %d", got, want)
+	}
+	for n, c := range []struct {
+		key    string
+		status int
+		says   string
+		costs  int64
+	}{
+		{"ana@example.com", 202, `"status":"accepted"`, 10_000},
+		{"settle-now@pix.test", 200, `"status":"settled"`, 10_000},
+		{"reject-ac03@pix.test", 202, `"status":"accepted"`, 0},
+		{"not-found@pix.test", 400, "dict_key_not_found", 0},
+		{"provider-rejected@pix.test", 400, "provider_rejected", 0},
+	} {
+		status, got, err := s.ask(e.merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":%q}`, c.key), fmt.Sprint("out", n))
+		if err != nil || status != c.status || !strings.Contains(string(got), c.says) {
+			t.Errorf("%s: %d %s %v", c.key, status, got, err)
+		}
+		want -= c.costs
+	}
+	if got := rest(e, s); got != want {
+		t.Errorf("balance %d, want %d", got, want)
+	}
+	for what, status := range map[string]int{"engine": status1(e.operate("POST", "/sim/payments", "{}")), "simulator": status1(p.sim.operate("GET", "/admin/accounts", ""))} {
+		if status != 404 {
+			t.Errorf("the %s has the other's paths: %d", what, status)
+		}
+	}
+	beside := map[bool]int{true: 404, false: 401}[p.own]
+	if got := status1(e.operate("POST", provider.PathNotices, `{"kind":"payment_settled"}`)); got != beside {
+		t.Errorf("a notice with the operators' token: %d, want %d", got, beside)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/version"} {
+		if status, got, err := send("GET", p.sim.operator+path, nil); err != nil || status != 200 {
+			t.Errorf("%s: %d %s %v", path, status, got, err)
+		}
+	}
+	if status, _, err := send("POST", p.sim.operator+"/sim/payments", []byte("{}")); err != nil || status != 401 {
+		t.Errorf("without a token: %d %v", status, err)
+	}
+}
+
+func status1(status int, _ []byte, _ error) int { return status }
+
+// tourOfTwo ends with the simulator away: no money leaves, and what arrives or
+// settles then is there once it is back.
+func tourOfTwo(t *testing.T, p *pair) {
+	payAndBePaid(t, p)
+	e := p.engine
+	s := e.shop()
+	if status, got, err := s.ask(e.merchant, "/pix/cash-out", `{"amount":100,"pix_key":"ze@example.com"}`, "before"); err != nil || status != 202 {
+		t.Errorf("%d %s %v", status, got, err)
+	}
+	p.sim.end(syscall.SIGKILL)
+	status, got, err := s.ask(e.merchant, "/pix/cash-out", `{"amount":100,"pix_key":"ze+1@example.com"}`, "while")
+	if err != nil || status != 400 || !strings.Contains(string(got), "dict_lookup_failed") {
+		t.Errorf("without a scheme: %d %s %v", status, got, err)
+	}
+	late := e.shop() // its key could not be registered
+	if status, got, err := e.operate("POST", "/admin/accounts/"+late.ID+"/pix-keys", `{"key":"late@example.com","key_type":"email"}`); err != nil || status != 201 {
+		t.Errorf("%d %s %v", status, got, err)
+	}
+	p.startSim()
+	if got := rest(e, s); got != 1_000_000_000-10_000 {
+		t.Errorf("balance %d", got)
+	}
+	for _, one := range []*process{p.engine, p.sim} {
+		if code := one.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
+		}
+	}
+	p.startSim()
+	p.startEngine() // tells the scheme the keys that it missed
+	for range 100 {
+		code, _, errs := run(t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, "sim", "pay", "--pix-key", "late@example.com", "--amount", "5")
+		if code == 0 {
+			break
+		}
+		if !strings.Contains(errs, "no account has this PIX key (404)") {
+			t.Fatal(errs)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got, _ := late.balance(p.engine); got != 1_000_000_005 {
+		t.Errorf("the late key's account has %d", got)
+	}
+}

@@ -1,0 +1,185 @@
+package notices
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+)
+
+const (
+	noon    = ledger.Millis(1_793_275_200_000)
+	settled = `{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`
+)
+
+// town takes notices as a test says.
+type town struct {
+	t      *testing.T
+	secret provider.Secret
+	serve  fasthttp.RequestHandler
+	feed   scheme.Feed
+	taken  int
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	secret, err := provider.NewSecret("0123456789abcdef0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{t: t, secret: secret, feed: func(_ scheme.Notice, done func(error)) { done(nil) }}
+	w.serve = New(Options{
+		Guard: provider.NewGuard(secret, provider.ToEngine, func() ledger.Millis { return noon }),
+		Feed:  func(n scheme.Notice, done func(error)) { w.taken++; w.feed(n, done) },
+		Wait:  20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+	})
+	return w
+}
+
+// bring sends a notice as the message id, and checks the answer's signature.
+func (w *town) bring(id, body string) (int, string) {
+	w.t.Helper()
+	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: id, Body: []byte(body)}
+	ctx := w.send(m, w.secret.Sign(m))
+	m.Direction, m.Status, m.Body = provider.ToEngine+"-answer", ctx.Response.StatusCode(), ctx.Response.Body()
+	m.Timestamp = string(ctx.Response.Header.Peek(provider.HeaderTimestamp))
+	if err := w.secret.Verify(m, string(ctx.Response.Header.Peek(provider.HeaderSignature)), noon); err != nil {
+		w.t.Errorf("the answer %d %s: %v", m.Status, m.Body, err)
+	}
+	return m.Status, string(m.Body)
+}
+
+func (w *town) send(m provider.Message, signature string) *fasthttp.RequestCtx {
+	var r fasthttp.Request
+	r.Header.SetMethod(m.Method)
+	r.SetRequestURI(m.Path)
+	r.Header.Set(provider.HeaderTimestamp, m.Timestamp)
+	r.Header.Set(provider.HeaderMessageID, m.ID)
+	r.Header.Set(provider.HeaderSignature, signature)
+	r.SetBody(m.Body)
+	ctx := &fasthttp.RequestCtx{}
+	ctx.Init(&r, nil, nil)
+	w.serve(ctx)
+	return ctx
+}
+
+func (w *town) expect(id, body string, status int, says string) {
+	w.t.Helper()
+	if got, answer := w.bring(id, body); got != status || !strings.Contains(answer, says) {
+		w.t.Errorf("%s: %d %s, want %d %s", id, got, answer, status, says)
+	}
+}
+
+// TestAcknowledges only what is durable, and the same message once.
+func TestAcknowledges(t *testing.T) {
+	w := newTown(t)
+	w.feed = func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) }
+	w.expect("a", settled, 503, "not taken")
+	w.feed = func(_ scheme.Notice, done func(error)) { done(nil) }
+	w.expect("a", settled, 200, "{}")
+	w.expect("a", settled, 200, `{"known":true}`)
+	if w.taken != 2 {
+		t.Errorf("taken %d times", w.taken)
+	}
+	w.expect("b", settled, 200, "{}") // another message is another notice
+	if w.taken != 3 {
+		t.Errorf("taken %d times", w.taken)
+	}
+}
+
+// TestWaits for so long, and a repeat of what is still on its way is not
+// acknowledged before the first was.
+func TestWaits(t *testing.T) {
+	w := newTown(t)
+	var late func(error)
+	w.feed = func(_ scheme.Notice, done func(error)) { late = done }
+	w.expect("a", settled, 503, "not durable yet")
+	w.expect("a", settled, 503, "being worked on")
+	if w.taken != 1 {
+		t.Errorf("taken %d times", w.taken)
+	}
+	late(nil)
+	w.expect("a", settled, 200, `{"known":true}`)
+	w.expect("b", settled, 503, "not durable yet")
+	late(errors.New("lost"))
+	w.expect("b", settled, 503, "not durable yet") // it was carried out again
+	if w.taken != 3 {
+		t.Errorf("taken %d times", w.taken)
+	}
+}
+
+// TestRefuses what cannot be read, and remembers none of it.
+func TestRefuses(t *testing.T) {
+	w := newTown(t)
+	for range 2 {
+		w.expect("a", `{"kind":"return_received","return_id":"D1"}`, 422, `unknown kind of notice: \"return_received\"`)
+		w.expect("b", `{"kind":"payment_settled"}`, 400, "transaction_id")
+		w.expect("c", `{`, 400, "")
+	}
+	if w.taken != 0 {
+		t.Errorf("taken %d times", w.taken)
+	}
+}
+
+// TestUnsigned: nothing is taken, and nothing is signed for who did not sign.
+func TestUnsigned(t *testing.T) {
+	w := newTown(t)
+	good := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: "a", Body: []byte(settled)}
+	for what, c := range map[string]struct {
+		status int
+		alter  func(m *provider.Message) string
+	}{
+		"no signature":     {401, func(*provider.Message) string { return "" }},
+		"no id":            {401, func(m *provider.Message) string { m.ID = ""; return w.secret.Sign(*m) }},
+		"an old one":       {401, func(m *provider.Message) string { m.Timestamp = (noon - 300_001).String(); return w.secret.Sign(*m) }},
+		"one to come":      {401, func(m *provider.Message) string { m.Timestamp = (noon + 300_001).String(); return w.secret.Sign(*m) }},
+		"to the scheme":    {401, func(m *provider.Message) string { m.Direction = provider.ToScheme; return w.secret.Sign(*m) }},
+		"an answer":        {401, func(m *provider.Message) string { m.Direction += "-answer"; return w.secret.Sign(*m) }},
+		"another body":     {401, func(m *provider.Message) string { s := w.secret.Sign(*m); m.Body = []byte("{}"); return s }},
+		"another query":    {401, func(m *provider.Message) string { s := w.secret.Sign(*m); m.Path += "?x"; return s }},
+		"another path":     {404, func(m *provider.Message) string { m.Path += "/x"; return w.secret.Sign(*m) }},
+		"another method":   {405, func(m *provider.Message) string { m.Method = "GET"; return w.secret.Sign(*m) }},
+		"too long a thing": {413, func(m *provider.Message) string { m.Body = make([]byte, provider.MaxBody+1); return w.secret.Sign(*m) }},
+	} {
+		m := good
+		signature := c.alter(&m)
+		ctx := w.send(m, signature)
+		if ctx.Response.StatusCode() != c.status || len(ctx.Response.Header.Peek(provider.HeaderSignature)) != 0 || w.taken != 0 {
+			t.Errorf("%s: %d %s", what, ctx.Response.StatusCode(), ctx.Response.Body())
+		}
+	}
+}
+
+// TestPanics: a message whose handling panicked is cut, and may come again.
+func TestPanics(t *testing.T) {
+	w := newTown(t)
+	w.feed = func(scheme.Notice, func(error)) { panic("ouch") }
+	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: "a", Body: []byte(settled)}
+	if ctx := w.send(m, w.secret.Sign(m)); !ctx.Hijacked() {
+		t.Error("it was answered")
+	}
+	w.feed = func(_ scheme.Notice, done func(error)) { done(nil) }
+	w.expect("a", settled, 200, "{}")
+}
+
+// TestManyAtOnce: what is on its way is bounded.
+func TestManyAtOnce(t *testing.T) {
+	w := newTown(t)
+	s := &service{Options: Options{Log: slog.New(slog.DiscardHandler), Feed: func(scheme.Notice, func(error)) { t.Error("taken") }}}
+	s.open.Store(openAtOnce)
+	var ctx fasthttp.RequestCtx
+	ctx.Request.SetBodyString(settled)
+	ended := ""
+	_, _, err := s.take(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
+	if err == nil || ended != "false" || s.open.Load() != openAtOnce || w.taken != 0 {
+		t.Errorf("%v, ended %s, %d open", err, ended, s.open.Load())
+	}
+}

@@ -1,0 +1,29 @@
+package operator
+
+import (
+	"runtime"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+)
+
+// Build is what the binary says of itself.
+type Build struct{ Version, Commit string }
+
+// Probes adds what asks for no token: whether the process is alive, whether it
+// takes requests, and what it is.
+func Probes(r *router.Router, b Build, ready func() bool) {
+	r.GET("/healthz", func(ctx *fasthttp.RequestCtx) {
+		Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ok"})
+	})
+	r.GET("/readyz", func(ctx *fasthttp.RequestCtx) {
+		if !ready() {
+			NotReady(ctx)
+			return
+		}
+		Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ready"})
+	})
+	r.GET("/version", func(ctx *fasthttp.RequestCtx) {
+		Answer(ctx, fasthttp.StatusOK, map[string]string{"version": b.Version, "commit": b.Commit, "go": runtime.Version()})
+	})
+}

@@ -1,0 +1,74 @@
+// Package signed serves messages that carry a signature: it lets in what the
+// other side signed, acknowledges what it knows already, and signs the answers.
+package signed
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/scheme/provider"
+	"pixd/httpapi/operator"
+)
+
+// Serve carries a message out and gives the answer. It calls end once it is
+// known whether the message counts as acknowledged, which may be after it
+// returns; until then, a repeat of the message is told to come again.
+type Serve func(ctx *fasthttp.RequestCtx, end func(acknowledged bool)) (int, any, error)
+
+// Handle guards serve. What the other side did not sign gets an answer without a
+// signature.
+func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		m := message(ctx)
+		if len(m.Body) > provider.MaxBody {
+			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusRequestEntityTooLarge, "the message is longer than %d bytes", provider.MaxBody))
+			return
+		}
+		end, err := g.Admit(m, string(ctx.Request.Header.Peek(provider.HeaderSignature)))
+		switch {
+		case errors.Is(err, provider.ErrKnown):
+			operator.Answer(ctx, fasthttp.StatusOK, provider.Done{Known: true})
+		case errors.Is(err, provider.ErrInWork):
+			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", err))
+		case err != nil:
+			log.Debug("signed: message refused", "path", m.Path, "from", ctx.RemoteAddr().String(), "error", err)
+			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusUnauthorized, "%v", err))
+			return
+		default:
+			carryOut(ctx, log, serve, end)
+		}
+		sign(ctx, g, m)
+	}
+}
+
+// carryOut also ends a message whose handler panics: what comes of it is not
+// known, so it may come again.
+func carryOut(ctx *fasthttp.RequestCtx, log *slog.Logger, serve Serve, end func(bool)) {
+	finished := false
+	defer func() {
+		if !finished {
+			end(false)
+		}
+	}()
+	operator.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) { return serve(ctx, end) })(ctx)
+	finished = true
+}
+
+func message(ctx *fasthttp.RequestCtx) provider.Message {
+	h := &ctx.Request.Header
+	return provider.Message{
+		Method: string(ctx.Method()), Path: string(h.RequestURI()), Body: ctx.PostBody(),
+		Timestamp: string(h.Peek(provider.HeaderTimestamp)), ID: string(h.Peek(provider.HeaderMessageID)),
+	}
+}
+
+func sign(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message) {
+	if ctx.Hijacked() {
+		return // cut without an answer
+	}
+	at, signature := g.Answer(m, ctx.Response.StatusCode(), ctx.Response.Body())
+	ctx.Response.Header.Set(provider.HeaderTimestamp, at)
+	ctx.Response.Header.Set(provider.HeaderSignature, signature)
+}

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi/operator"
+	"pixd/httpapi/signed"
+)
+
+// Options are what a simulator in a process of its own serves with.
+type Options struct {
+	Sim   *sim.Sim
+	Guard *provider.Guard
+	Token string // guards /sim
+	Build operator.Build
+	Ready func() bool
+	Now   func() ledger.Millis
+	Log   *slog.Logger
+}
+
+// New is the whole handler of a simulator in a process of its own.
+func New(o Options) fasthttp.RequestHandler {
+	r := router.New()
+	operator.Strict(r)
+	operator.Probes(r, o.Build, o.Ready)
+	Routes(r, o.Sim, o.Now, o.Log)
+	Provide(r, o.Sim, o.Guard, o.Log)
+	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, "/sim"))
+}
+
+// Provide adds the provider's side of the scheme protocol to a router: what an
+// engine in another process asks. A signature guards it.
+func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
+	v := &desk{s}
+	for path, serve := range map[string]func(context.Context, []byte) (any, error){
+		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathAsk: v.ask,
+	} {
+		r.POST(path, signed.Handle(g, log, answering(serve)))
+	}
+}
+
+// answering gives a request its time, and turns what comes of it into an answer.
+func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
+	return func(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
+		within, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		answer, err := serve(within, ctx.PostBody())
+		var refused *scheme.Refused
+		if errors.As(err, &refused) {
+			end(true)
+			return fasthttp.StatusUnprocessableEntity, provider.Refusal{Code: refused.Code.String()}, nil
+		}
+		end(err == nil)
+		return fasthttp.StatusOK, answer, err
+	}
+}
+
+// desk reads the messages and hands them to the scheme.
+type desk struct{ scheme scheme.Scheme }
+
+func (d *desk) register(ctx context.Context, body []byte) (any, error) {
+	k, account, err := provider.ReadRegistration(body)
+	if err != nil {
+		return nil, operator.Bad("%v", err)
+	}
+	return provider.Done{}, d.scheme.RegisterKey(ctx, k, account)
+}
+
+func (d *desk) lookup(ctx context.Context, body []byte) (any, error) {
+	q, err := provider.ReadLookup(body)
+	if err != nil {
+		return nil, operator.Bad("%v", err)
+	}
+	owner, err := d.scheme.Lookup(ctx, q)
+	return provider.Found{Owner: provider.Owner(owner)}, err
+}
+
+func (d *desk) submit(ctx context.Context, body []byte) (any, error) {
+	p, err := provider.ReadPayment(body)
+	if err != nil {
+		return nil, operator.Bad("%v", err)
+	}
+	state, err := d.scheme.Submit(ctx, p)
+	return provider.TellState(state), err
+}
+
+func (d *desk) ask(ctx context.Context, body []byte) (any, error) {
+	tx, endToEnd, err := provider.ReadQuestion(body)
+	if err != nil {
+		return nil, operator.Bad("%v", err)
+	}
+	state, err := d.scheme.Ask(ctx, tx, endToEnd)
+	return provider.TellState(state), err
+}
