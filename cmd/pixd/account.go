@@ -43,47 +43,35 @@ func accountCreate(f *adminFlags) *cobra.Command {
 }
 
 func accountShow(f *adminFlags) *cobra.Command {
-	return &cobra.Command{
+	return ofOne(&cobra.Command{
 		Use:   "show ID",
 		Short: "Show an account's settings and balance",
 		Long: "Shows one account: its settings, its balance, what of it is available, what waits for an outcome,\n" +
 			"and what special-return cases hold. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
 		Example: "  pixd account show acc_7oi7njakvirg4",
-		Args:    exactly(1, "the account to show, as `pixd account list` has it"),
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := segment(args[0])
-			if err != nil {
-				return err
-			}
-			return f.account(c, http.MethodGet, "/admin/accounts/"+id, nil)
-		},
-	}
+	}, "the account to show, as `pixd account list` has it", func(c *cobra.Command, id string) error {
+		return f.account(c, http.MethodGet, "/admin/accounts/"+id, nil)
+	})
 }
 
 func accountSet(f *adminFlags) *cobra.Command {
 	var s settingFlags
-	c := &cobra.Command{
+	c := ofOne(&cobra.Command{
 		Use:   "set ID",
 		Short: "Change an account's settings",
 		Long: "Changes the settings that are given, leaves the others as they are, and shows the account. Lists are\n" +
 			"replaced whole; \"\" empties one. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
 		Example: "  pixd account set acc_7oi7njakvirg4 --cash-out-ceiling 50000000 --active=false",
-		Args:    exactly(1, "the account to change, as `pixd account list` has it"),
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := segment(args[0])
-			if err != nil {
-				return err
-			}
-			body, err := s.given(c)
-			if err != nil {
-				return err
-			}
-			if len(body) == 0 {
-				return fmt.Errorf("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)")
-			}
-			return f.account(c, http.MethodPatch, "/admin/accounts/"+id, body)
-		},
-	}
+	}, "the account to change, as `pixd account list` has it", func(c *cobra.Command, id string) error {
+		body, err := s.given(c)
+		if err != nil {
+			return err
+		}
+		if len(body) == 0 {
+			return fmt.Errorf("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)")
+		}
+		return f.account(c, http.MethodPatch, "/admin/accounts/"+id, body)
+	})
 	s.add(c, false)
 	return c
 }
@@ -99,23 +87,7 @@ func accountList(f *adminFlags) *cobra.Command {
 		Example: "  pixd account list",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, err := f.operator()
-			if err != nil {
-				return err
-			}
-			l, err := p.read(c, o, "/admin/accounts")
-			if err != nil {
-				return err
-			}
-			if f.json {
-				return printList(c.OutOrStdout(), l)
-			}
-			all, err := entries[account](l)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(c.OutOrStdout(), accounts(all)+p.next(l, "pixd account list"))
-			return err
+			return showList(c, f, &p, "/admin/accounts", "pixd account list", accounts)
 		},
 	}
 	p.add(c)
@@ -124,15 +96,7 @@ func accountList(f *adminFlags) *cobra.Command {
 
 // account asks for one account and shows the answer.
 func (f *adminFlags) account(c *cobra.Command, method, path string, body map[string]any) error {
-	o, err := f.operator()
-	if err != nil {
-		return err
-	}
-	var sent any
-	if body != nil {
-		sent = body
-	}
-	got, err := o.do(c.Context(), method, path, sent)
+	got, err := f.ask(c, method, path, body)
 	if err != nil {
 		return err
 	}
@@ -141,7 +105,7 @@ func (f *adminFlags) account(c *cobra.Command, method, path string, body map[str
 	}
 	var a account
 	if err := json.Unmarshal(got, &a); err != nil {
-		return fmt.Errorf("%s answers no account: %w", o.base, err)
+		return fmt.Errorf("%s answers no account: %w", f.url, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), a.facts())
 	return err

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -130,6 +131,31 @@ func group(use, short, example string, f *adminFlags, commands ...*cobra.Command
 	f.add(c)
 	c.AddCommand(commands...)
 	return c
+}
+
+// ofOne makes c a command about one thing, whose id is the only word it takes.
+func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) error) *cobra.Command {
+	c.Args = exactly(1, what)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		id, err := segment(args[0])
+		if err != nil {
+			return err
+		}
+		return run(c, id)
+	}
+	return c
+}
+
+// ask sends what a command says and gives the answer's JSON.
+func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]any) (json.RawMessage, error) {
+	o, err := f.operator()
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return o.do(c.Context(), method, path, nil)
+	}
+	return o.do(c.Context(), method, path, body)
 }
 
 // exactly takes so many words. A switch's value needs its "=", which is easily

@@ -89,45 +89,33 @@ func keyCreate(f *adminFlags) *cobra.Command {
 
 func keySet(f *adminFlags) *cobra.Command {
 	var k keyFlags
-	c := &cobra.Command{
+	c := ofOne(&cobra.Command{
 		Use:   "set CLIENT_ID",
 		Short: "Change an API key's permissions, addresses or end",
 		Long: "Changes what is given, leaves the rest as it is, and shows the key. Lists are replaced whole;\n" +
 			"--ip \"\" leaves no address to come from." + permissionHelp + adminHelp,
 		Example: "  pixd key set cli_tvdgpfzgsqenfqy7k4vnfsnmzy --ip 203.0.113.7,203.0.113.8 --expires-at never",
-		Args:    exactly(1, "the key to change, as `pixd key list` has it"),
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := segment(args[0])
-			if err != nil {
-				return err
-			}
-			body := k.given(c)
-			if len(body) == 0 {
-				return fmt.Errorf("nothing to change: give --permission, --ip or --expires-at")
-			}
-			return f.key(c, http.MethodPatch, "/admin/api-keys/"+id, body)
-		},
-	}
+	}, "the key to change, as `pixd key list` has it", func(c *cobra.Command, id string) error {
+		body := k.given(c)
+		if len(body) == 0 {
+			return fmt.Errorf("nothing to change: give --permission, --ip or --expires-at")
+		}
+		return f.key(c, http.MethodPatch, "/admin/api-keys/"+id, body)
+	})
 	k.add(c)
 	return c
 }
 
 func keyRevoke(f *adminFlags) *cobra.Command {
-	return &cobra.Command{
+	return ofOne(&cobra.Command{
 		Use:   "revoke CLIENT_ID",
 		Short: "Revoke an API key for good",
 		Long: "Revokes an API key and shows it. Requests with it are refused from now on; payouts that it requested\n" +
 			"run to their end. A key that is revoked stays so, and stays in the list." + adminHelp,
 		Example: "  pixd key revoke cli_tvdgpfzgsqenfqy7k4vnfsnmzy",
-		Args:    exactly(1, "the key to revoke, as `pixd key list` has it"),
-		RunE: func(c *cobra.Command, args []string) error {
-			id, err := segment(args[0])
-			if err != nil {
-				return err
-			}
-			return f.key(c, http.MethodDelete, "/admin/api-keys/"+id, nil)
-		},
-	}
+	}, "the key to revoke, as `pixd key list` has it", func(c *cobra.Command, id string) error {
+		return f.key(c, http.MethodDelete, "/admin/api-keys/"+id, nil)
+	})
 }
 
 func keyList(f *adminFlags) *cobra.Command {
@@ -145,23 +133,7 @@ func keyList(f *adminFlags) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--account: %w", err)
 			}
-			o, err := f.operator()
-			if err != nil {
-				return err
-			}
-			l, err := p.read(c, o, "/admin/accounts/"+id+"/api-keys")
-			if err != nil {
-				return err
-			}
-			if f.json {
-				return printList(c.OutOrStdout(), l)
-			}
-			all, err := entries[apiKey](l)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(c.OutOrStdout(), apiKeys(all)+p.next(l, "pixd key list --account "+plain(of)))
-			return err
+			return showList(c, f, &p, "/admin/accounts/"+id+"/api-keys", "pixd key list --account "+plain(of), apiKeys)
 		},
 	}
 	p.add(c)
@@ -173,21 +145,13 @@ func keyList(f *adminFlags) *cobra.Command {
 // key asks for one key and shows the answer, its secret where it has one, and
 // on standard error what is wrong with its whitelist.
 func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]any) error {
-	o, err := f.operator()
-	if err != nil {
-		return err
-	}
-	var sent any
-	if body != nil {
-		sent = body
-	}
-	got, err := o.do(c.Context(), method, path, sent)
+	got, err := f.ask(c, method, path, body)
 	if err != nil {
 		return err
 	}
 	var k apiKey
 	if err := json.Unmarshal(got, &k); err != nil {
-		return fmt.Errorf("%s answers no API key: %w", o.base, err)
+		return fmt.Errorf("%s answers no API key: %w", f.url, err)
 	}
 	if method != http.MethodPost {
 		k.Secret = "" // there is none; should there ever be, it is shown to nobody

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -86,6 +87,27 @@ func entries[T any](l list) ([]T, error) {
 		}
 	}
 	return all, nil
+}
+
+// showList prints what the flags ask of a list: JSON, or a table and how to go on.
+func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again string, table func([]T) string) error {
+	o, err := f.operator()
+	if err != nil {
+		return err
+	}
+	l, err := p.read(c, o, path)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printList(c.OutOrStdout(), l)
+	}
+	all, err := entries[T](l)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.OutOrStdout(), table(all)+p.next(l, again))
+	return err
 }
 
 // next is how to get the page after this one; empty where there is none.

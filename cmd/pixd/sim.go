@@ -151,11 +151,7 @@ func (p *payFlags) body(c *cobra.Command) map[string]any {
 }
 
 func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
-	o, err := f.operator()
-	if err != nil {
-		return err
-	}
-	got, err := o.do(c.Context(), http.MethodPost, "/sim/payments", p.body(c))
+	got, err := f.ask(c, http.MethodPost, "/sim/payments", p.body(c))
 	if err != nil {
 		return err
 	}
@@ -167,7 +163,7 @@ func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 		Amount   ledger.Amount
 	}
 	if err := json.Unmarshal(got, &paid); err != nil {
-		return fmt.Errorf("%s answers no payment: %w", o.base, err)
+		return fmt.Errorf("%s answers no payment: %w", f.url, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}}))
 	return err

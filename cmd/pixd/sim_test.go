@@ -18,7 +18,7 @@ import (
 // launchSim starts a simulator and does not wait for it.
 func launchSim(t *testing.T, dir, listen, engine string) *process {
 	t.Helper()
-	c := exec.Command(binary, "sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms")
+	c := exec.Command(theBinary(), "sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms")
 	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	p := &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 	return p.begin()

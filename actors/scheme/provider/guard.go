@@ -52,9 +52,9 @@ var (
 )
 
 // Admit lets a request in. Where the error is nil it is to be carried out, and
-// end is to be called when that is done, the first call counts: true where it was acknowledged. Any
-// error but ErrKnown and ErrInWork is a message that the other side never sent,
-// or not now.
+// end is to be called when that is done (the first call counts): true where it was
+// acknowledged. Any error but ErrKnown and ErrInWork is a message that the other
+// side never sent, or not now.
 func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool), err error) {
 	m.Direction, m.Status = g.direction, 0
 	now := g.now()
