@@ -25,6 +25,8 @@ type Scheme interface {
 	Submit(ctx context.Context, p Payment) (State, error)
 	// Ask tells what the scheme knows of a payment.
 	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
+	// Book is the scheme's own book of what has settled, for an audit.
+	Book(ctx context.Context) (Book, error)
 }
 
 // Query is a directory lookup on behalf of a payer.
@@ -77,6 +79,10 @@ const (
 	PaymentArrived  NoticeKind = iota + 1 // a customer paid one of our keys
 	PaymentSettled                        // a payout of ours settled
 	PaymentRejected                       // a payout of ours was rejected
+	ReturnReceived                        // a payout of ours came back, in full or in part
+
+	InfractionOpened    // a payer reports a payment we received; taken by no version yet
+	InfractionCancelled // and withdraws the report
 )
 
 // Notice is the scheme's word to us. It comes at least once, perhaps twice,
@@ -85,8 +91,43 @@ type Notice struct {
 	Kind     NoticeKind
 	Tx       ledger.TxID           // of a payout
 	EndToEnd string                // of the payment
-	Reason   string                // with PaymentRejected
+	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
 	Arrived  ledger.ReceivePayment // with PaymentArrived
+
+	ReturnID string        // with ReturnReceived: the return's own id, D…
+	Amount   ledger.Amount // with ReturnReceived and InfractionOpened: base units
+
+	Infraction string // with InfractionOpened and InfractionCancelled: its id
+	Situation  string // with InfractionOpened
+}
+
+// Book is what has settled at the scheme, in base units. Its sums only grow.
+type Book struct {
+	At           ledger.Millis // the scheme's clock when it was read
+	OldestOpen   ledger.Millis // the instant of the oldest notice not acknowledged; 0: none
+	Participants []ParticipantBook
+	Accounts     []AccountBook // of the asking institution
+}
+
+// Sums are one side's settled movements.
+type Sums struct {
+	Sent       ledger.Amount // payouts
+	Received   ledger.Amount // customers' payments
+	ReturnedBy ledger.Amount // refunds: what it gave back of what it received
+	ReturnedTo ledger.Amount // what it got back of what it sent
+}
+
+// ParticipantBook is an institution's part.
+type ParticipantBook struct {
+	ISPB     string
+	Messages uint64 // settled movements it took part in
+	Sums
+}
+
+// AccountBook is one account's part.
+type AccountBook struct {
+	Account ledger.AccountID
+	Sums
 }
 
 // Feed is where a body of Scheme delivers its notices. It does not block; done
@@ -119,4 +160,9 @@ func (Unassigned) Submit(_ context.Context, p Payment) (State, error) {
 // Ask refuses.
 func (Unassigned) Ask(_ context.Context, tx ledger.TxID, _ string) (State, error) {
 	return State{}, fmt.Errorf("scheme: ask for %v: %w", tx, ErrUnassigned)
+}
+
+// Book refuses.
+func (Unassigned) Book(context.Context) (Book, error) {
+	return Book{}, fmt.Errorf("scheme: read the book: %w", ErrUnassigned)
 }
