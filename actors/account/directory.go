@@ -265,14 +265,8 @@ func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(erro
 	d.send(id, d.desk(id), &call{command: c, done: done})
 }
 
-// Owner is the account of a payout accepted a moment ago, where that is
-// remembered.
-func (d *Directory) Owner(tx ledger.TxID) (ledger.AccountID, bool) {
-	if p := d.around.Config.Recent.get(tx); p != nil {
-		return p.account, true
-	}
-	return 0, false
-}
+// Recent is what was accepted a moment ago, over all accounts.
+func (d *Directory) Recent() *Recent { return d.around.Config.Recent }
 
 // Due looks after a payout whose due time has come, or that a lost process had in
 // hand; seq is of a record about it. then is called once, when that has come to
