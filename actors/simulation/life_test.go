@@ -18,21 +18,22 @@ import (
 
 // life is one life: what outlives the engine's process, and the process.
 type life struct {
-	seed uint64
-	rng  *rand.Rand
-	mood mood
-	told strings.Builder // what went on, for whoever looks into a failure
-	wrong []string       // what must not be
+	seed  uint64
+	rng   *rand.Rand
+	mood  mood
+	told  strings.Builder // what went on, for whoever looks into a failure
+	wrong []string        // what must not be
 
-	clock  ledger.Millis // the world's, and the scheme's; it only goes forward
-	skew   ledger.Millis // what the engine's clock is off by
-	drawn  uint64
-	paper  *wal.Paper // the engine's journal
+	clock   ledger.Millis // the world's, and the scheme's; it only goes forward
+	skew    ledger.Millis // what the engine's clock is off by
+	drawn   uint64
+	paper   *wal.Paper // the engine's journal
 	outside *outside
 
 	process
 	people
-	alerts map[string]int
+	alerts  map[string]int
+	flipped map[ledger.AccountID]bool // accounts that a bit was flipped of
 }
 
 // process is what a crash takes.
@@ -68,7 +69,7 @@ var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 // newLife is a world with a few funded accounts in it.
 func newLife(seed uint64) *life {
 	l := &life{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(), alerts: map[string]int{},
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(), alerts: map[string]int{}, flipped: map[ledger.AccountID]bool{},
 	}
 	l.mood = l.drawMood()
 	l.outside = newOutside(l)
@@ -219,7 +220,9 @@ func (l *life) open(id ledger.AccountID) {
 	l.credit(id, 500_000)
 }
 
-func keyOf(id ledger.AccountID) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", uint64(id)) }
+func keyOf(id ledger.AccountID) string {
+	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", uint64(id))
+}
 
 // settle lets the journal come to rest.
 func (l *life) settle() {
