@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"runtime/debug"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -30,8 +29,8 @@ type Options struct {
 	Engine         Engine
 	History        History
 	Registry       *registry.Registry
-	ISPB           string        // the service's own
-	OrphanAfter    time.Duration // when an unanswered payout is asked for
+	ISPB           string // the service's own
+	Queueing       Queueing
 	TrustedProxies []netip.Prefix
 
 	RateLimit       int // requests of one address in a minute; 0: no limit

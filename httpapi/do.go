@@ -18,7 +18,7 @@ func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (in
 		status, body := refuse(a.Refusal, c.camel)
 		answer(c.ctx, status, body)
 	default:
-		status, body := Render(&a, c.camel)
+		status, body := c.Queueing.Render(&a, c.camel)
 		answer(c.ctx, status, body)
 	}
 }

@@ -28,10 +28,13 @@ func (o *object) item(t *ledger.Transaction) {
 	o.outcome(t)
 	o.text("created_at", t.CreatedAt.String())
 	o.instant("booked_at", t.BookedAt)
-	if t.Status == ledger.StatusCompleted || t.Status == ledger.StatusSettled {
-		o.instant("completed_at", t.BookedAt)
-	} else {
+	switch {
+	case !t.Status.MovedMoney():
 		o.null("completed_at")
+	case t.LateAt != 0:
+		o.instant("completed_at", t.LateAt)
+	default:
+		o.instant("completed_at", t.BookedAt)
 	}
 }
 
@@ -70,8 +73,12 @@ func (o *object) outcome(t *ledger.Transaction) {
 	} else {
 		o.null("returned_amount")
 	}
-	o.null("original_transaction_id")
-	o.null("original_end_to_end_id")
+	if t.Original != nil {
+		o.text("original_transaction_id", t.Original.Public(originalKind(t.Kind)))
+	} else {
+		o.null("original_transaction_id")
+	}
+	o.textOrNull("original_end_to_end_id", t.OriginalEndToEnd)
 }
 
 func (o *object) instant(name string, at ledger.Millis) {
@@ -80,6 +87,14 @@ func (o *object) instant(name string, at ledger.Millis) {
 		return
 	}
 	o.text(name, at.String())
+}
+
+// originalKind is what a return or a refund is about.
+func originalKind(k ledger.TxKind) ledger.TxKind {
+	if k == ledger.TxReturn {
+		return ledger.TxPayout
+	}
+	return ledger.TxReceipt
 }
 
 func typeOf(k ledger.TxKind) string {

@@ -16,8 +16,6 @@ func requestPayout(c *call) {
 		return
 	}
 	_, command.KeyIsOurs = c.Registry.PixKey(command.Key.Value)
-	command.OwnISPB = c.ISPB
-	command.OrphanAfter = ledger.Millis(c.OrphanAfter / time.Millisecond)
 	command.Claim = c.claimed()
 	c.do(command, refusePayout)
 }
@@ -49,18 +47,36 @@ func readPayout(c *call) ledger.PayoutForm {
 	return f
 }
 
-// renderPayout writes the answer to a payout that was taken: settled where the
-// scheme settled it inside the call, else accepted, whatever it may have come to
-// since.
-func renderPayout(t *ledger.Transaction, camel bool) (int, []byte) {
-	status, code, detail := "accepted", fasthttp.StatusAccepted, "Payment accepted, settlement follows"
-	settled := t.Status == ledger.StatusSettled
-	if settled {
-		status, code, detail = "settled", fasthttp.StatusOK, "Payment settled"
+// Queueing is what merchants are told of the queue.
+type Queueing struct {
+	Retry time.Duration // between two tries
+	TTL   time.Duration // after which a payout is given up
+}
+
+// Texts that say what is going on with a payout.
+const (
+	detailAccepted = "Payment accepted, settlement follows"
+	detailSettled  = "Payment settled"
+	detailQueued   = "Payment is rate-limited by the directory and enqueued for automatic retry"
+	detailPending  = "Payment awaits approval by the institution"
+)
+
+// renderPayout writes the answer to a payout that was taken: as it was when the
+// request was answered, whatever it may have come to since. Settled is only said
+// where the scheme settled it inside the call.
+func (q Queueing) renderPayout(t *ledger.Transaction, camel bool) (int, []byte) {
+	status, code, detail := "accepted", fasthttp.StatusAccepted, detailAccepted
+	switch t.Status {
+	case ledger.StatusSettled:
+		status, code, detail = "settled", fasthttp.StatusOK, detailSettled
+	case ledger.StatusQueued:
+		status, detail = "queued", detailQueued
+	case ledger.StatusPending:
+		status, detail = "pending_approval", detailPending
 	}
 	o := opened(camel, 512)
 	o.flag("worked", true)
-	o.flag("final", settled)
+	o.flag("final", t.Status == ledger.StatusSettled)
 	o.text("transaction_id", t.Public())
 	o.text("end_to_end_id", t.EndToEnd)
 	o.textOrNull("external_id", t.ExternalID)
@@ -68,6 +84,17 @@ func renderPayout(t *ledger.Transaction, camel bool) (int, []byte) {
 	o.number("fee_amount", int64(t.Fee))
 	o.number("net_amount", int64(t.Net()))
 	o.text("status", status)
-	o.text("detail", detail)
+	if t.Status == ledger.StatusQueued {
+		o.text("type", "pix")
+		o.text("outbound_request_id", t.ID.String())
+		o.text("message", detail)
+		o.number("estimated_retry_seconds", seconds(q.Retry))
+		o.number("queue_ttl_seconds", seconds(q.TTL))
+	} else {
+		o.text("detail", detail)
+	}
 	return code, o.closed()
 }
+
+// seconds is a duration in whole seconds, rounded up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

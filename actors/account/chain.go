@@ -22,7 +22,7 @@ func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Millis) (le
 		return ledger.Chain{}, err
 	}
 	suffix := print.Suffix(m.config.Secret, attempt)
-	fresh := ledger.EndToEnd(c.OwnISPB, now, suffix)
+	fresh := ledger.EndToEnd(m.config.Terms.OwnISPB, now, suffix)
 	switch window := m.head.Settings.RepeatWindow; {
 	case use.busy(now, window) || fresh == use.endToEnd && !use.noMoney:
 		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, use.full()
@@ -42,9 +42,11 @@ type use struct {
 	endToEnd string
 	holder   ledger.TxID   // the one that moved money, else the first
 	inFlight bool          // one is
-	moved    bool          // one settled, or was voided and may settle yet
-	since    ledger.Millis // until when the newest of those counts from: its settlement, or its request where it was voided
+	moved    bool          // one settled
+	since    ledger.Millis // when the newest of those did
+	voided   ledger.Millis // until when one that was voided may settle yet; 0: none
 	noMoney  bool          // every end proves that no money moved
+	rank     int           // of the transaction that endToEnd is from
 }
 
 func (f facts) use(row *ledger.EndToEndRow) (use, error) {
@@ -53,7 +55,6 @@ func (f facts) use(row *ledger.EndToEndRow) (use, error) {
 	if err != nil {
 		return u, err
 	}
-	u.endToEnd = first.EndToEnd
 	u.take(first)
 	thin := *row
 	thin.Members = nil
@@ -72,14 +73,15 @@ func (f facts) use(row *ledger.EndToEndRow) (use, error) {
 
 // take counts one transaction in, and tells whether it still matters.
 func (u *use) take(t *ledger.Transaction) bool {
-	voided := t.Status == ledger.StatusFailed && t.ReasonCode == "orphan_force_voided"
+	u.name(t)
 	switch {
 	case t.Status.InFlight():
 		u.inFlight = true
 	case t.Status == ledger.StatusSettled:
 		u.moved, u.holder = true, t.ID
-	case voided:
-		u.moved = true
+		u.since = max(u.since, t.ID.Time(), t.BookedAt, t.LateAt)
+	case t.Voided():
+		u.voided = max(u.voided, ledger.ExpiryOf(t.EndToEnd))
 	case t.ReasonCode == "DUPL" && t.Status == ledger.StatusRejected:
 		// Money moved, or may move, under another transaction.
 		u.noMoney = u.noMoney && t.Repeat
@@ -88,10 +90,24 @@ func (u *use) take(t *ledger.Transaction) bool {
 		return false
 	}
 	u.noMoney = false
-	if u.since = max(u.since, t.ID.Time()); !voided {
-		u.since = max(u.since, t.BookedAt)
-	}
 	return true
+}
+
+// name takes the id over of what is nearest to having moved money: approvals renew
+// ids one by one.
+func (u *use) name(t *ledger.Transaction) {
+	rank := 1
+	switch {
+	case t.Status == ledger.StatusSettled || t.Voided():
+		rank = 4
+	case t.Status == ledger.StatusPending:
+		rank = 2
+	case t.Status.InFlight():
+		rank = 3
+	}
+	if rank > u.rank {
+		u.rank, u.endToEnd = rank, t.EndToEnd
+	}
 }
 
 // maxMembers bounds how many payouts may be under way under one id: each hold
@@ -108,7 +124,42 @@ func (u *use) full() error {
 // busy tells that the id may not make room for another: a repeat is sent under
 // it, and the scheme rejects it.
 func (u *use) busy(now, window ledger.Millis) bool {
-	return u.inFlight || u.moved && now-u.since < window
+	return u.inFlight || u.moved && now-u.since < window || now < u.voided
+}
+
+// renewal is the id under which a payout that has waited for its approval goes out
+// now, where its own has aged: that of another under the same id which went out
+// meanwhile, or the same suffix under a new minute.
+func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Millis) (ledger.Chain, error) {
+	if t.Status != ledger.StatusPending || t.OwnEndToEnd || !ledger.NeedsRenewal(t, now) {
+		return ledger.Chain{}, nil
+	}
+	key := ledger.EndToEndKeyOf(t)
+	row, ok, err := f.endToEnd(key)
+	if err == nil && !ok {
+		err = fmt.Errorf("%v has no end-to-end row", t.ID)
+	}
+	if err != nil {
+		return ledger.Chain{}, err
+	}
+	others := use{}
+	for _, member := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
+		other, err := f.state(row.Account, member.ID, member.Seq, ledger.StatusHeld)
+		if err != nil {
+			return ledger.Chain{}, err
+		}
+		if member.ID == t.ID || other.Status == ledger.StatusPending {
+			continue // what waits like this one has not gone out
+		}
+		if others.take(other) && others.holder == (ledger.TxID{}) {
+			others.holder = member.ID
+		}
+	}
+	c := ledger.Chain{Suffix: string(key[1:]), Moved: &ledger.Moved{EndToEnd: t.EndToEnd, Row: row}}
+	if others.busy(now, m.head.Settings.RepeatWindow) {
+		c.EndToEnd, c.Holder = others.endToEnd, others.holder
+	}
+	return c, nil
 }
 
 // newestAttempt gallops along a fingerprint's attempts, which have no gaps, so

@@ -13,8 +13,9 @@ import (
 // function on one of the actors' workers and not an actor: making an actor for
 // each payout was a tenth of the engine's time.
 type child struct {
-	dir *Directory
-	job payout.Job
+	dir  *Directory
+	job  payout.Job
+	then func(Visited) // of the visit that sent it out; may be nil
 }
 
 // Release implements wal.Out: the payout's hold is durable, so its child may
@@ -22,10 +23,12 @@ type child struct {
 func (p *child) Release(err error) {
 	if err == nil {
 		p.dir.workers.Schedule(p.run)
+	} else if p.then != nil {
+		p.then(Visited{Err: err})
 	}
 }
 
-func (p *child) run() { p.dir.outcome(p.job.Account, p.carry(), outcomeAgain) }
+func (p *child) run() { p.dir.outcome(p.job.Account, p.carry(), p.then, outcomeAgain) }
 
 // carry contains a panic on the way: what was sent is not known then, so the
 // payout is in doubt.
@@ -35,7 +38,7 @@ func (p *child) carry() (out ledger.ResolvePayout) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.dir.log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
-			out = ledger.ResolvePayout{ID: p.job.Tx.ID, EndToEnd: p.job.Tx.EndToEnd, Result: ledger.PayoutIsAccepted}
+			out = payout.Lost(p.job)
 		}
 	}()
 	return payout.Carry(ctx, p.dir.scheme, p.job)

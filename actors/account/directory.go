@@ -46,9 +46,11 @@ type Parts struct {
 	Scheme  scheme.Scheme
 	// Opening is what a claimed account is opened under; false: no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
-	Now     func() ledger.Millis
-	Chance  func() [10]byte
-	Log     *slog.Logger
+	// Active tells whether an account is; nil: all are.
+	Active func(ledger.AccountID) bool
+	Now    func() ledger.Millis
+	Chance func() [10]byte
+	Log    *slog.Logger
 }
 
 // Directory finds the actor of an account, or restores it, and knows how much
@@ -61,6 +63,7 @@ type Directory struct {
 	tail    Tail
 	scheme  scheme.Scheme
 	opening func(ledger.AccountID) (ledger.Settings, bool)
+	active  func(ledger.AccountID) bool
 	now     func() ledger.Millis
 	chance  func() [10]byte
 	log     *slog.Logger
@@ -96,7 +99,10 @@ type desk struct {
 func NewDirectory(p Parts) *Directory {
 	d := &Directory{
 		config: &p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
-		scheme: p.Scheme, opening: p.Opening, now: p.Now, chance: p.Chance, log: p.Log,
+		scheme: p.Scheme, opening: p.Opening, active: p.Active, now: p.Now, chance: p.Chance, log: p.Log,
+	}
+	if d.active == nil {
+		d.active = func(ledger.AccountID) bool { return true }
 	}
 	if d.config.Recent == nil {
 		d.config.Recent = new(Recent)
@@ -238,14 +244,16 @@ const (
 
 // outcome brings a child's report home, and again until it is taken or the
 // engine ends: nobody else knows it. It has no caller and no limit.
-func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, wait time.Duration) {
-	d.send(id, d.desk(id), &call{command: c, done: func(err error) {
+func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(Visited), wait time.Duration) {
+	d.send(id, d.desk(id), &call{command: c, then: then, done: func(err error) {
 		if err == nil || d.running.Err() != nil {
 			return // at the end of the engine: the next start asks the scheme
 		}
 		d.log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
 		if !errors.Is(err, errUnknownPayout) {
-			time.AfterFunc(wait, func() { d.outcome(id, c, min(2*wait, outcomeAtMost)) })
+			time.AfterFunc(wait, func() { d.outcome(id, c, then, min(2*wait, outcomeAtMost)) })
+		} else if then != nil {
+			then(Visited{Err: err})
 		}
 	}})
 }
@@ -265,7 +273,15 @@ func (d *Directory) Owner(tx ledger.TxID) (ledger.AccountID, bool) {
 	return 0, false
 }
 
-// Resume starts the child of a payout that a lost process held with the record seq.
-func (d *Directory) Resume(id ledger.AccountID, tx ledger.TxID, seq uint64, done func(error)) {
-	d.send(id, d.desk(id), &resume{tx, seq, done})
+// Due looks after a payout whose due time has come, or that a lost process had in
+// hand; seq is of a record about it. then is called once, when that has come to
+// an end.
+func (d *Directory) Due(id ledger.AccountID, tx ledger.TxID, seq uint64, then func(Visited)) {
+	d.send(id, d.desk(id), &visit{id: tx, seq: seq, then: then})
+}
+
+// Retry tries a queued payout again; then is called once, when it is over or
+// waits on.
+func (d *Directory) Retry(id ledger.AccountID, tx ledger.TxID, then func(Visited)) {
+	d.send(id, d.desk(id), &visit{id: tx, retry: true, then: then})
 }

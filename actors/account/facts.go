@@ -25,8 +25,20 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 		switch {
 		case err == nil && out.Tx == nil:
 			err = errUnknownPayout
-		case err == nil && c.Result == ledger.PayoutIsRefused:
+		case err == nil && c.Result == ledger.PayoutIsRefused && out.Tx.Status == ledger.StatusHeld:
 			out.Row, err = f.rowOf(out.Tx)
+		}
+	case ledger.ExpirePayout:
+		out.Tx, err = m.payout(f, c.ID, "")
+	case ledger.DecideApproval:
+		if out.Tx, err = m.payout(f, c.ID, ""); err == nil && out.Tx != nil {
+			out.Chain, err = m.renewal(f, out.Tx, now)
+		}
+	case ledger.ReceiveReturn:
+		if out.Return, err = f.received(c.ReturnID); err == nil && out.Return == nil {
+			if out.Tx, err = m.payout(f, c.ID, c.EndToEnd); err == nil && out.Tx == nil {
+				err = errUnknownPayout
+			}
 		}
 	}
 	if err != nil {

@@ -86,8 +86,8 @@ func refuse(message any, why error) {
 	case *call:
 		m.to.tell(ledger.Answer{}, ledger.ErrCut)
 		settle(m.done, why)
-	case *resume:
-		m.done(why)
+	case *visit:
+		m.failed(why)
 	}
 }
 

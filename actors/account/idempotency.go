@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/payout"
 )
 
 const day = ledger.Millis(24 * 60 * 60 * 1000)
@@ -85,7 +86,7 @@ func (m *Machine) again(f facts, c *ledger.Claim, row ledger.IdempotencyRow) (Ef
 	}
 	e := Effects{Await: row.Tx, Join: true, Other: other}
 	if m.work[row.Tx] == nil {
-		m.start(&e, r.Tx, true)
+		m.start(&e, r.Tx, payout.Resume)
 	}
 	return e, nil
 }

@@ -18,6 +18,8 @@ type Config struct {
 	Render func(a *ledger.Answer, camel bool) (status int, body []byte)
 	// HeadEvery is the interval of head rows, in records: a hard setting.
 	HeadEvery uint64
+	// Terms are the service's own.
+	Terms ledger.Terms
 	// Recent remembers what was accepted a moment ago, for all accounts.
 	Recent *Recent
 	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
@@ -34,6 +36,19 @@ type Call struct {
 	Now     ledger.Millis // the clock's word; the machine never goes back behind its newest record
 	Chance  [10]byte
 	Durable wal.Ticket // everything up to it is durable
+	// Inactive: the account is. Asked for only where needsActive says so.
+	Inactive bool
+}
+
+// needsActive tells commands that an inactive account does not take.
+func needsActive(c ledger.Command) bool {
+	switch c := c.(type) {
+	case ledger.DecideApproval:
+		return true
+	case ledger.ResolvePayout:
+		return c.Result == ledger.PayoutIsSending
+	}
+	return false
 }
 
 // Effects are what a step asks the shell to do. Entry goes to the journal
@@ -50,6 +65,10 @@ type Effects struct {
 
 	Ended   ledger.TxID    // the payout whose waiters are answered
 	Outcome *ledger.Answer // with what
+
+	Alerts []ledger.Alert // for the operators
+
+	unheard bool // the scheme could not be asked
 }
 
 // Machine is one account: its head, what of it is not durable yet, and the
@@ -61,7 +80,7 @@ type Machine struct {
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
-	work    map[ledger.TxID]*ledger.Transaction // held payouts with a child; nil where none is
+	work    map[ledger.TxID]*ledger.Transaction // payouts with a child, as they stand; nil where none is
 
 	// The step under way, until Submitted.
 	records []ledger.Record
@@ -111,28 +130,43 @@ func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 	if err != nil {
 		return Effects{}, err
 	}
-	d := m.head.Decide(c.Command, known, ledger.Stamp{Time: now, ID: ledger.NewTxID(now, c.Chance)})
+	known.Inactive = c.Inactive
+	d := m.head.Decide(c.Command, known, ledger.Stamp{Time: now, ID: ledger.NewTxID(now, c.Chance), Terms: m.config.Terms})
 	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
 	m.keep(&d, a)
-	e := Effects{Entry: m.write(d.Records)}
+	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts}
 	m.direct(&e, c.Command, &d, a)
 	return e, nil
 }
 
-// keep puts the rendered answer into the record that answers the claim.
+// keep puts the rendered answer into the record that answers the claim. It tells
+// what the claim's own transaction has come to, whatever else was decided with it.
 func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	for i := range d.Records {
 		r := &d.Records[i]
-		if r.Claim == nil || r.Kind != ledger.ChargeCreated && r.Kind != ledger.PayoutAccepted {
+		if r.Claim == nil || !r.Kind.Answers() {
 			continue
 		}
-		status, body := m.config.Render(a, r.Claim.Camel)
+		told := *a
+		told.Tx = newest(d.Records[i:], r.Tx.ID)
+		status, body := m.config.Render(&told, r.Claim.Camel)
 		if status/100 != 2 {
 			panic(fmt.Sprintf("account %v: %v answers a claim with status %d", m.head.ID, r.Kind, status))
 		}
 		r.Stored = &ledger.Stored{Status: status, Body: body}
 		a.Stored = r.Stored
 	}
+}
+
+// newest is a transaction as the last record about it has it; nil where there is
+// none.
+func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
+	for i := range records {
+		if r := &records[i]; r.Tx != nil && r.Tx.ID == id {
+			t = r.Tx
+		}
+	}
+	return t
 }
 
 // write applies the records and makes the journal entry of them. A record that
@@ -155,6 +189,7 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		m.sum = s.Sum
 		e.Records = append(e.Records, s)
 		m.rows = ledger.Project(m.rows, r)
+		m.follow(r.Tx)
 	}
 	if m.head.Seq/m.config.HeadEvery > e.Expect/m.config.HeadEvery {
 		m.rows = append(m.rows, m.headRow())
@@ -162,6 +197,16 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 	e.Ops = ops(m.rows)
 	m.witness()
 	return e
+}
+
+// follow keeps what is known of payouts with a child as they stand.
+func (m *Machine) follow(t *ledger.Transaction) {
+	if t == nil || m.work[t.ID] == nil {
+		return
+	}
+	if m.work[t.ID] = t; !t.Status.InFlight() {
+		delete(m.work, t.ID)
+	}
 }
 
 // witness tells the filters what is about to be written: they may know of what
@@ -194,10 +239,11 @@ func ops(rows []ledger.Row) []wal.Op {
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
 	for i := range m.records {
-		switch r := &m.records[i]; r.Kind {
-		case ledger.PayoutAccepted:
+		switch r := &m.records[i]; {
+		case r.Tx == nil || r.Tx.Kind != ledger.TxPayout || r.Kind == ledger.PayoutHeld:
+		case r.Tx.Status == ledger.StatusAccepted:
 			m.config.Recent.put(m.head.ID, r.Tx)
-		case ledger.PayoutSettled, ledger.PayoutRejected, ledger.PayoutFailed:
+		default:
 			m.config.Recent.drop(r.Tx.ID)
 		}
 	}
@@ -208,14 +254,25 @@ func (m *Machine) Submitted(t wal.Ticket) {
 func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *ledger.Answer) {
 	switch c := c.(type) {
 	case ledger.RequestPayout:
-		if d.Refusal == nil {
-			m.start(e, d.Tx, false)
+		if d.Refusal == nil && d.Tx.Status == ledger.StatusHeld {
+			m.start(e, d.Tx, payout.Pay)
 			e.Await = d.Tx.ID
 			return
 		}
 	case ledger.ResolvePayout:
 		delete(m.work, c.ID)
-		e.Ended, e.Outcome = c.ID, a
+		e.Ended, e.Outcome, e.unheard = c.ID, a, c.Result == ledger.PayoutIsNotHeard
+		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
+			m.start(e, d.Tx, payout.Send)
+		}
+	case ledger.ReceiveReturn:
+		if t := newest(d.Records, c.ID); t != nil {
+			e.Ended, e.Outcome = c.ID, &ledger.Answer{Tx: t, Stored: a.Stored}
+		}
+	case ledger.DecideApproval:
+		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
+			m.start(e, d.Tx, payout.Pay)
+		}
 	case ledger.KeepAnswer:
 		a.Stored = &c.Stored
 	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
@@ -225,42 +282,13 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 	e.Answer = a
 }
 
-func (m *Machine) start(e *Effects, t *ledger.Transaction, inDoubt bool) {
+func (m *Machine) start(e *Effects, t *ledger.Transaction, errand payout.Errand) {
 	if m.work == nil {
 		m.work = map[ledger.TxID]*ledger.Transaction{}
 	}
 	m.work[t.ID] = t
-	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, InDoubt: inDoubt}
+	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, Errand: errand}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
 		e.Start.Refuses = settings.RefusesPayoutTo
 	}
-}
-
-// Resume starts a child for a payout that the record seq holds and that has
-// none: the process that held it has ended, so it may have been sent.
-func (m *Machine) Resume(rows Rows, id ledger.TxID, seq uint64, durable wal.Ticket) (Effects, error) {
-	m.overlay.forget(durable)
-	f := m.facts(rows)
-	var e Effects
-	if m.work[id] != nil {
-		return e, nil
-	}
-	held, err := f.transaction(m.head.ID, seq)
-	if err == nil && (held == nil || held.ID != id) {
-		err = errUnknownPayout
-	}
-	var t *ledger.Transaction
-	if err == nil {
-		t, err = m.payout(f, id, held.EndToEnd)
-	}
-	if err == nil && t == nil {
-		err = errUnknownPayout
-	}
-	if err != nil {
-		return e, fmt.Errorf("account %v: resume %v: %w", m.head.ID, id, err)
-	}
-	if t.Status == ledger.StatusHeld {
-		m.start(&e, t, true)
-	}
-	return e, nil
 }

@@ -6,16 +6,19 @@ import "pixd/actors/ledger"
 type (
 	// call is a command. A merchant's or operator's has a caller; an outcome or
 	// a notice has done, and is kept and tried again where a request would fail.
+	// then is of a child that was sent out by a visit: it hears how that ended.
 	call struct {
 		command ledger.Command
 		to      caller
 		done    func(error)
+		then    func(Visited)
 	}
-	// resume starts the child of a held payout that has none.
-	resume struct {
-		id   ledger.TxID
-		seq  uint64 // of the record that holds it
-		done func(error)
+	// visit looks after a payout that waits for something.
+	visit struct {
+		id    ledger.TxID
+		seq   uint64
+		retry bool
+		then  func(Visited) // called once
 	}
 	// reload comes of an entry that the journal refused: the machine is ahead of
 	// what is written.

@@ -39,8 +39,8 @@ func (s *shell) Receive(c actor.Context) {
 		}
 	case *call:
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
-	case *resume:
-		s.attempt(caller{}, m.done, func() error { return s.resume(m) })
+	case *visit:
+		s.attempt(caller{}, m.failed, func() error { return s.visit(m) })
 	case reload:
 		if s.broken == nil {
 			s.remake()
@@ -105,34 +105,45 @@ func (s *shell) contain(work func() error) (err error, panicked bool) {
 }
 
 func (s *shell) command(m *call) error {
-	e, err := s.machine.Step(s.dir.rows, Call{
-		Command: m.command, Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable(),
+	c := Call{Command: m.command, Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable()}
+	if needsActive(m.command) {
+		c.Inactive = !s.dir.active(s.id)
+	}
+	e, err := s.machine.Step(s.dir.rows, c)
+	if err != nil {
+		return err
+	}
+	if m.done != nil && e.Answer.Refusal != nil && len(e.Entry.Records) == 0 {
+		// Word of money that cannot be booked yet: it must come again.
+		settle(m.done, errors.New(e.Answer.Refusal.Message))
+		return nil
+	}
+	s.carryOut(e, m.to, m.done, m.then)
+	return nil
+}
+
+func (s *shell) visit(m *visit) error {
+	e, came, err := s.machine.Visit(s.dir.rows, Visit{
+		ID: m.id, Seq: m.seq, Retry: m.retry, Inactive: m.retry && !s.dir.active(s.id),
+		Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable(),
 	})
 	if err != nil {
 		return err
 	}
-	done := m.done
-	if _, arrived := m.command.(ledger.ReceivePayment); arrived && e.Answer.Refusal != nil {
-		// Money that arrived and cannot be booked yet: it must come again.
-		settle(done, errors.New(e.Answer.Refusal.Message))
+	if e.Start == nil && len(e.Entry.Records) == 0 {
+		m.then(came)
 		return nil
 	}
-	s.carryOut(e, m.to, done)
+	s.carryOut(e, caller{}, nil, m.then)
 	return nil
 }
 
-func (s *shell) resume(m *resume) error {
-	e, err := s.machine.Resume(s.dir.rows, m.id, m.seq, s.dir.journal.Durable())
-	if err != nil {
-		return err
-	}
-	s.carryOut(e, caller{}, m.done)
-	return nil
-}
+// failed tells who visits that the account could not look.
+func (m *visit) failed(err error) { m.then(Visited{Err: err}) }
 
 // carryOut hands the effects on: everything that leaves rides in the entry and
 // is released by the journal when the entry is durable.
-func (s *shell) carryOut(e Effects, to caller, done func(error)) {
+func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visited)) {
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
 	if len(entry.Records) > 0 {
@@ -156,12 +167,18 @@ func (s *shell) carryOut(e Effects, to caller, done func(error)) {
 	if done != nil {
 		entry.Out = append(entry.Out, acknowledged{done})
 	}
-	if e.Start != nil {
-		entry.Out = append(entry.Out, &child{s.dir, *e.Start})
+	if len(e.Alerts) > 0 {
+		entry.Out = append(entry.Out, &alarm{s, e.Alerts})
+	}
+	switch {
+	case e.Start != nil:
+		entry.Out = append(entry.Out, &child{s.dir, *e.Start, then})
 		if s.running == nil {
 			s.running = map[ledger.TxID]*ledger.Transaction{}
 		}
 		s.running[e.Start.Tx.ID] = &e.Start.Tx
+	case then != nil:
+		entry.Out = append(entry.Out, &ended{then, e.visited()})
 	}
 	if len(entry.Records) == 0 && s.machine.overlay.empty() {
 		// All that the answer can tell is durable: it need not queue behind

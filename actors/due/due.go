@@ -1,73 +1,66 @@
-// Package due is the scanner of due times: rows that say which work waits for
-// which instant. In this version it does one thing, at the start of a process:
-// it finds the payouts that the last process held and did not see accepted, and
-// has their children started again.
 package due
 
 import (
-	"errors"
-	"fmt"
+	"context"
+	"log/slog"
 	"sync"
+	"time"
 
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
-// Rows is where due rows are read.
-type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+// lookEvery is how often due times are looked at.
+const lookEvery = 200 * time.Millisecond
+
+// Scanner is the shell around Machine.
+type Scanner struct {
+	rows  Rows
+	visit func(Visit, func(Came)) // starts a visit; the second is called once
+	now   func() ledger.Millis
+	log   *slog.Logger
+	wake  chan struct{} // capacity 1
+
+	mu      sync.Mutex
+	machine *Machine
 }
 
-// Starter starts the child of a payout that the record seq holds, where it has
-// none; done is called once that is on its way.
-type Starter func(a ledger.AccountID, tx ledger.TxID, seq uint64, done func(error))
+// NewScanner looks into rows and has payouts visited.
+func NewScanner(m *Machine, r Rows, visit func(Visit, func(Came)), now func() ledger.Millis, log *slog.Logger) *Scanner {
+	return &Scanner{rows: r, visit: visit, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
+}
 
-// atOnce is how many payouts are looked at at a time: their accounts are
-// restored for it.
-const atOnce = 64
-
-// Resume goes through everything that waits and starts what is only held: a
-// payout with a due row and without an open row. It returns how many it had
-// started. No clock is asked and no instant remembered, so that no crash on the
-// way and no flag of another start can hide one.
-func Resume(r Rows, start Starter) (int, error) {
-	lo, _ := ledger.DueRange(0, 0)
-	slots := make(chan struct{}, atOnce)
-	var mu sync.Mutex
-	var failed error
-	n := 0
-	err := r.Scan(lo, []byte{lo[0] + 1}, func(k, v []byte) (bool, error) {
-		_, account, tx, err := ledger.DecodeDueKey(k)
+// Run scans until the context ends.
+func (s *Scanner) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		visits, err := s.machine.Tick(s.now(), s.rows)
+		s.mu.Unlock()
 		if err != nil {
-			return false, err
+			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
 		}
-		kind, seq, err := ledger.DecodeDueRow(v)
-		if err != nil || kind != ledger.DuePayout {
-			return err == nil, err
+		for _, v := range visits {
+			s.visit(v, func(c Came) { s.came(v, c) })
 		}
-		if _, accepted, err := r.Get(ledger.OpenKey(account, tx)); err != nil || accepted {
-			return err == nil, err
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-s.wake:
 		}
-		n++
-		slots <- struct{}{}
-		start(account, tx, seq, func(err error) {
-			if err != nil {
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
-			}
-			<-slots
-		})
-		return true, nil
-	})
-	for range atOnce { // every start has answered
-		slots <- struct{}{}
 	}
-	if err = errors.Join(err, failed); err != nil {
-		return n, fmt.Errorf("due: resume held payouts: %w", err)
-	}
-	return n, nil
 }
 
-var _ Rows = (*wal.Store)(nil)
+func (s *Scanner) came(v Visit, c Came) {
+	s.mu.Lock()
+	alert := s.machine.Came(v, c, s.now())
+	s.mu.Unlock()
+	if alert {
+		s.log.Warn("the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
+			"alert", "scheme_unreachable", "account", v.Account.String(), "transaction", v.ID.Public(ledger.TxPayout))
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

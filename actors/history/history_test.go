@@ -47,7 +47,7 @@ func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger
 	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
-	d := a.Decide(c, f, ledger.Stamp{Time: noon, ID: ledger.NewTxID(noon, [10]byte{b.n})})
+	d := a.Decide(c, f, ledger.Stamp{Time: noon, ID: ledger.NewTxID(noon, [10]byte{b.n}), Terms: ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000}})
 	if d.Refusal != nil {
 		b.t.Fatalf("%T: %v", c, d.Refusal.Code)
 	}

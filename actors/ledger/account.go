@@ -49,6 +49,8 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
 	case r.Kind == AnswerKept && (r.Claim == nil || r.Stored == nil):
 		return fmt.Errorf("an answer without its claim, or none at all")
+	case r.Kind == PayoutReturned && r.Tx.Returned > r.Tx.Amount:
+		return fmt.Errorf("more returned than was paid")
 	}
 	want, ok := a.Totals.after(r)
 	if !ok || want != r.Totals {
@@ -65,12 +67,14 @@ func (k RecordKind) about() bool { return k > SettingsChanged && k != AnswerKept
 func (t Totals) after(r *Record) (Totals, bool) {
 	var balance, pending Amount
 	switch r.Kind {
-	case Credited, PaymentReceived:
+	case Credited, PaymentReceived, ReturnReceived:
 		balance = r.Tx.Net()
 	case PayoutHeld:
 		pending = r.Tx.Gross()
 	case PayoutSettled:
 		balance, pending = -r.Tx.Gross(), -r.Tx.Gross()
+	case PayoutSettledLate:
+		balance = -r.Tx.Gross()
 	case PayoutRejected, PayoutRefused, PayoutFailed:
 		pending = -r.Tx.Gross()
 	}

@@ -3,8 +3,18 @@ package ledger
 // Stamp is what the shell adds to a command: when it happens and the identity
 // of what it may create. Both are recorded.
 type Stamp struct {
-	Time Millis // never earlier than the account's newest record
-	ID   TxID
+	Time  Millis // never earlier than the account's newest record
+	ID    TxID
+	Terms Terms
+}
+
+// Terms are what the service does for every account alike. Durations are in
+// milliseconds.
+type Terms struct {
+	OwnISPB     string
+	OrphanAfter Millis // how long the scheme may owe its word on an accepted payout
+	QueueTTL    Millis // how long a payout may wait for directory capacity
+	ApprovalTTL Millis // how long it may wait for an operator
 }
 
 // Command is a request to one account. Decide knows every one of them.
@@ -59,8 +69,6 @@ type RequestPayout struct {
 	Purpose       string
 	GivenDocument string // 11 or 14 digits, or empty where none was usable
 	KeyIsOurs     bool   // the registry knows the key as one of this service's
-	OwnISPB       string // this service's
-	OrphanAfter   Millis // a duration: when an unanswered payout is asked for
 	Claim         *Claim
 }
 
@@ -74,6 +82,10 @@ const (
 	PayoutIsSettled
 	PayoutIsRejected // by the scheme, with its upper-case code
 	PayoutIsRefused  // by the directory or the provider: it never left
+	PayoutIsLimited  // the lookup met a limit: it never left
+	PayoutIsSending  // the lookup of a queued one passed
+	PayoutIsVoided   // the scheme owes its word for too long
+	PayoutIsNotHeard // nothing new: the scheme could not be asked, or the limit is still there
 )
 
 // Owner is the recipient as the directory names it.
@@ -90,7 +102,28 @@ type ResolvePayout struct {
 	Result   PayoutResult
 	Owner    Owner       // where the lookup answered
 	Reason   string      // the scheme's code, with PayoutIsRejected
-	Refusal  RefusalCode // with PayoutIsRefused
+	Refusal  RefusalCode // with PayoutIsRefused and PayoutIsLimited
+	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it
+}
+
+// DecideApproval is an operator's word on a payout that waits for it.
+type DecideApproval struct {
+	ID       TxID
+	Word     Approval
+	Operator string // 1 to 100 characters
+}
+
+// ExpirePayout gives up a payout that has waited too long, in the queue or for an
+// operator.
+type ExpirePayout struct{ ID TxID }
+
+// ReceiveReturn credits what a payout's recipient gave back.
+type ReceiveReturn struct {
+	ID       TxID // of the payout
+	EndToEnd string
+	ReturnID string // D…
+	Amount   Amount // base units, positive
+	Reason   string // the scheme's code
 }
 
 // KeepAnswer keeps what a request was answered that changes nothing, so that its
@@ -117,6 +150,9 @@ func (CreateCharge) command()   {}
 func (ReceivePayment) command() {}
 func (RequestPayout) command()  {}
 func (ResolvePayout) command()  {}
+func (DecideApproval) command() {}
+func (ExpirePayout) command()   {}
+func (ReceiveReturn) command()  {}
 
 // Facts are what a command names and the account's head does not hold, read
 // from rows by the caller: first those not yet durable, then the store's.
@@ -125,6 +161,9 @@ type Facts struct {
 	Open  *Transaction // the open charge that a received payment names
 	Chain Chain        // where a requested payout's end-to-end id stands
 	Row   *EndToEndRow // of the payout to resolve
+
+	Return   *Transaction // what a return's id has credited already
+	Inactive bool         // the account is
 }
 
 // Chain is where a fingerprint's (or an own end-to-end id's) history stands.
@@ -147,4 +186,19 @@ type Decision struct {
 	Refusal *Refusal
 	Tx      *Transaction // the item the command is about, as it is after the records
 	Repeat  bool         // nothing new: Tx is the first result
+	Alerts  []Alert      // for the operators, once the records are durable
 }
+
+// Alert is what operators must look at.
+type Alert struct {
+	Kind    string // AlertLate or AlertContradiction
+	Tx      TxID
+	Public  string // transaction_id
+	Message string
+}
+
+// The kinds of alerts that a decision raises.
+const (
+	AlertLate          = "late_settlement"
+	AlertContradiction = "contradicting_notice"
+)

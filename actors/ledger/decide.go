@@ -33,6 +33,12 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 		return d.requestPayout(c, f)
 	case ResolvePayout:
 		return d.resolvePayout(c, f)
+	case DecideApproval:
+		return d.decideApproval(c, f)
+	case ExpirePayout:
+		return d.expirePayout(f)
+	case ReceiveReturn:
+		return d.receiveReturn(c, f)
 	}
 	panic(fmt.Sprintf("ledger: no decision for %T", c))
 }
@@ -43,6 +49,7 @@ type draft struct {
 	stamp   Stamp
 	totals  Totals
 	records []Record
+	alerts  []Alert
 }
 
 // add appends a record of the kind about tx, and works out its totals. A sum
@@ -65,7 +72,7 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 }
 
 func (d *draft) done(tx *Transaction) Decision {
-	return Decision{Records: d.records, Tx: tx}
+	return Decision{Records: d.records, Tx: tx, Alerts: d.alerts}
 }
 
 // show gives a transaction its place among the account's items.

@@ -4,7 +4,8 @@ import "slices"
 
 // requestPayout holds amount and fee in one step with the check. The refusals
 // are those of PayoutForm (which the caller asked already, on the raw fields)
-// and then, in order: same institution, CNPJ control, ceiling, balance.
+// and then, in order: same institution, CNPJ control, ceiling, balance. What is
+// held goes out, or waits for an operator.
 func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
@@ -12,7 +13,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		ExternalID: c.ExternalID, Description: c.Description, Purpose: c.Purpose,
 		KeyType: c.Key.Type, Key: c.Key.Value,
 		GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB,
-		DueAt: d.stamp.Time + c.OrphanAfter, Claim: c.Claim,
+		DueAt: d.stamp.Time + d.stamp.Terms.OrphanAfter, Claim: c.Claim,
 		OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
 	}
 	if f.Chain.Foreign {
@@ -23,7 +24,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	}
 	t.EndToEnd = f.Chain.EndToEnd
 	if t.EndToEnd == "" {
-		t.EndToEnd = EndToEnd(c.OwnISPB, d.stamp.Time, f.Chain.Suffix)
+		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Time, f.Chain.Suffix)
 	}
 	b := Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}
 	if shared := f.Chain.Shared; shared != nil {
@@ -35,12 +36,32 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	if r := d.add(PayoutHeld, b); r != nil {
 		return Decision{Refusal: r}
 	}
+	if threshold := d.account.Settings.ApprovalThreshold; threshold != nil && t.Amount >= *threshold {
+		pending := d.awaitApproval(t)
+		return d.done(&pending)
+	}
 	return d.done(&t)
+}
+
+// awaitApproval is the first record that shows the payout.
+func (d *draft) awaitApproval(t Transaction) Transaction {
+	claim := t.Claim
+	t.Status, t.Claim = StatusPending, nil
+	d.show(&t)
+	d.wait(PayoutPending, &t, d.stamp.Terms.ApprovalTTL, Body{Claim: claim})
+	return t
+}
+
+// wait adds a record after which the payout waits for so long.
+func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
+	b.DueWas, t.DueAt = t.DueAt, d.stamp.Time+long
+	b.Tx = t
+	d.mustAdd(kind, b)
 }
 
 func (d *draft) refusePayout(c *RequestPayout, t *Transaction) *Refusal {
 	s := &d.account.Settings
-	if c.KeyIsOurs || c.RecipientISPB == c.OwnISPB {
+	if c.KeyIsOurs || c.RecipientISPB == d.stamp.Terms.OwnISPB {
 		return refuse(RefuseSameInstitution, "the recipient is held at this institution")
 	}
 	if r := s.refuseCNPJ(c); r != nil {
@@ -83,75 +104,4 @@ func (s *Settings) refuseCNPJ(c *RequestPayout) *Refusal {
 // asked twice: of what the merchant says, and of what the directory answers.
 func (s *Settings) RefusesPayoutTo(document string) bool {
 	return s.BlockCNPJOut && IsCNPJ(document) && !s.authorized(document)
-}
-
-// resolvePayout brings an outcome home. What contradicts a final state, or
-// repeats what is known, changes nothing.
-func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
-	if f.Tx == nil || !f.Tx.Status.InFlight() {
-		return Decision{Tx: f.Tx, Repeat: true}
-	}
-	t := *f.Tx
-	if c.Owner != (Owner{}) {
-		t.CounterpartyName, t.OwnerDocument, t.OwnerISPB = c.Owner.Name, c.Owner.Document, c.Owner.ISPB
-	}
-	if c.Result == PayoutIsRefused && t.Status == StatusHeld {
-		return d.refusedInCall(&t, c.Refusal, f.Row)
-	}
-	if t.Status == StatusHeld {
-		t = d.acceptPayout(t)
-	}
-	switch c.Result {
-	case PayoutIsAccepted:
-	case PayoutIsSettled:
-		t = d.finish(t, PayoutSettled, StatusSettled, "", EventCompleted, EventPayoutConfirmed)
-	case PayoutIsRejected:
-		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
-	case PayoutIsRefused:
-		t = d.finish(t, PayoutFailed, StatusFailed, c.Refusal.String(), EventPayoutFailed)
-	default:
-		panic("ledger: a payout result that does not exist")
-	}
-	return d.done(&t)
-}
-
-// acceptPayout is the first record that shows the payout.
-func (d *draft) acceptPayout(t Transaction) Transaction {
-	claim := t.Claim
-	t.Status, t.Claim = StatusAccepted, nil
-	d.show(&t)
-	d.mustAdd(PayoutAccepted, Body{Tx: &t, Claim: claim})
-	return t
-}
-
-// refusedInCall releases the hold and gives up the claim; nothing is shown.
-func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
-	if row == nil {
-		panic("ledger: a held payout without an end-to-end row")
-	}
-	claim, after := t.Claim, row.refused(t.ID, d.account.Seq+1)
-	t.Status, t.Claim, t.ReasonCode, t.DuplicateOf = StatusRefused, nil, code.String(), nil
-	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
-	return Decision{
-		Records: d.records, Tx: t,
-		Refusal: &Refusal{Code: code, Message: "the payment was refused", AfterHold: true},
-	}
-}
-
-func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) Transaction {
-	d.book(&t, s)
-	t.ReasonCode = reason
-	if reason != "DUPL" {
-		t.DuplicateOf = nil
-	}
-	d.mustAdd(kind, Body{Tx: &t, Events: events})
-	return t
-}
-
-// mustAdd is add for records that only release or debit what is held: their
-// sums always fit.
-func (d *draft) mustAdd(kind RecordKind, b Body) {
-	if r := d.add(kind, b); r != nil {
-		panic("ledger: " + r.Message)
-	}
 }

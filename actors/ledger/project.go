@@ -22,14 +22,22 @@ func Project(rows []Row, r *Record) []Row {
 		return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
 	case PayoutHeld:
 		return projectHold(rows, r)
-	case PayoutAccepted:
-		rows = append(projectItem(rows, r), Row{OpenKey(r.Account, r.Tx.ID), seqRow(r.Seq)})
-		return projectAnswer(rows, r)
+	case PayoutAccepted, PayoutPending, PayoutQueued:
+		return projectAnswer(projectOpen(rows, r), r)
+	case PayoutApproved, PayoutRequeued, PayoutSending, PayoutSent:
+		return projectOpen(rows, r)
 	case PayoutRefused:
 		rows = projectRefusal(rows, r)
 		return projectAnswer(rows, r)
 	case PayoutSettled, PayoutRejected, PayoutFailed:
 		return projectEnd(projectBooking(projectItem(rows, r), r), r)
+	case PayoutSettledLate:
+		return projectBooking(projectItem(rows, r), r)
+	case ReturnReceived:
+		rows = projectBooking(projectItem(rows, r), r)
+		return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
+	case PayoutReturned:
+		return projectItem(rows, r)
 	}
 	panic("ledger: projection of " + r.Kind.String())
 }
@@ -49,11 +57,32 @@ func projectItem(rows []Row, r *Record) []Row {
 	return rows
 }
 
+// projectOpen writes a payout in flight as it stands now: its item, its open row,
+// its place in the directory's line, and what it waits for.
+func projectOpen(rows []Row, r *Record) []Row {
+	t := r.Tx
+	rows = append(projectItem(rows, r), Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
+	if m := r.Moved; m != nil {
+		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
+	}
+	switch r.Kind {
+	case PayoutQueued, PayoutRequeued:
+		rows = append(rows, Row{QueueKey(t.Bucket.line(r.Account), t.ID), queueRow(r.Account)})
+	case PayoutSending:
+		rows = append(rows, Row{Key: QueueKey(t.Bucket.line(r.Account), t.ID)})
+	}
+	if r.DueWas == 0 {
+		return rows
+	}
+	rows = append(rows, Row{Key: DueKey(r.DueWas, r.Account, t.ID)})
+	return append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})
+}
+
 // shows tells whether the record is the first that shows its item: settling
 // and completing only rewrite one that is there.
 func (r *Record) shows() bool {
 	switch r.Kind {
-	case Credited, ChargeCreated, PayoutAccepted:
+	case Credited, ChargeCreated, PayoutAccepted, PayoutPending, PayoutQueued, ReturnReceived:
 		return true
 	case PaymentReceived:
 		return r.Tx.Kind == TxReceipt
@@ -64,7 +93,7 @@ func (r *Record) shows() bool {
 // books tells whether the record gives its item a final status in the statement.
 func (r *Record) books() bool {
 	switch r.Kind {
-	case Credited, PaymentReceived, PayoutSettled, PayoutRejected, PayoutFailed:
+	case Credited, PaymentReceived, PayoutSettled, PayoutRejected, PayoutFailed, ReturnReceived:
 		return true
 	}
 	return false
@@ -87,7 +116,7 @@ func endToEndRow(r *Record) []byte {
 // the one it shares, which the record carries.
 func projectHold(rows []Row, r *Record) []Row {
 	t := r.Tx
-	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(DuePayout, r.Seq)})
+	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})
 	if m := r.Moved; m != nil {
 		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
 	}
@@ -103,6 +132,9 @@ func projectRefusal(rows []Row, r *Record) []Row {
 
 func projectEnd(rows []Row, r *Record) []Row {
 	t := r.Tx
+	if t.Bucket != 0 { // it may have stood in line
+		rows = append(rows, Row{Key: QueueKey(t.Bucket.line(r.Account), t.ID)})
+	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
 }
 

@@ -24,12 +24,26 @@ const (
 	PayoutRefused   RecordKind = 10 // inside the call: hold released, nothing shown
 	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
 	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
+
+	PayoutPending     RecordKind = 13 // waits for an operator; shown from here on
+	PayoutApproved    RecordKind = 14 // and goes out
+	PayoutQueued      RecordKind = 15 // waits for directory capacity; shown from here on
+	PayoutRequeued    RecordKind = 16 // the same of one that was shown before
+	PayoutSending     RecordKind = 17 // its lookup passed: it is submitted after this
+	PayoutSent        RecordKind = 18 // the scheme has one that was shown before, or may have it
+	PayoutSettledLate RecordKind = 19 // after it was voided: debited without a hold
+	ReturnReceived    RecordKind = 20 // a payout came back, in full or in part: credited
+	PayoutReturned    RecordKind = 21 // what the payout has returned so far
 )
+
+const lastKind = PayoutReturned
 
 var kindNames = [...]string{
 	"", "account.opened", "settings.changed", "credited", "charge.created", "payment.received",
 	"payout.held", "payout.accepted", "payout.settled", "payout.rejected", "payout.refused", "payout.failed",
 	"answer.kept",
+	"payout.pending", "payout.approved", "payout.queued", "payout.requeued", "payout.sending", "payout.sent",
+	"payout.settled_late", "return.received", "payout.returned",
 }
 
 // String is the kind's name in dumps and messages.
@@ -38,6 +52,15 @@ func (k RecordKind) String() string {
 		return kindNames[k]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Answers tells kinds that answer the request whose claim they carry.
+func (k RecordKind) Answers() bool {
+	switch k {
+	case ChargeCreated, PayoutAccepted, PayoutPending, PayoutQueued:
+		return true
+	}
+	return false
 }
 
 // Totals are an account's sums and counters after a record.
@@ -65,10 +88,13 @@ const (
 	EventPayoutConfirmed EventKind = 4 // pix.payout.confirmed
 	EventPayoutRejected  EventKind = 5 // pix.payout.rejected
 	EventPayoutFailed    EventKind = 6 // pix.payout.failed
+	EventPayoutQueued    EventKind = 7 // pix.payout.queued
+	EventReturnReceived  EventKind = 8 // pix.return.received
+	EventPayoutReturned  EventKind = 9 // pix.payout.returned
 )
 
-// Moved is an end-to-end row that a payout's row takes the place of: an older
-// use of the same suffix, kept under its full key.
+// Moved is an end-to-end row kept under an id's full key: of an older use of the
+// same suffix, or of an id that was renewed.
 type Moved struct {
 	EndToEnd string      `cbor:"1,keyasint"`
 	Row      EndToEndRow `cbor:"2,keyasint"`
@@ -84,6 +110,7 @@ type Body struct {
 	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
 	Row      *EndToEndRow `cbor:"8,keyasint,omitempty"` // the end-to-end row after it, where others share it or it was refused
+	DueWas   Millis       `cbor:"9,keyasint,omitempty"` // the instant of the due row that the payout's takes the place of
 }
 
 // Record is one thing that happened to one account. Account, Seq and Time lie
@@ -126,7 +153,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote into r.Body. A kind or a field that this
 // version does not know is an error: it never guesses.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountOpened || r.Kind > AnswerKept {
+	if r.Kind < AccountOpened || r.Kind > lastKind {
 		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, &r.Body); err != nil {

@@ -42,6 +42,11 @@ const (
 	RefuseAlreadyThere // the account is opened already
 
 	RefuseCPF // cpf is missing or no string
+
+	RefuseUnknownPayout // the account has no such payout
+	RefuseNotPending    // the payout does not wait for an operator, or got the other word
+	RefuseInactive      // the account is not active
+	RefuseExpired       // the payout's own end-to-end id is too old to go out, and cannot be renewed
 )
 
 var refusalNames = [...]string{
@@ -75,6 +80,10 @@ var refusalNames = [...]string{
 	RefuseNotOpened:        "not_opened",
 	RefuseAlreadyThere:     "already_there",
 	RefuseCPF:              "cpf",
+	RefuseUnknownPayout:    "unknown_payout",
+	RefuseNotPending:       "not_pending",
+	RefuseInactive:         "inactive",
+	RefuseExpired:          "approval_expired",
 }
 
 // String is the code as merchants see it (shape A), or the field or message

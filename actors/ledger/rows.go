@@ -18,6 +18,7 @@ const (
 	rowID          = 'i' // a transaction by id and transaction_id; global
 	rowIdempotency = 'k' // a claim or its answer; by day, then account
 	rowOpen        = 'o' // a payout in flight
+	rowQueue       = 'q' // a payout that waits for directory capacity; by bucket
 	rowReference   = 'r' // a credit's reference
 	rowStatement   = 's' // a booked movement
 	rowItem        = 't' // a transaction in order of being shown
@@ -28,7 +29,7 @@ const (
 // others are for lists, for the scanner and for restoring.
 func IsFact(key []byte) bool {
 	switch key[0] {
-	case rowStatement, rowDue, rowHead, rowExternal:
+	case rowStatement, rowDue, rowHead, rowExternal, rowQueue:
 		return false
 	}
 	return true
@@ -323,20 +324,44 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	}, nil
 }
 
-// DuePayout is what waits in a due row: a payout. Other work gets other values.
-const DuePayout = 1
+// DueKind is what waits in a due row. Its values are stored.
+type DueKind byte
+
+// The kinds.
+const (
+	DuePayout   DueKind = 1 // held, or, where an open row stands beside it, accepted: the scheme owes its word
+	DueSending  DueKind = 2 // on its way
+	DueQueued   DueKind = 3 // queued: it is given up then
+	DueApproval DueKind = 4 // waiting for an operator: it is given up then
+	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
+)
+
+// due is what waits for a payout's DueAt.
+func (t *Transaction) due() DueKind {
+	switch {
+	case t.Status == StatusSending:
+		return DueSending
+	case t.Status == StatusQueued:
+		return DueQueued
+	case t.Status == StatusPending:
+		return DueApproval
+	case t.Doubt:
+		return DueDoubt
+	}
+	return DuePayout
+}
 
 // dueRow is what DueKey holds: what waits, and the record that made it wait.
-func dueRow(kind byte, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64([]byte{kind}, seq)
+func dueRow(kind DueKind, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{byte(kind)}, seq)
 }
 
 // DecodeDueRow reads a due row.
-func DecodeDueRow(b []byte) (kind byte, seq uint64, err error) {
+func DecodeDueRow(b []byte) (kind DueKind, seq uint64, err error) {
 	if len(b) != 9 {
 		return 0, 0, shortRow("due", b)
 	}
-	return b[0], binary.BigEndian.Uint64(b[1:]), nil
+	return DueKind(b[0]), binary.BigEndian.Uint64(b[1:]), nil
 }
 
 // DecodeDueKey reads the instant, account and transaction of a due row.
@@ -346,6 +371,9 @@ func DecodeDueKey(k []byte) (Millis, AccountID, TxID, error) {
 	}
 	return Millis(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(k[9:])), TxID(k[17:33]), nil
 }
+
+// AllDue is the keys of all due rows.
+func AllDue() (lo, hi []byte) { return []byte{rowDue}, []byte{rowDue + 1} }
 
 // DueRange is the keys of due rows from one instant on, up to and without another.
 func DueRange(from, until Millis) (lo, hi []byte) {

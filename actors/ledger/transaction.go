@@ -47,7 +47,8 @@ func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
 type TxStatus uint8
 
 // The statuses. Held and Refused are never shown to the merchant: a payout is
-// shown from its acceptance on, and one refused in the call leaves nothing.
+// shown from its acceptance, queueing or waiting for approval on, and one refused
+// in the call leaves nothing.
 const (
 	StatusActive    TxStatus = 1  // a charge waits for its payer
 	StatusCompleted TxStatus = 2  // credited
@@ -59,10 +60,19 @@ const (
 	StatusRejected  TxStatus = 8  // final: the scheme rejected it after acceptance
 	StatusFailed    TxStatus = 9  // final: refused after acceptance, expired, declined or voided
 	StatusRefused   TxStatus = 10 // final: refused inside the call
+	StatusSending   TxStatus = 11 // shown before, and on its way: it may have left
 )
 
+var statusNames = [...]string{
+	"", "active", "completed", "held", "accepted", "queued", "pending_approval", "settled", "rejected", "failed",
+	"refused", "sending",
+}
+
+// String is the status's name in messages and to operators.
+func (s TxStatus) String() string { return statusNames[s] }
+
 // InFlight tells a payout or refund whose gross amount is held.
-func (s TxStatus) InFlight() bool { return s >= StatusHeld && s <= StatusPending }
+func (s TxStatus) InFlight() bool { return s >= StatusHeld && s <= StatusPending || s == StatusSending }
 
 // MovedMoney tells a status at which money has moved.
 func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }
@@ -110,12 +120,84 @@ type Transaction struct {
 	DuplicateOf *TxID  `cbor:"28,keyasint,omitempty"` // that transaction; shown where the scheme says DUPL
 	Claim       *Claim `cbor:"29,keyasint,omitempty"` // the request's idempotency claim, until it is answered
 	Reference   string `cbor:"30,keyasint,omitempty"` // of a credit
-	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back
+	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back so far
 
 	MerchantName string `cbor:"32,keyasint,omitempty"` // of a charge: as the QR code names the receiver
 	MerchantCity string `cbor:"33,keyasint,omitempty"`
 
 	UnderSuffix bool `cbor:"34,keyasint,omitempty"` // with OwnEndToEnd: the id was derived here before
+
+	// What a payout has been through that did not go straight.
+	Doubt      bool     `cbor:"35,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
+	AcceptedAt Millis   `cbor:"36,keyasint,omitempty"` // when the scheme took it, where it was shown before that
+	Bucket     Bucket   `cbor:"37,keyasint,omitempty"` // the directory's limit it met last, if it ever did
+	QueueEnds  Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
+	Decision   Approval `cbor:"39,keyasint,omitempty"`
+	Operator   string   `cbor:"40,keyasint,omitempty"` // who decided
+	Former     string   `cbor:"41,keyasint,omitempty"` // the end-to-end id before its renewal
+	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
+
+	// Of a return: what it returns.
+	Original         *TxID  `cbor:"43,keyasint,omitempty"`
+	OriginalEndToEnd string `cbor:"44,keyasint,omitempty"`
+	OriginalAmount   Amount `cbor:"45,keyasint,omitempty"` // with Returned: what came back so far, this one included
+}
+
+// Bucket is which of the directory's limits a payout met. Its values are stored.
+type Bucket uint8
+
+// The buckets (DICT).
+const (
+	BucketClient      Bucket = 1 // the paying user's
+	BucketInstitution Bucket = 2
+)
+
+// Reason is the bucket's code in events.
+func (b Bucket) Reason() string {
+	if b == BucketClient {
+		return "DICT_CLIENT_RATE_LIMITED"
+	}
+	return "DICT_BUCKET_EXHAUSTED"
+}
+
+// bucketOf is the bucket that a refusal names; 0 for any other refusal.
+func bucketOf(c RefusalCode) Bucket {
+	switch c {
+	case RefuseRateLimited:
+		return BucketClient
+	case RefuseBucket:
+		return BucketInstitution
+	}
+	return 0
+}
+
+// Approval is an operator's word on a payout. Its values are stored.
+type Approval uint8
+
+// The words.
+const (
+	Approved Approval = 1
+	Declined Approval = 2
+)
+
+// Why a payout failed that had been shown, where no refusal's code says it.
+const (
+	ReasonQueueTimeout = "DICT_QUEUE_TIMEOUT"
+	ReasonVoided       = "orphan_force_voided"
+	ReasonDeclined     = "approval_declined"
+	ReasonExpired      = "approval_expired"
+)
+
+// Voided tells a payout that was given up without the scheme's word: the one final
+// state that a late settlement changes.
+func (t *Transaction) Voided() bool { return t.Status == StatusFailed && t.ReasonCode == ReasonVoided }
+
+// SentAt is since when the scheme owes its word on an accepted payout.
+func (t *Transaction) SentAt() Millis {
+	if t.AcceptedAt != 0 {
+		return t.AcceptedAt
+	}
+	return t.CreatedAt
 }
 
 // Gross is what the transaction takes from the account (outbound) or what it

@@ -44,3 +44,13 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 	r.Expired = ctx.Err() != nil
 	return r
 }
+
+// Lost is the outcome of a job whose child was lost on the way: what was sent is
+// not known.
+func Lost(j Job) ledger.ResolvePayout {
+	out := ledger.ResolvePayout{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.PayoutIsNotHeard}
+	if j.Errand == Pay || j.Errand == Resume || j.Errand == Send {
+		out.Result, out.Doubt = ledger.PayoutIsAccepted, true
+	}
+	return out
+}

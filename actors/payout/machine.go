@@ -11,14 +11,33 @@ import (
 	"pixd/actors/scheme"
 )
 
+// Errand is what a child is sent out for.
+type Errand uint8
+
+// The errands.
+const (
+	// Pay looks the key up and submits: of a payout just held, or just approved.
+	Pay Errand = iota
+	// Resume is Pay of one that a lost process had in hand, and may have sent: it
+	// asks first, and never reports a refusal, so that the hold stays until the
+	// scheme has spoken.
+	Resume
+	// Retry looks the key up again, of a queued one, and no more.
+	Retry
+	// Send submits what was looked up by Retry.
+	Send
+	// Clear asks about one accepted in doubt, and submits it again where the scheme
+	// does not know it. A refusal counts: it is the scheme's word.
+	Clear
+	// Void asks once, of one that the scheme has owed its word on for too long.
+	Void
+)
+
 // Job is a payout to carry.
 type Job struct {
 	Account ledger.AccountID
-	Tx      ledger.Transaction // as it was held
-	// InDoubt: the process that held it may have sent it already. Such a job
-	// asks first, and never reports a refusal: the hold stays until the scheme
-	// has spoken.
-	InDoubt bool
+	Tx      ledger.Transaction // as it stands
+	Errand  Errand
 	// Refuses is the account's control on payouts to companies, as it was when the
 	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool
@@ -47,8 +66,9 @@ type Machine struct {
 
 // New is a machine before its first act.
 func New(j Job) *Machine {
-	m := &Machine{job: j, doubt: j.InDoubt}
+	m := &Machine{job: j, doubt: j.Errand == Resume || j.Errand == Clear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
+	m.Outcome.Owner = ledger.Owner{Name: j.Tx.CounterpartyName, Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}
 	return m
 }
 
@@ -73,10 +93,14 @@ func (m *Machine) Payment() scheme.Payment {
 
 // Begin is the first act.
 func (m *Machine) Begin() Act {
-	if m.doubt {
+	switch m.job.Errand {
+	case Resume, Clear, Void:
 		return m.next(Ask)
+	case Send:
+		return m.next(Submit)
+	default:
+		return m.next(Lookup)
 	}
-	return m.next(Lookup)
 }
 
 // Reply is what came of an act: an answer, an explicit refusal, or a failure
@@ -86,7 +110,7 @@ type Reply struct {
 	State   scheme.State
 	Refused *scheme.Refused
 	Failed  bool
-	Expired bool // no time is left inside the request that waits
+	Expired bool // no time is left
 }
 
 // Step takes the reply to the last act and tells the next.
@@ -97,10 +121,13 @@ func (m *Machine) Step(r Reply) Act {
 	case Submit:
 		return m.submitted(r)
 	case Ask:
+		if m.job.Errand == Void {
+			return m.voided(r)
+		}
 		return m.asked(r)
 	case Pause:
 		if r.Expired {
-			return m.accepted()
+			return m.open()
 		}
 		return m.next(Ask)
 	}
@@ -109,26 +136,64 @@ func (m *Machine) Step(r Reply) Act {
 
 func (m *Machine) lookedUp(r Reply) Act {
 	switch {
+	case r.Refused != nil && limit(r.Refused.Code):
+		return m.limited(r.Refused.Code)
+	case r.Refused != nil && r.Refused.Code == ledger.RefuseLookupFailed:
+		return m.unasked()
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.Expired:
-		return m.refused(ledger.RefuseLookupFailed)
+		return m.unasked()
 	}
 	m.Outcome.Owner = r.Owner
 	if m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {
 		return m.refused(ledger.RefuseCNPJBlocked)
 	}
+	if m.job.Errand == Retry {
+		return m.report(ledger.PayoutIsSending)
+	}
 	return m.next(Submit)
+}
+
+// unasked is a directory that could not be asked: nothing has left of a payout
+// that goes out for the first time; one in line waits on; one in doubt stays so.
+func (m *Machine) unasked() Act {
+	switch {
+	case m.doubt:
+		return m.open()
+	case m.job.Errand == Retry:
+		return m.report(ledger.PayoutIsNotHeard)
+	}
+	return m.refused(ledger.RefuseLookupFailed)
+}
+
+func limit(c ledger.RefusalCode) bool {
+	return c == ledger.RefuseRateLimited || c == ledger.RefuseBucket
+}
+
+// limited is a lookup that met a limit: the payout goes into the queue, or stays
+// there; one in doubt waits as it is.
+func (m *Machine) limited(code ledger.RefusalCode) Act {
+	switch {
+	case m.doubt:
+		return m.open()
+	case m.job.Errand == Retry:
+		return m.report(ledger.PayoutIsNotHeard)
+	}
+	m.Outcome.Refusal = code
+	return m.report(ledger.PayoutIsLimited)
 }
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
+	case r.Refused != nil && m.job.Errand == Clear && limit(r.Refused.Code):
+		return m.open() // a limit is no word on the payment
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown:
 		m.doubt = true
 		if r.Expired {
-			return m.accepted()
+			return m.open()
 		}
 		return m.next(Pause)
 	}
@@ -137,45 +202,71 @@ func (m *Machine) submitted(r Reply) Act {
 
 func (m *Machine) asked(r Reply) Act {
 	switch {
-	case r.Failed && r.Expired:
-		return m.accepted()
+	case r.Failed && (r.Expired || m.job.Errand == Clear):
+		return m.open() // it is asked again later, after others
 	case r.Failed || r.Refused != nil:
 		return m.next(Pause)
 	case r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
 	case r.Expired:
-		return m.accepted()
+		return m.open()
 	case m.Outcome.Owner == (ledger.Owner{}):
 		return m.next(Lookup) // a resumed payout never learned its recipient
 	}
 	return m.next(Submit)
 }
 
+// voided takes the scheme's last chance to speak. One that cannot be reached at
+// all has not been asked.
+func (m *Machine) voided(r Reply) Act {
+	switch {
+	case r.Failed || r.Refused != nil:
+		return m.report(ledger.PayoutIsNotHeard)
+	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected:
+		return m.know(r.State)
+	}
+	return m.report(ledger.PayoutIsVoided)
+}
+
 // know reports what the scheme says.
 func (m *Machine) know(s scheme.State) Act {
 	switch s.Progress {
 	case scheme.Settled:
-		m.Outcome.Result = ledger.PayoutIsSettled
+		return m.report(ledger.PayoutIsSettled)
 	case scheme.Rejected:
-		m.Outcome.Result, m.Outcome.Reason = ledger.PayoutIsRejected, s.Reason
-	default:
-		m.Outcome.Result = ledger.PayoutIsAccepted
+		m.Outcome.Reason = s.Reason
+		return m.report(ledger.PayoutIsRejected)
 	}
-	return m.next(Report)
+	return m.report(ledger.PayoutIsAccepted)
 }
 
-// refused reports a refusal, unless the money may have left: then the hold
-// stays, and the orphan rule decides.
+// refused reports a refusal, unless the money may have left. Then the payout is
+// accepted in doubt, and Clear, which asks again first, takes a refusal at its
+// word. Of one that a lost process had in hand nobody knows how often it was sent:
+// its hold stays, and the orphan rule decides.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
-	if m.doubt {
-		return m.accepted()
+	switch {
+	case m.job.Errand == Resume:
+		return m.report(ledger.PayoutIsAccepted)
+	case m.doubt && m.job.Errand != Clear:
+		return m.open()
 	}
-	m.Outcome.Result, m.Outcome.Refusal = ledger.PayoutIsRefused, code
-	return m.next(Report)
+	m.Outcome.Refusal = code
+	return m.report(ledger.PayoutIsRefused)
 }
 
-func (m *Machine) accepted() Act {
-	m.Outcome.Result = ledger.PayoutIsAccepted
+// open ends an errand without the scheme's word: the payout is accepted in doubt,
+// or stays so.
+func (m *Machine) open() Act {
+	if m.job.Errand == Clear {
+		return m.report(ledger.PayoutIsNotHeard)
+	}
+	m.Outcome.Doubt = true
+	return m.report(ledger.PayoutIsAccepted)
+}
+
+func (m *Machine) report(r ledger.PayoutResult) Act {
+	m.Outcome.Result = r
 	return m.next(Report)
 }
 

@@ -35,7 +35,10 @@ type Config struct {
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
 	SchemeTimeout  time.Duration
-	OrphanAfter    time.Duration
+	OrphanAfter    time.Duration // how long the scheme may owe its word on an accepted payout
+	QueueRetry     time.Duration // between two tries of queued payouts
+	QueueTTL       time.Duration // after which a queued payout is given up
+	ApprovalTTL    time.Duration // and one that waits for an operator
 
 	RateLimit        int   // requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
@@ -60,6 +63,7 @@ func Defaults() Config {
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
 		ISPB: "99999004", Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
+		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
 }
@@ -83,8 +87,14 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
 	case c.SchemeTimeout <= 0:
 		return fmt.Errorf("--scheme-timeout %v: longer than 0", c.SchemeTimeout)
-	case c.OrphanAfter <= 0:
+	case c.OrphanAfter < time.Millisecond:
 		return fmt.Errorf("--orphan-after %v: longer than 0", c.OrphanAfter)
+	case c.QueueRetry < 100*time.Millisecond:
+		return fmt.Errorf("--queue-retry %v: 100ms or longer", c.QueueRetry)
+	case c.QueueTTL < time.Millisecond:
+		return fmt.Errorf("--queue-ttl %v: longer than 0", c.QueueTTL)
+	case c.ApprovalTTL < time.Millisecond:
+		return fmt.Errorf("--approval-ttl %v: longer than 0", c.ApprovalTTL)
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
 	case c.FailedAuthLimit < 0:

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"pixd/actors/account"
-	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -19,7 +18,6 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi"
 	"pixd/wal"
 )
 
@@ -89,11 +87,12 @@ func (e *Engine) open() error {
 	}
 	e.Directory = account.NewDirectory(account.Parts{
 		Config: account.Config{
-			Secret: secret, Render: httpapi.Render, HeadEvery: headEvery, EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
+			Secret: secret, Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(),
+			EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
-		Opening: e.opening, Now: now, Chance: e.chances.draw, Log: c.Log,
+		Opening: e.opening, Active: e.active, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout}
 	return e.start()
@@ -139,6 +138,11 @@ func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	return *a.Opening, true
 }
 
+func (e *Engine) active(id ledger.AccountID) bool {
+	a, ok := e.Registry.Account(id)
+	return ok && a.Active
+}
+
 // endToEndFilter is the size, in bytes, of the filter over end-to-end rows: good
 // for thirteen million of them; beyond, more looks go to the store.
 const endToEndFilter = 16 << 20
@@ -170,22 +174,12 @@ func (e *Engine) start() error {
 	}
 	e.work.Add(6)
 	go func() { defer e.work.Done(); e.fill(ctx) }()
-	go func() { defer e.work.Done(); e.resume() }()
+	go func() { defer e.work.Done(); e.scanner().Run(ctx) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
 	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
 	go func() { defer e.work.Done(); e.uses.run(ctx, e.Config.Log) }()
 	return nil
-}
-
-// resume has the payouts taken up that the last process held.
-func (e *Engine) resume() {
-	n, err := due.Resume(e.Store, e.Directory.Resume)
-	if err != nil {
-		e.Config.Log.Error("held payouts were not all resumed; the next start tries again", "error", err)
-		return
-	}
-	e.Config.Log.Debug("held payouts resumed", "started", n)
 }
 
 // How often accounts are tidied, and how often idle ones are looked for.

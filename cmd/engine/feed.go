@@ -35,17 +35,35 @@ func (f *feed) take(n scheme.Notice, done func(error)) {
 		f.directory.Notice(key.Account, n.Arrived, done)
 		return
 	}
+	c, err := about(n)
+	if err != nil {
+		done(err)
+		return
+	}
 	id, err := f.owner(n)
 	if err != nil {
 		done(fmt.Errorf("notice of %v: %w", n.Tx, err))
 		return
 	}
-	c := ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Result: ledger.PayoutIsSettled}
-	if n.Kind == scheme.PaymentRejected {
-		c.Result, c.Reason = ledger.PayoutIsRejected, n.Reason
-	}
 	f.directory.Notice(id, c, done)
 }
+
+// about is what a notice of a payout tells its account.
+func about(n scheme.Notice) (ledger.Command, error) {
+	switch n.Kind {
+	case scheme.PaymentSettled:
+		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Result: ledger.PayoutIsSettled}, nil
+	case scheme.PaymentRejected:
+		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Result: ledger.PayoutIsRejected, Reason: n.Reason}, nil
+	case scheme.ReturnReceived:
+		return ledger.ReceiveReturn{ID: n.Tx, EndToEnd: n.EndToEnd, ReturnID: n.ReturnID, Amount: n.Amount, Reason: n.Reason}, nil
+	}
+	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
+}
+
+// errKind is of notices that this version does not take: they must come again,
+// perhaps to a newer one.
+var errKind = errors.New("a kind that is not taken")
 
 // owner is the account of the payout that a notice names: by its id row once
 // it was shown, by its end-to-end row while it is only held.

@@ -226,7 +226,7 @@ func roomWithin(files uint64) int {
 func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
-		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, OrphanAfter: c.OrphanAfter,
+		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.door.Closed, Now: now, Log: c.Log,
 	}

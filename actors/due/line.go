@@ -1,0 +1,128 @@
+package due
+
+import "pixd/actors/ledger"
+
+// Bounds of a line.
+const (
+	probes  = 64   // lookups of one line in a round, while none passes; and at once
+	skipMax = 1000 // payouts passed over in a round
+)
+
+// line is a queue in front of one directory bucket. Every round tries a few, in
+// rotation; for each that passes, another follows, until the limit returns.
+type line struct {
+	after   ledger.TxID // the one tried last: the rotation goes on behind it
+	from    ledger.TxID // where the round began
+	wrapped bool        // the round has come around to the line's beginning
+	over    bool        // the round has seen the whole line
+	credit  int         // how many more may start
+	skipped int
+	flying  map[ledger.TxID]bool
+}
+
+// inLine starts rounds, and finds who is next in each line that has room.
+func (m *Machine) inLine(visits []Visit, now ledger.Millis, rows Rows) ([]Visit, error) {
+	if now >= m.round || m.round > now+m.every {
+		if err := m.begin(rows); err != nil {
+			return visits, err
+		}
+		m.round = now + m.every
+	}
+	for _, id := range m.order {
+		l := m.lines[id]
+		for l.credit > 0 && !l.over {
+			var err error
+			if visits, err = m.pull(visits, id, l, rows); err != nil {
+				return visits, err
+			}
+		}
+	}
+	return visits, nil
+}
+
+// begin finds the lines that somebody stands in, and starts their rounds.
+func (m *Machine) begin(rows Rows) error {
+	lines := make(map[ledger.Line]*line, len(m.lines))
+	m.order = m.order[:0]
+	for next, more := ledger.Line(0), true; more; {
+		more = false
+		lo, hi := ledger.QueueFrom(next)
+		err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+			q, err := ledger.DecodeQueued(k, v)
+			if err != nil {
+				return false, err
+			}
+			l := m.lines[q.Line]
+			if l == nil {
+				l = &line{flying: map[ledger.TxID]bool{}}
+			}
+			l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
+			l.credit, l.skipped = probes-len(l.flying), 0
+			lines[q.Line] = l
+			m.order = append(m.order, q.Line)
+			next, more = q.Line+1, q.Line != ^ledger.Line(0)
+			return false, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for id, l := range m.lines {
+		if lines[id] == nil && len(l.flying) > 0 { // nobody stands there, and some are on their way
+			l.over = true
+			lines[id] = l
+		}
+	}
+	m.lines = lines
+	return nil
+}
+
+// pull takes who is next, as many as there is room for, up to the line's end.
+func (m *Machine) pull(visits []Visit, id ledger.Line, l *line, rows Rows) ([]Visit, error) {
+	lo, hi := ledger.QueueOf(id, l.after)
+	ended := true
+	err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		q, err := ledger.DecodeQueued(k, v)
+		if err != nil {
+			return false, err
+		}
+		if l.wrapped && l.from != (ledger.TxID{}) && string(q.ID[:]) > string(l.from[:]) {
+			l.over = true
+			return false, nil
+		}
+		if l.credit == 0 {
+			ended = false
+			return false, nil
+		}
+		l.after = q.ID
+		if !l.flying[q.ID] {
+			l.flying[q.ID] = true
+			l.credit--
+			visits = append(visits, Visit{Account: q.Account, ID: q.ID, Retry: true, Line: id})
+		}
+		return true, nil
+	})
+	if err != nil || !ended || l.over {
+		return visits, err
+	}
+	if l.wrapped {
+		l.over = true
+	}
+	l.wrapped, l.after = true, ledger.TxID{}
+	return visits, nil
+}
+
+// cameInLine makes room for another where one has passed.
+func (m *Machine) cameInLine(v Visit, c Came) {
+	l := m.lines[v.Line]
+	if l == nil {
+		return
+	}
+	delete(l.flying, v.ID)
+	if c.Skipped && l.skipped < skipMax {
+		l.skipped++
+	} else if c.Queued || c.Failed || c.Unheard {
+		return
+	}
+	l.credit = min(l.credit+1, probes-len(l.flying))
+}

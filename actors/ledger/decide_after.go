@@ -1,0 +1,100 @@
+package ledger
+
+// afterwards is word of a payout that has ended. The books follow the scheme once:
+// where the payout was voided without its word, and the scheme settled it.
+// Everything else that contradicts the end changes nothing.
+func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
+	settled := c.Result == PayoutIsSettled
+	switch {
+	case settled && t.Voided():
+		late, r := d.settleLate(t)
+		if r != nil {
+			return Decision{Refusal: r}
+		}
+		return d.done(&late)
+	case settled && t.Status != StatusSettled:
+		d.contradicts(&t, "the scheme says that it settled")
+	case c.Result == PayoutIsRejected && t.Status == StatusSettled:
+		d.contradicts(&t, "the scheme says that it was rejected: "+c.Reason)
+	}
+	return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
+}
+
+// settleLate debits what the void had released, even where the balance goes below
+// zero. Its place in the statement stays that of its void, so that a day that is
+// over gains no rows.
+func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
+	t.Status, t.ReasonCode, t.LateAt = StatusSettled, "", d.stamp.Time
+	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: []EventKind{EventCompleted, EventPayoutConfirmed}}); r != nil {
+		return t, r
+	}
+	d.alert(AlertLate, &t, "a payout settled after it had been voided: amount and fee are debited")
+	return t, nil
+}
+
+func (d *draft) contradicts(t *Transaction, says string) {
+	d.alert(AlertContradiction, t, "a payout that is "+t.Status.String()+": "+says+"; nothing is changed")
+}
+
+func (d *draft) alert(kind string, t *Transaction, message string) {
+	d.alerts = append(d.alerts, Alert{Kind: kind, Tx: t.ID, Public: t.Public(), Message: message})
+}
+
+// receiveReturn credits what came back of a payout, in a transaction of its own.
+// A payout still in flight settles first: what is returned has arrived before.
+func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
+	if f.Return != nil {
+		return Decision{Tx: f.Return, Repeat: true}
+	}
+	t := *f.Tx
+	switch {
+	case t.Status.InFlight():
+		t = d.settle(t)
+	case t.Voided():
+		var r *Refusal
+		if t, r = d.settleLate(t); r != nil {
+			return Decision{Refusal: r}
+		}
+	case t.Status != StatusSettled:
+		d.contradicts(&t, "the scheme says that it was returned")
+		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
+	}
+	if c.Amount > t.Amount-t.Returned {
+		d.contradicts(&t, "the scheme returns more than was paid")
+		return d.done(&t)
+	}
+	t.Returned += c.Amount
+	back := d.back(c, &t)
+	d.show(&back)
+	d.book(&back, StatusCompleted)
+	if r := d.add(ReturnReceived, Body{Tx: &back, Events: []EventKind{EventReturnReceived}}); r != nil {
+		return Decision{Refusal: r}
+	}
+	d.mustAdd(PayoutReturned, Body{Tx: &t, Events: []EventKind{EventPayoutReturned}})
+	return d.done(&back)
+}
+
+// back is the return's own transaction.
+func (d *draft) back(c ReceiveReturn, t *Transaction) Transaction {
+	original := t.ID
+	return Transaction{
+		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason,
+		Description: returnText(c.Reason), CounterpartyName: t.CounterpartyName, PayerISPB: t.OwnerISPB,
+		Original: &original, OriginalEndToEnd: t.EndToEnd, OriginalAmount: t.Amount, Returned: t.Returned,
+	}
+}
+
+// returnText says what a return's code means to people.
+func returnText(code string) string {
+	switch code {
+	case "MD06":
+		return "Returned by agreement between the parties"
+	case "BE08":
+		return "Returned because of fraud"
+	case "FR01":
+		return "Returned because fraud was reported at the receiving side"
+	case "SL02":
+		return "Returned because of a settlement error"
+	}
+	return "Return from counterparty (" + code + ")"
+}

@@ -1,0 +1,203 @@
+package ledger
+
+// resolvePayout brings an outcome home. What repeats what is known changes
+// nothing; what contradicts a final state neither, and is an alert.
+func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
+	if f.Tx == nil {
+		return Decision{Repeat: true}
+	}
+	t := *f.Tx
+	if !t.Status.InFlight() {
+		return d.afterwards(t, c)
+	}
+	if c.Owner != (Owner{}) {
+		t.CounterpartyName, t.OwnerDocument, t.OwnerISPB = c.Owner.Name, c.Owner.Document, c.Owner.ISPB
+	}
+	switch c.Result {
+	case PayoutIsAccepted:
+		return d.accepted(t, c.Doubt)
+	case PayoutIsSettled:
+		t = d.settle(t)
+	case PayoutIsRejected:
+		t = d.finish(d.shown(t), PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
+	case PayoutIsRefused:
+		return d.refused(t, c.Refusal, f.Row)
+	case PayoutIsLimited:
+		return d.limited(t, bucketOf(c.Refusal))
+	case PayoutIsSending:
+		return d.sending(t, f.Inactive)
+	case PayoutIsVoided:
+		if t.Status != StatusAccepted {
+			return Decision{Tx: f.Tx, Repeat: true}
+		}
+		t = d.fail(t, ReasonVoided)
+	case PayoutIsNotHeard:
+		return Decision{Tx: f.Tx, Repeat: true}
+	default:
+		panic("ledger: a payout result that does not exist")
+	}
+	return d.done(&t)
+}
+
+// doubtAgain is when the scheme is asked for the first time about a payout that
+// was accepted in doubt.
+const doubtAgain = Millis(3000)
+
+// accepted is the scheme's word that it has the payout, or, in doubt, nobody's.
+func (d *draft) accepted(t Transaction, doubt bool) Decision {
+	switch {
+	case t.Status == StatusHeld:
+		t = d.acceptPayout(t, doubt)
+	case t.Status == StatusSending:
+		t.Status, t.Doubt, t.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Time, ""
+		d.wait(PayoutSent, &t, d.owed(&t), Body{})
+	case t.Status == StatusAccepted && t.Doubt && !doubt:
+		t.Doubt = false
+		d.wait(PayoutSent, &t, d.owed(&t), Body{})
+	default:
+		return Decision{Tx: &t, Repeat: true}
+	}
+	return d.done(&t)
+}
+
+// owed is how long from now the payout waits for the scheme's word.
+func (d *draft) owed(t *Transaction) Millis {
+	left := t.SentAt() + d.stamp.Terms.OrphanAfter - d.stamp.Time
+	if t.Doubt {
+		return min(left, doubtAgain)
+	}
+	return max(left, 0)
+}
+
+// acceptPayout is the first record that shows the payout. The hold's due row
+// stays, save where the scheme must be asked earlier.
+func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
+	claim := t.Claim
+	t.Status, t.Claim, t.Doubt = StatusAccepted, nil, doubt
+	d.show(&t)
+	if doubt {
+		d.wait(PayoutAccepted, &t, d.owed(&t), Body{Claim: claim})
+		return t
+	}
+	d.mustAdd(PayoutAccepted, Body{Tx: &t, Claim: claim})
+	return t
+}
+
+// shown accepts a payout that nobody has seen yet, before it ends.
+func (d *draft) shown(t Transaction) Transaction {
+	if t.Status == StatusHeld {
+		return d.acceptPayout(t, false)
+	}
+	return t
+}
+
+func (d *draft) settle(t Transaction) Transaction {
+	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", EventCompleted, EventPayoutConfirmed)
+}
+
+func (d *draft) fail(t Transaction, reason string) Transaction {
+	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
+}
+
+// refused is the directory's or the provider's no. One that nobody has seen
+// leaves nothing behind; a limit met on the way out of the queue leads back there.
+func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decision {
+	bucket := bucketOf(code)
+	switch {
+	case t.Status == StatusHeld:
+		return d.refusedInCall(&t, code, row)
+	case t.Status == StatusSending && t.QueueEnds != 0 && bucket != 0:
+		t = d.requeue(t, bucket)
+	case t.Status == StatusAccepted && !t.Doubt || t.Status == StatusPending:
+		return Decision{Tx: &t, Repeat: true} // it has left since, or never went out
+	default:
+		t = d.fail(t, code.String())
+	}
+	return d.done(&t)
+}
+
+// limited is a lookup that met a limit: the payout waits for capacity, for the
+// first time or still.
+func (d *draft) limited(t Transaction, bucket Bucket) Decision {
+	if bucket == 0 {
+		panic("ledger: a limit of no bucket")
+	}
+	switch t.Status {
+	case StatusHeld:
+		claim := t.Claim
+		t.Claim = nil
+		d.show(&t)
+		d.queue(&t, bucket)
+		d.wait(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []EventKind{EventPayoutQueued}})
+	case StatusSending:
+		if t.QueueEnds != 0 {
+			t = d.requeue(t, bucket)
+			break
+		}
+		d.queue(&t, bucket)
+		d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []EventKind{EventPayoutQueued}})
+	default:
+		return Decision{Tx: &t, Repeat: true}
+	}
+	return d.done(&t)
+}
+
+// queue puts a payout in a bucket's line for the first time.
+func (d *draft) queue(t *Transaction, b Bucket) {
+	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+	t.QueueEnds = d.stamp.Time + d.stamp.Terms.QueueTTL
+}
+
+// requeue puts it back; its time runs on.
+func (d *draft) requeue(t Transaction, b Bucket) Transaction {
+	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+	d.wait(PayoutRequeued, &t, max(0, t.QueueEnds-d.stamp.Time), Body{})
+	return t
+}
+
+// sending takes a queued payout out of its line, before it is submitted. An
+// inactive account's stays where it is.
+func (d *draft) sending(t Transaction, inactive bool) Decision {
+	if t.Status != StatusQueued || inactive {
+		return Decision{Tx: &t, Repeat: true}
+	}
+	t.Status, t.ReasonCode = StatusSending, ""
+	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, Body{})
+	return d.done(&t)
+}
+
+// refusedInCall releases the hold and gives up the claim; nothing is shown.
+func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
+	if row == nil {
+		panic("ledger: a held payout without an end-to-end row")
+	}
+	claim, after := t.Claim, row.refused(t.ID, d.account.Seq+1)
+	t.Status, t.Claim, t.ReasonCode, t.DuplicateOf = StatusRefused, nil, code.String(), nil
+	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
+	return Decision{
+		Records: d.records, Tx: t,
+		Refusal: &Refusal{Code: code, Message: "the payment was refused", AfterHold: true},
+	}
+}
+
+func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) Transaction {
+	d.book(&t, s)
+	t.ReasonCode, t.Doubt = reason, false
+	if reason != reasonDuplicate {
+		t.DuplicateOf = nil
+	}
+	d.mustAdd(kind, Body{Tx: &t, Events: events})
+	return t
+}
+
+// reasonDuplicate is the scheme's code for an end-to-end id that another
+// transaction holds.
+const reasonDuplicate = "DUPL"
+
+// mustAdd is add for records that only release or debit what is held, or move
+// nothing: their sums always fit.
+func (d *draft) mustAdd(kind RecordKind, b Body) {
+	if r := d.add(kind, b); r != nil {
+		panic("ledger: " + r.Message)
+	}
+}
