@@ -12,15 +12,14 @@ import (
 
 // Notice is the scheme's word to the engine. Which fields it has, its kind says.
 type Notice struct {
-	Kind          string `json:"kind"`
-	TransactionID string `json:"transaction_id,omitempty"` // ours, of a payout
-	EndToEndID    string `json:"end_to_end_id"`
-	Reason        string `json:"reason,omitempty"` // of a rejection or a return
-
-	ReturnID     string        `json:"return_id,omitempty"`
-	InfractionID string        `json:"infraction_id,omitempty"`
-	Amount       ledger.Amount `json:"amount,omitempty"` // base units; of a return or an infraction
-	Situation    string        `json:"situation,omitempty"`
+	Kind          string        `json:"kind"`
+	TransactionID string        `json:"transaction_id,omitempty"` // ours, of a payout
+	EndToEndID    string        `json:"end_to_end_id"`
+	ReturnID      string        `json:"return_id,omitempty"`
+	InfractionID  string        `json:"infraction_id,omitempty"`
+	Amount        ledger.Amount `json:"amount,omitempty"` // base units; of a return or an infraction
+	Reason        string        `json:"reason,omitempty"` // of a rejection or a return
+	Situation     string        `json:"situation,omitempty"`
 
 	Arrived *Arrived `json:"arrived,omitempty"`
 }
