@@ -54,7 +54,7 @@ func staysSilent(t *testing.T, b Body) {
 	expect(t, "submit", b.submit(t, p), pending)
 	b.submit(t, after)
 	in.await(t, after, 1)
-	time.Sleep(100 * time.Millisecond)
+	pause(100 * time.Millisecond)
 	expect(t, "ask", b.ask(t, p), pending)
 	expect(t, "the same again", b.submit(t, p), pending)
 	next := b.Again(t)
@@ -171,7 +171,7 @@ func namesOldest(t *testing.T, b Body) {
 		if b.book(t).OldestOpen == 0 {
 			return
 		}
-		time.Sleep(20 * time.Millisecond) // the last word may be on its way back
+		pause(20 * time.Millisecond) // the last word may be on its way back
 	}
 	t.Errorf("still open since %v", b.book(t).OldestOpen)
 }
