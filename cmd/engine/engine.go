@@ -104,7 +104,7 @@ func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 		})
 		e.scheme = e.Sim
 		return err
