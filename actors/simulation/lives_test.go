@@ -36,7 +36,7 @@ func TestLives(t *testing.T) {
 		}
 		return
 	}
-	seeds := kept(t)
+	seeds := keptSeeds(t)
 	from := *simFrom
 	if from == 0 {
 		from = uint64(time.Now().UnixNano())
@@ -81,8 +81,8 @@ func lives(seeds []uint64) (failed []string) {
 	return failed
 }
 
-// kept are the seeds that have failed once.
-func kept(t *testing.T) (seeds []uint64) {
+// keptSeeds are those that have failed once.
+func keptSeeds(t *testing.T) (seeds []uint64) {
 	b, err := os.ReadFile(filepath.Join("testdata", "kept.txt"))
 	if err != nil {
 		t.Fatal(err)
