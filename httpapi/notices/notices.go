@@ -30,19 +30,20 @@ const openAtOnce = 4096
 
 type service struct {
 	Options
-	open atomic.Int64
-	told atomic.Int64 // refusals so far
+	open    atomic.Int64
+	strange atomic.Int64 // notices of kinds that are not taken
 }
 
-// tellEvery is how many refusals come to one line in the log: what is refused
-// comes again for ever.
+// tellEvery is how many notices of kinds not taken come to one line in the log:
+// each of them comes again for ever.
 const tellEvery = 100
 
-// refused logs a notice that cannot be taken, the first and then now and then.
+// refused logs a notice that cannot be taken.
 func (s *service) refused(err error) {
-	if n := s.told.Add(1); n%tellEvery == 1 {
-		s.Log.Warn("scheme: notice refused", "error", err, "refused_so_far", n)
+	if errors.Is(err, provider.ErrKind) && s.strange.Add(1)%tellEvery != 1 {
+		return
 	}
+	s.Log.Warn("scheme: notice refused", "error", err)
 }
 
 // taken refuses the kinds that the protocol has and this version's accounts do

@@ -147,6 +147,30 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestRefusesQuietly: a kind that is not taken comes again for ever, and does not
+// fill the log.
+func TestRefusesQuietly(t *testing.T) {
+	var log strings.Builder
+	s := &service{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	take := func(body string) {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(body)
+		if _, _, err := s.take(&ctx, func(bool) {}); err == nil {
+			t.Error("taken")
+		}
+	}
+	for range 150 {
+		take(`{"kind":"infraction_cancelled",` + report + `}`)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 2 {
+		t.Errorf("%d lines", n)
+	}
+	take("{")
+	if n := strings.Count(log.String(), "\n"); n != 3 {
+		t.Errorf("%d lines with one that cannot be read", n)
+	}
+}
+
 // TestUnsigned: nothing is taken, and nothing is signed for who did not sign.
 func TestUnsigned(t *testing.T) {
 	w := newTown(t)

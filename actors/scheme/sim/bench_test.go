@@ -2,9 +2,11 @@ package sim
 
 import (
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 )
 
@@ -28,4 +30,34 @@ func BenchmarkSubmit(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkBook: the book of a hundred accounts and 50,000 payouts.
+func BenchmarkBook(b *testing.B) {
+	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
+		b.Fatal(err)
+	}
+	var work sync.WaitGroup
+	for n := range 100 {
+		work.Go(func() {
+			for range 500 {
+				p := payoutAt(now())
+				p.Account = ledger.AccountID(n + 1)
+				if _, err := s.Submit(b.Context(), p); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	for b.Loop() {
+		if k, err := s.Book(b.Context()); err != nil || len(k.Accounts) != 100 {
+			b.Fatal(k, err)
+		}
+	}
 }

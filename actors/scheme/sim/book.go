@@ -58,11 +58,14 @@ type arrival struct {
 	Description   string           `cbor:"10,keyasint,omitempty"`
 }
 
-func key(tag byte, rest string) []byte { return append([]byte{tag}, rest...) }
+func key(tag byte, rest string) []byte {
+	return append(append(make([]byte, 0, 1+len(rest)), tag), rest...)
+}
 
 // openKey orders notices by their instant; what they are about follows.
 func openKey(at ledger.Millis, about []byte) []byte {
-	return append(binary.BigEndian.AppendUint64([]byte{rowOpen}, uint64(at)), about...)
+	k := append(make([]byte, 0, 9+len(about)), rowOpen)
+	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)
 }
 
 func openInstant(k []byte) ledger.Millis { return ledger.Millis(binary.BigEndian.Uint64(k[1:9])) }

@@ -44,7 +44,8 @@ type mark struct {
 func (m mark) after(o mark) bool { return m.At > o.At || m.At == o.At && m.Number > o.Number }
 
 func (m mark) key() []byte {
-	k := binary.BigEndian.AppendUint64([]byte{rowMovement}, uint64(m.At))
+	k := append(make([]byte, 0, 18), rowMovement) // next adds one
+	k = binary.BigEndian.AppendUint64(k, uint64(m.At))
 	return binary.BigEndian.AppendUint64(k, m.Number)
 }
 

@@ -49,10 +49,11 @@ type Sim struct {
 	limited map[ledger.TxID]uint64 // limits met by a payout, likewise
 	lookups atomic.Uint32          // Capacity: what every lookup meets
 
-	adding   sync.Mutex // held while movements are added up
-	added    mark       // how far they are; guarded by adding
-	unadded  atomic.Int64
-	counting atomic.Bool // a goroutine is at it
+	adding   sync.Mutex    // held while movements are added up
+	added    mark          // how far they are; guarded by adding
+	openFrom ledger.Millis // no notice about money is open before it; guarded by adding
+	unadded  atomic.Int64  // movements booked since the mark was moved
+	counting atomic.Bool   // a goroutine is at it
 
 	single sync.Mutex // held by what looks at the book before it adds to it: one at a time
 

@@ -66,8 +66,8 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}
 	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
-	ops, back := s.follows(ops, row, o)
-	return row, s.append(ops, func() { s.taken(row, back) }), nil
+	ops, own, back := s.follows(ops, row, o)
+	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
 }
 
 // decide is what becomes of a payment that is new to the book. The caller holds
@@ -99,26 +99,27 @@ func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / 
 
 // follows is what a payment brings with it: its notice, the movement where it
 // settles, and what the script sends back. What settles at once needs no notice:
-// the answer to the submit says it, and Ask says it again. The caller holds
-// order.
-func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, back *item) {
+// the answer to the submit says it, and Ask says it again: own is the key of its
+// open row, where it has one. The caller holds order.
+func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
 	if row.DueAt == never {
-		return ops, nil
+		return ops, nil, nil
 	}
 	if !row.immediate() {
-		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: openKey(row.DueAt, row.Tx[:]), Value: tagPayment})
+		own = openKey(row.DueAt, row.Tx[:])
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: own, Value: tagPayment})
 	}
 	if row.Reason != "" {
-		return ops, nil
+		return ops, own, nil
 	}
 	ops = append(ops, s.moved(row.DueAt, &movement{
 		Kind: MovedPayout, Account: row.Account, Amount: row.Amount, Other: recipientISPB, EndToEnd: row.EndToEnd, Tx: row.Tx,
 	}))
 	if o.returned {
 		rows, i := s.giveBack(row, 0, row.Amount, defaultReason, row.DueAt+max(s.delay(), 1))
-		return append(ops, rows...), &i
+		return append(ops, rows...), own, &i
 	}
-	return ops, nil
+	return ops, own, nil
 }
 
 var tagPayment = []byte{rowPayment}
@@ -126,10 +127,10 @@ var tagPayment = []byte{rowPayment}
 func (p *payment) immediate() bool { return p.DueAt == p.At && p.Reason == "" }
 
 // taken follows a payment's durability: its row answers for it now.
-func (s *Sim) taken(row *payment, back *item) {
+func (s *Sim) taken(row *payment, own []byte, back *item) {
 	s.letGo(row.EndToEnd, row.Tx)
-	if row.DueAt != never && !row.immediate() {
-		s.out.add(item{at: row.DueAt, key: openKey(row.DueAt, row.Tx[:]), notice: row.notice()})
+	if own != nil {
+		s.out.add(item{at: row.DueAt, key: own, notice: row.notice()})
 	}
 	if back != nil {
 		s.out.add(*back)

@@ -224,14 +224,23 @@ func (s *sums) told() scheme.Sums {
 }
 
 // oldestOpen is the instant of the oldest notice that is due, about money, and
-// not acknowledged; 0: none.
+// not acknowledged; 0: none. It looks from where the last look ended, because
+// what is booked later is never due before that, and rows that are gone still
+// cost a look. The caller holds adding.
 func (s *Sim) oldestOpen(now ledger.Millis) (oldest ledger.Millis, err error) {
-	err = s.store.Scan([]byte{rowOpen}, openKey(now+1, nil), func(k, v []byte) (bool, error) {
+	err = s.store.Scan(openKey(s.openFrom, nil), openKey(now+1, nil), func(k, v []byte) (bool, error) {
 		if len(v) == 1 && (v[0] == rowInfraction || v[0] == cancelled) {
 			return true, nil
 		}
 		oldest = openInstant(k)
 		return false, nil
 	})
-	return oldest, err
+	if err != nil {
+		return 0, err
+	}
+	s.openFrom = oldest
+	if oldest == 0 {
+		s.openFrom = now
+	}
+	return oldest, nil
 }
