@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"pixd/actors/ledger"
@@ -279,6 +280,11 @@ func (l *life) flip() {
 
 // run lives one life and says what was wrong with it.
 func run(seed uint64) (l *life, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	l = newLife(seed)
 	l.live()
 	l.contained(l.heal)

@@ -1,8 +1,8 @@
 package simulation
 
 import (
+	"cmp"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,7 +18,8 @@ import (
 var (
 	simSeed = flag.String("sim.seed", "", "live this one life, and tell it")
 	simN    = flag.Int("sim.n", 300, "how many lives from fresh seeds")
-	simFrom = flag.Uint64("sim.from", 0, "the first of the seeds; 0: fresh ones")
+	simFrom = flag.Uint64("sim.from", 0, "the first of the seeds; 0: fresh ones, and those that were kept")
+	simEnd  = flag.Bool("sim.first", false, "end at the first life that fails")
 )
 
 // TestLives lives many lives. A seed that fails is told with the command that
@@ -36,10 +37,10 @@ func TestLives(t *testing.T) {
 		}
 		return
 	}
-	seeds := keptSeeds(t)
+	var seeds []uint64
 	from := *simFrom
 	if from == 0 {
-		from = uint64(time.Now().UnixNano())
+		seeds, from = keptSeeds(t), uint64(time.Now().UnixNano())
 	}
 	for i := range *simN {
 		seeds = append(seeds, from+uint64(i))
@@ -48,17 +49,23 @@ func TestLives(t *testing.T) {
 	failed := lives(seeds)
 	took := time.Since(began)
 	t.Logf("%d lives in %v, %.0f a second", len(seeds), took.Round(time.Millisecond), float64(len(seeds))/took.Seconds())
-	slices.Sort(failed)
+	slices.SortFunc(failed, func(a, b failure) int { return cmp.Compare(a.seed, b.seed) })
 	for _, f := range failed[:min(len(failed), 5)] {
-		t.Error(f)
+		t.Errorf("seed %d: %v\nrepeat: make sim SEED=%d", f.seed, f.err, f.seed)
 	}
 	if len(failed) > 0 {
 		t.Errorf("%d of %d lives failed", len(failed), len(seeds))
 	}
 }
 
+// failure is a life in which something was wrong.
+type failure struct {
+	seed uint64
+	err  error
+}
+
 // lives lives them on all processors, and says what was wrong.
-func lives(seeds []uint64) (failed []string) {
+func lives(seeds []uint64) (failed []failure) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	var next atomic.Int64
@@ -71,8 +78,11 @@ func lives(seeds []uint64) (failed []string) {
 				}
 				if _, err := run(seeds[i]); err != nil {
 					mu.Lock()
-					failed = append(failed, fmt.Sprintf("seed %d: %v\nrepeat: make sim SEED=%d", seeds[i], err, seeds[i]))
+					failed = append(failed, failure{seeds[i], err})
 					mu.Unlock()
+					if *simEnd { // those before it are under way already
+						next.Store(int64(len(seeds)))
+					}
 				}
 			}
 		})

@@ -1,0 +1,158 @@
+package simulation
+
+// plant is a bug put into the code on purpose: a simulation that does not find it
+// would not find its like either.
+type plant struct {
+	name   string
+	breaks string // what it breaks, in a line
+	file   string // from the module's root
+	old    string // stands there exactly once
+	new    string
+}
+
+var plants = []plant{
+	{
+		"answer-before-durable", "an answer, a child or an acknowledgement leaves before its record is durable",
+		"actors/account/shell.go",
+		"s.machine.Submitted(s.Journal.Append(&entry))\n}",
+		"out := entry.Out\n\tentry.Out = nil\n\ts.machine.Submitted(s.Journal.Append(&entry))\n\tfor _, o := range out {\n\t\to.Release(nil)\n\t}\n}",
+	},
+	{
+		"read-before-durable", "a read shows what a restart may deny",
+		"actors/account/shell.go",
+		"if len(entry.Records) == 0 && s.machine.overlay.empty() {",
+		"if len(entry.Records) == 0 {",
+	},
+	{
+		"child-before-durable", "a payment leaves before its hold is durable",
+		"actors/account/shell.go",
+		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then})",
+		"(&errand{s.Around, *e.Start, then}).Release(nil)",
+	},
+	{
+		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
+		"actors/account/shell.go",
+		"entry.Out = append(entry.Out, acknowledged{done})",
+		"done(nil)",
+	},
+	{
+		"debited-twice", "word of a settlement that comes twice debits twice",
+		"actors/ledger/decide_outcome.go",
+		"if !t.Status.InFlight() {",
+		"if !t.Status.InFlight() && c.Result != PayoutIsSettled {",
+	},
+	{
+		"hold-released-twice", "word of a rejection that comes twice releases the hold twice",
+		"actors/ledger/decide_outcome.go",
+		"if !t.Status.InFlight() {",
+		"if !t.Status.InFlight() && c.Result != PayoutIsRejected {",
+	},
+	{
+		"fee-not-returned", "a payout that fails gives the amount back and keeps the fee held",
+		"actors/ledger/account.go",
+		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\tpending = -r.Tx.Gross()",
+		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\tpending = -r.Tx.Amount",
+	},
+	{
+		"replay-not-stored", "the claim is kept and its answer is not",
+		"actors/account/machine.go",
+		"r.Stored = &ledger.Stored{Status: status, Body: body}\n\t\ta.Stored = r.Stored",
+		"a.Stored = &ledger.Stored{Status: status, Body: body}",
+	},
+	{
+		"notice-by-end-to-end-id", "an outcome is matched by its end-to-end id alone, which payouts share",
+		"actors/account/facts.go",
+		"if t := m.work[id]; t != nil {\n\t\treturn t, nil\n\t}",
+		"for _, key := range ledger.EndToEndKeys(endToEnd) {\n\t\tif row, ok, err := f.endToEnd(key); err == nil && ok && row.Account == f.account {\n\t\t\tid = row.ID\n\t\t}\n\t}\n\tif t := m.work[id]; t != nil {\n\t\treturn t, nil\n\t}",
+	},
+	{
+		"filter-trusted-unfilled", "the filter over end-to-end rows is believed after a start before it was filled",
+		"actors/keyed/filter.go",
+		"if f == nil || !f.ready.Load() {",
+		"if f == nil {",
+	},
+	{
+		"claims-trusted-unwitnessed", "the claims of hours before the start are taken for none",
+		"actors/keyed/hours.go",
+		"if h == nil || first < max(h.from, 0) || last-first >= ring {",
+		"if h == nil || last-first >= ring {",
+	},
+	{
+		"overlay-ignored", "a fact is read past what is on its way to the disk",
+		"actors/account/overlay.go",
+		"if r, ok := f.overlay.rows[string(key)]; ok {\n\t\treturn r.value, r.value != nil, nil\n\t}\n\treturn f.store.Get(key)",
+		"return f.store.Get(key)",
+	},
+	{
+		"voided-unasked", "an orphan is voided while the scheme cannot be reached",
+		"actors/payout/machine.go",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\tcase r.State.Progress == scheme.Settled",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.PayoutIsVoided)\n\tcase r.State.Progress == scheme.Settled",
+	},
+	{
+		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
+		"actors/payout/machine.go",
+		"t := &m.job.Tx\n\treturn scheme.Payment{",
+		"t := m.job.Tx\n\tif m.job.Errand == Resume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
+	},
+	{
+		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
+		"actors/payout/machine.go",
+		"case m.doubt && m.job.Errand != Clear:\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
+		"}\n\tm.Outcome.Refusal = code",
+	},
+	{
+		"refusal-believed-after-crash", "a refusal is taken at its word of what a lost process may have sent",
+		"actors/payout/machine.go",
+		"case m.job.Errand == Resume:\n\t\treturn m.report(ledger.PayoutIsAccepted)\n\tcase m.doubt && m.job.Errand != Clear:",
+		"case m.doubt && m.job.Errand != Clear && m.job.Errand != Resume:",
+	},
+	{
+		"submitted-before-sending", "a queued payout is submitted before `sending` is durable",
+		"actors/payout/machine.go",
+		"return m.report(ledger.PayoutIsSending)",
+		"return m.next(Submit)",
+	},
+	{
+		"return-credited-twice", "a return that is told twice is credited twice",
+		"actors/account/facts.go",
+		"if out.Return, err = f.received(c.ReturnID); err == nil && out.Return == nil {",
+		"if err == nil {",
+	},
+	{
+		"payment-credited-twice", "a customer's payment that is told twice is credited twice",
+		"actors/account/facts.go",
+		"if out.Tx, err = f.received(c.EndToEnd); err == nil && out.Tx == nil {",
+		"if err == nil {",
+	},
+	{
+		"late-settlement-not-debited", "what settles after it was voided stays failed",
+		"actors/ledger/decide_after.go",
+		"case settled && t.Voided():",
+		"case settled && t.Voided() && t.LateAt != 0:",
+	},
+	{
+		"due-row-forgotten", "a change of status takes the old due row away and writes no new one",
+		"actors/ledger/project.go",
+		"return append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})",
+		"return rows",
+	},
+	{
+		"mark-runs-ahead", "the scanner of due times passes over rows that are on their way to the disk",
+		"actors/due/machine.go",
+		"m.mark = min(oldest, max(0, now-margin))",
+		"m.mark = now",
+	},
+	{
+		"stale-recent", "an outcome is judged by what the cache of accepted payouts had before",
+		"actors/account/machine.go",
+		"m.config.Recent.drop(r.Tx.ID)",
+		"_ = r",
+	},
+	{
+		"repeat-under-fresh-id", "an equal request soon after a settlement pays a second time",
+		"actors/account/chain.go",
+		"return u.inFlight || u.moved && now-u.since < window || now < u.voided",
+		"return u.inFlight || now < u.voided",
+	},
+}

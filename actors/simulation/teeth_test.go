@@ -1,0 +1,84 @@
+package simulation
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var simPlant = flag.String("sim.plant", "", "live with this planted bug in the code, which must be found; all: with each in its turn")
+
+// TestPlantsStand: every planted bug still has a place to be planted in.
+func TestPlantsStand(t *testing.T) {
+	names := map[string]bool{}
+	for _, p := range plants {
+		src, err := os.ReadFile(p.path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(src), p.old); n != 1 || p.old == p.new || names[p.name] {
+			t.Errorf("%s: what it changes stands %d times in %s", p.name, n, p.file)
+		}
+		names[p.name] = true
+	}
+}
+
+// TestTeeth plants bugs and wants each of them found within a thousand lives.
+func TestTeeth(t *testing.T) {
+	if *simPlant == "" {
+		t.Skip("make teeth")
+	}
+	found := 0
+	for _, p := range plants {
+		if *simPlant != "all" && *simPlant != p.name {
+			continue
+		}
+		out := p.grow(t)
+		if m := firstFailure.FindStringSubmatch(out); m != nil {
+			found++
+			t.Logf("%-28s seed %s: %s", p.name, m[1], m[2])
+			continue
+		}
+		t.Errorf("%s was not found (%s):\n%s", p.name, p.breaks, out)
+	}
+	if found == 0 {
+		t.Errorf("no plant named %q was found", *simPlant)
+	}
+}
+
+var firstFailure = regexp.MustCompile(`seed (\d+): (.*)`)
+
+func (p *plant) path() string { return filepath.Join("..", "..", filepath.FromSlash(p.file)) }
+
+// grow lives with the bug in the code until a life fails, and gives back what the
+// tests said.
+func (p *plant) grow(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(p.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	over, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, b := range map[string][]byte{changed: []byte(strings.Replace(string(src), p.old, p.new, 1)), overlay: over} {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := exec.Command("go", "test", "-overlay="+overlay, "-count=1", "-timeout=170s", ".",
+		"-run=^TestLives$", "-sim.from=1", "-sim.n=1000", "-sim.first").CombinedOutput()
+	return string(out)
+}
