@@ -95,7 +95,9 @@ func checkStopped(t *testing.T, s *Store, w *world, called chan error, op *error
 	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)
-	s.Append(&Entry{Out: []Out{worldOut{w, len(w.entries) - 1}}})
+	if ticket := s.Append(&Entry{Out: []Out{worldOut{w, len(w.entries) - 1}}}); ticket <= s.Durable() {
+		t.Fatal("a ticket of what was never queued counts as durable")
+	}
 	time.Sleep(time.Millisecond)
 	if after := w.releasedCount(); after != before {
 		t.Fatalf("released %d entries after the failure", after-before)

@@ -39,7 +39,7 @@ func NewPaper() *Paper { return &Paper{m: newMachine(head{}), rows: map[string][
 func (p *Paper) Append(e *Entry) Ticket {
 	e.check()
 	if p.failed != nil {
-		return p.submitted
+		return p.submitted + 1
 	}
 	p.submitted++
 	if len(p.queue) == 0 && p.flying == 0 && e.parked() {

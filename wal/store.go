@@ -45,8 +45,8 @@ type Store struct {
 // Append queues e and returns its ticket. It never waits for the disk. An
 // entry without records, rows and Forget is released at once, on the caller's
 // goroutine, if nothing is under way. After a failure, or once Close has
-// begun, nothing is queued and nothing is released. It panics on keys that are
-// not a caller's.
+// begun, nothing is queued and nothing is released, and the ticket is one that
+// never becomes durable. It panics on keys that are not a caller's.
 func (s *Store) Append(e *Entry) Ticket {
 	if s.opts.ReadOnly {
 		panic("wal: append: " + s.opts.Dir + " is open for reading only")
@@ -59,7 +59,7 @@ func (s *Store) submit(e *Entry) Ticket {
 	s.mu.Lock()
 	if s.closing || s.fail.set.Load() {
 		s.mu.Unlock()
-		return s.Submitted()
+		return s.Submitted() + 1
 	}
 	t := s.submitted.Add(1)
 	if s.idle && e.parked() {

@@ -236,6 +236,28 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// TestClockGoesBack: what was to wait by a clock that was ahead does not wait until
+// the clock is there again.
+func TestClockGoesBack(t *testing.T) {
+	const ahead = ledger.Millis(3_600_000)
+	for name, ends := range map[string]Came{
+		"unheard": {Unheard: true}, "failed": {Failed: true}, "busy": {Again: ahead + 1000},
+	} {
+		s := newShelf()
+		m := New(3000)
+		for n := range quietAfter {
+			s.due(10, 1, n, ledger.DueDoubt)
+			s.accept(1, n)
+		}
+		for _, v := range look(t, m, 100, s) {
+			m.Came(v, ends, ahead) // it went ahead since the last look
+		}
+		if v := look(t, m, 200, s); len(v) != quietAfter {
+			t.Errorf("%s: visited %v", name, ids(v))
+		}
+	}
+}
+
 // TestUnreachable: each is asked again, later and later; several in a row and none
 // is for a while; the operators hear it once, and once more after it was heard.
 func TestUnreachable(t *testing.T) {

@@ -95,12 +95,10 @@ func New(every ledger.Millis) *Machine {
 
 // Tick is what to visit now. Each visit given must be answered by Came.
 func (m *Machine) Tick(now ledger.Millis, rows Rows) ([]Visit, error) {
-	if now < m.last || now >= m.whole {
-		// A clock that went back makes rows due before the mark; and what is
-		// believed of old rows is looked at again from time to time.
+	m.follow(now)
+	if now >= m.whole { // what is believed of old rows is looked at again from time to time
 		m.mark, m.whole = 0, now+wholeEvery
 	}
-	m.last = now
 	var visits []Visit
 	var err error
 	if m.resume != nil {
@@ -116,6 +114,17 @@ func (m *Machine) Tick(now ledger.Millis, rows Rows) ([]Visit, error) {
 		return visits, fmt.Errorf("due: %w", err)
 	}
 	return visits, nil
+}
+
+// follow takes note of the clock. One that went back makes rows due before the
+// mark, and what was to wait did so by instants that would now keep it waiting for
+// as long as the clock went back.
+func (m *Machine) follow(now ledger.Millis) {
+	if now < m.last {
+		m.whole, m.quiet = 0, 0
+		clear(m.later)
+	}
+	m.last = now
 }
 
 // resumed finds what the last process had in hand: a payout that is on its way, or
@@ -200,6 +209,7 @@ func (m *Machine) dueNow(visits []Visit, now ledger.Millis, rows Rows) ([]Visit,
 // Came takes the end of a visit; true where the operators must hear that the
 // scheme cannot be reached: once, until it is heard again.
 func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
+	m.follow(now)
 	if v.Retry {
 		m.cameInLine(v, c)
 		return false

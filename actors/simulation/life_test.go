@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/due"
+	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
@@ -18,22 +20,28 @@ import (
 
 // life is one life: what outlives the engine's process, and the process.
 type life struct {
-	seed  uint64
-	rng   *rand.Rand
-	mood  mood
-	jumpy bool            // the clock jumps in it
-	told  strings.Builder // what went on, for whoever looks into a failure
-	wrong []string        // what must not be
+	seed   uint64
+	rng    *rand.Rand
+	mood   mood
+	jumpy  bool // the clock jumps in it
+	living bool // it is in its middle: there is trouble
+	tells  bool
+	told   strings.Builder // what went on, for whoever looks into a failure
+	wrong  []string        // what must not be
+	seen   map[string]int  // how often what happened
+
+	known ledger.AccountID // accounts there are, from 1 on
 
 	clock   ledger.Millis // the world's, and the scheme's; it only goes forward
 	skew    ledger.Millis // what the engine's clock is off by
 	drawn   uint64
-	paper   *wal.Paper // the engine's journal
+	stalled ledger.Millis // the journal does not move before
+	failing int           // turns for which the failed disk is not noticed yet
+	paper   *wal.Paper    // the engine's journal
 	outside *outside
 
 	process
 	people
-	alerts  map[string]int
 	flipped map[ledger.AccountID]bool // accounts that a bit was flipped of
 }
 
@@ -45,9 +53,11 @@ type process struct {
 	due      *due.Machine
 	children []*child
 	mail     []letter
-	visits   int      // under way
-	unheard  []func() // what ends notices whose process is gone
-	lives    int      // how many processes there have been
+	watch    *watch
+	filter   *keyed.Filter // over end-to-end rows, to be filled; nil: it is
+	visits   int           // under way
+	unheard  []func()      // what ends notices whose process is gone
+	lives    int           // how many processes there have been
 }
 
 // letter is a message to an account, on its way.
@@ -77,27 +87,40 @@ func render(a *ledger.Answer, camel bool) (int, []byte) {
 }
 
 // newLife is a world with a few funded accounts in it.
-func newLife(seed uint64) *life {
+func newLife(seed uint64, tells bool) *life {
 	l := &life{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(), alerts: map[string]int{}, flipped: map[ledger.AccountID]bool{},
+		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(),
+		seen: map[string]int{}, flipped: map[ledger.AccountID]bool{},
 	}
 	l.mood = l.drawMood()
 	l.jumpy = l.mood.jump > 0
 	l.outside = newOutside(l)
 	l.people = newPeople()
 	l.boot()
-	for id := ledger.AccountID(1); id <= accounts; id++ {
-		l.open(id)
+	for range accounts {
+		l.open()
 	}
 	l.settle()
 	return l
 }
 
+// accounts is how many there are at first.
 const accounts = 3
+
+// all are the accounts there are.
+func (l *life) all() iter.Seq[ledger.AccountID] {
+	return func(yield func(ledger.AccountID) bool) {
+		for id := ledger.AccountID(1); id <= l.known && yield(id); id++ {
+		}
+	}
+}
+
+// count notes that something happened.
+func (l *life) count(what string) { l.seen[what]++ }
 
 // say notes what goes on.
 func (l *life) say(format string, args ...any) {
-	if l.told.Len() < 1<<20 {
+	if l.tells && l.told.Len() < 1<<20 {
 		fmt.Fprintf(&l.told, "%d %s "+format+"\n", append([]any{l.lives, l.now()}, args...)...)
 	}
 }
@@ -129,13 +152,14 @@ type listener struct {
 
 // boot starts a process on what the journal has.
 func (l *life) boot() {
-	l.process = process{accounts: map[ledger.AccountID]*account.Lone{}, due: due.New(3000), lives: l.lives + 1}
+	l.process = process{accounts: map[ledger.AccountID]*account.Lone{}, due: due.New(3000), watch: newWatch(), lives: l.lives + 1}
 	r, err := registry.Open(patient{l}, l.now)
 	if err != nil {
 		l.fail("registry: %v", err)
 		return
 	}
 	l.registry = r
+	l.learn()
 	l.around = account.Around{
 		Config: &account.Config{
 			Secret: []byte("a secret of the simulation's own"), Render: render, HeadEvery: 8, Terms: terms,
@@ -176,14 +200,20 @@ func (l *life) active(id ledger.AccountID) bool {
 // powerCut is thrown where the process ends in the middle of a call.
 type powerCut struct{}
 
-// write is Around.Write: the world goes on until the entry is durable.
+// write is Around.Write: the world goes on until the entry is durable. An account
+// contains panics, so the power that goes here is noticed a turn later.
 func (l *life) write(e *wal.Entry) error {
 	done := make(released, 1)
 	e.Out = append(e.Out, done)
 	l.paper.Append(e)
+	if l.living && l.odds(l.mood.crash/4) {
+		l.paper.Commit(l.rng.IntN(6))
+		l.paper.Fail(errDisk)
+	}
 	l.paper.Settle()
-	if l.paper.Err() != nil {
-		panic(powerCut{})
+	if err := l.paper.Err(); err != nil {
+		l.failing = 1
+		return err
 	}
 	return <-done
 }
@@ -200,11 +230,20 @@ type patient struct{ l *life }
 // Append implements registry.Journal.
 func (p patient) Append(e *wal.Entry) wal.Ticket {
 	t := p.l.paper.Append(e)
-	p.l.paper.Settle()
-	if p.l.paper.Err() != nil {
+	p.l.wait()
+	return t
+}
+
+// wait is somebody's for the journal: it comes to rest, or the power goes meanwhile.
+func (l *life) wait() {
+	if l.living && l.odds(l.mood.crash/4) {
+		l.paper.Commit(l.rng.IntN(6))
 		panic(powerCut{})
 	}
-	return t
+	l.paper.Settle()
+	if l.paper.Err() != nil {
+		panic(powerCut{})
+	}
 }
 
 // Read implements registry.Journal.
@@ -212,8 +251,10 @@ func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error
 	return p.l.paper.Read(s, from, prev, fn)
 }
 
-// open makes an account with money.
-func (l *life) open(id ledger.AccountID) {
+// open makes one more account, with money. Between its claim and its opening the
+// power may go: whoever touches it first opens it then.
+func (l *life) open() {
+	id := l.known + 1
 	s := ledger.DefaultSettings()
 	s.Name, s.Document = "Loja", "12345678909"
 	s.CashInFee, s.CashOutFee = ledger.Fee{Fixed: 3}, ledger.Fee{Fixed: 7, BPS: 25}
@@ -222,13 +263,27 @@ func (l *life) open(id ledger.AccountID) {
 		threshold := ledger.Amount(40_000)
 		s.ApprovalThreshold = &threshold
 	}
-	key := ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}
-	if _, err := l.registry.ClaimAccount(id, true, s, key); err != nil {
+	if _, err := l.registry.ClaimAccount(id, true, s, ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}); err != nil {
 		l.fail("claim of %v: %v", id, err)
 		return
 	}
-	l.outside.register(key, id)
+	l.learn()
+	if l.living && l.odds(3) {
+		l.crash("between a claim and its opening")
+	}
 	l.credit(id, 500_000)
+}
+
+// learn takes in what accounts the registry has, and makes their keys known to the
+// scheme, as each start does.
+func (l *life) learn() {
+	for {
+		if _, there := l.registry.Account(l.known + 1); !there {
+			return
+		}
+		l.known++
+		l.outside.register(ledger.Key{Type: ledger.KeyEVP, Value: keyOf(l.known)}, l.known)
+	}
 }
 
 func keyOf(id ledger.AccountID) string {

@@ -30,7 +30,7 @@ func TestLives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := run(seed)
+		l, err := run(seed, true)
 		t.Log("\n" + l.told.String())
 		if err != nil {
 			t.Fatalf("seed %d:\n%s", seed, strings.Join(l.wrong, "\n"))
@@ -76,7 +76,7 @@ func lives(seeds []uint64) (failed []failure) {
 				if i >= int64(len(seeds)) {
 					return
 				}
-				if _, err := run(seeds[i]); err != nil {
+				if _, err := run(seeds[i], false); err != nil {
 					mu.Lock()
 					failed = append(failed, failure{seeds[i], err})
 					mu.Unlock()
@@ -114,8 +114,8 @@ func keptSeeds(t *testing.T) (seeds []uint64) {
 // TestRepeats: a seed gives the same life, to the letter.
 func TestRepeats(t *testing.T) {
 	for seed := range uint64(10) {
-		a, _ := run(seed)
-		b, _ := run(seed)
+		a, _ := run(seed, true)
+		b, _ := run(seed, true)
 		if a.told.String() != b.told.String() {
 			t.Fatalf("seed %d lived two different lives", seed)
 		}

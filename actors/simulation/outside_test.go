@@ -18,9 +18,10 @@ import (
 type outside struct {
 	l    *life
 	sim  *sim.Sim
-	down ledger.Millis    // it cannot be reached before
-	late []scheme.Payment // submitted, and still on their way
-	held []delivery       // notices on their way, in any order
+	down ledger.Millis          // it cannot be reached before
+	late []scheme.Payment       // submitted, and still on their way
+	held []delivery             // notices on their way, in any order
+	sent map[ledger.TxID]string // what the scheme has taken, and under which end-to-end id
 }
 
 // delivery is a notice on its way.
@@ -40,7 +41,7 @@ func (p prompt) Append(e *wal.Entry) wal.Ticket {
 }
 
 func newOutside(l *life) *outside {
-	o := &outside{l: l}
+	o := &outside{l: l, sent: map[ledger.TxID]string{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	s, err := sim.Open(sim.Options{
 		Store: prompt{wal.NewPaper()}, SettleDelay: delay,
@@ -68,6 +69,7 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 		return r
 	}
 	if o.l.clock < o.down || o.l.odds(o.l.mood.lost) {
+		o.l.count("fault: unreachable")
 		r.Failed = true // it never got there
 		return r
 	}
@@ -77,24 +79,54 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 	case payout.Lookup:
 		r.Owner, err = o.sim.Lookup(ctx, m.Query())
 	case payout.Submit:
-		if o.l.odds(o.l.mood.late) {
-			o.late = append(o.late, m.Payment())
-			r.Failed = true
-			return r
-		}
-		if r.State, err = o.sim.Submit(ctx, m.Payment()); o.l.odds(o.l.mood.doubled) {
-			r.State, err = o.sim.Submit(ctx, m.Payment())
-		}
+		return o.submit(m.Payment(), r)
 	case payout.Ask:
 		r.State, err = o.sim.Ask(ctx, m.Outcome.ID, m.Outcome.EndToEnd)
 	}
+	return o.replied(r, err)
+}
+
+// replied is the scheme's answer, if it comes.
+func (o *outside) replied(r payout.Reply, err error) payout.Reply {
 	if err != nil && !errors.As(err, &r.Refused) {
 		o.l.fail("scheme: %v", err)
 	}
-	if o.l.odds(o.l.mood.lost) { // the answer got lost
+	if o.l.odds(o.l.mood.lost) {
+		o.l.count("fault: answer lost")
 		return payout.Reply{Failed: true, Expired: r.Expired}
 	}
 	return r
+}
+
+// submit hands a payment over: it gets there, or later, or twice, or the gateway
+// before the scheme takes no more just now, whatever has become of it before.
+func (o *outside) submit(p scheme.Payment, r payout.Reply) payout.Reply {
+	m := &o.l.mood
+	switch {
+	case o.l.odds(m.late):
+		o.l.count("fault: submission late")
+		o.late = append(o.late, p)
+		r.Failed = true
+		return r
+	case o.l.odds(m.limited):
+		o.l.count("fault: submission limited")
+		r.Refused = &scheme.Refused{Code: ledger.RefuseBucket}
+		return r
+	}
+	var err error
+	if r.State, err = o.take(p); o.l.odds(m.doubled) {
+		o.l.count("fault: submission doubled")
+		r.State, err = o.take(p)
+	}
+	return o.replied(r, err)
+}
+
+func (o *outside) take(p scheme.Payment) (scheme.State, error) {
+	state, err := o.sim.Submit(context.Background(), p)
+	if err == nil {
+		o.sent[p.Tx] = p.EndToEnd
+	}
+	return state, err
 }
 
 // arrive lets a submission in that was on its way.
@@ -105,7 +137,7 @@ func (o *outside) arrive() {
 	i := o.l.rng.IntN(len(o.late))
 	p := o.late[i]
 	o.late = append(o.late[:i], o.late[i+1:]...)
-	state, err := o.sim.Submit(context.Background(), p)
+	state, err := o.take(p)
 	o.l.say("late submission of %v arrives: %v %v", p.Tx, state, err)
 }
 
@@ -125,13 +157,17 @@ func (o *outside) tell() bool {
 	d := delivery{n, done}
 	switch m := &o.l.mood; {
 	case o.l.clock < o.down || o.l.odds(m.lost):
+		o.l.count("fault: notice lost")
 		done(errLost)
 	case o.l.odds(m.late):
+		o.l.count("fault: notice late")
 		o.held = append(o.held, d)
 	case o.l.odds(m.doubled):
+		o.l.count("fault: notice doubled")
 		o.l.take(delivery{n, func(error) {}})
 		o.l.take(d)
 	case o.l.odds(m.lost): // it arrives, and the acknowledgement does not
+		o.l.count("fault: acknowledgement lost")
 		o.l.take(delivery{n, func(error) {}})
 		done(errLost)
 	default:

@@ -12,11 +12,11 @@ import (
 
 // people are the clients and operators: what they ask, and what they were told.
 type people struct {
-	asked    []*request                  // waiting
-	answers  []answer                    // everything that was ever said of a transaction
-	kept     map[string]*kept            // what was said under an idempotency key
-	credited map[string]bool             // references of credits, and whether that was confirmed
-	seen     map[ledger.AccountID]uint64 // the newest record that a read showed
+	asked    []*request       // waiting
+	answers  []answer         // everything that was ever said of a transaction
+	kept     map[string]*kept // what was said under an idempotency key
+	credited map[string]bool  // references of credits, and whether that was confirmed
+	reads    []ledger.Account // what reads showed
 	numbers  int
 }
 
@@ -46,13 +46,20 @@ type kept struct {
 }
 
 func newPeople() people {
-	return people{kept: map[string]*kept{}, credited: map[string]bool{}, seen: map[ledger.AccountID]uint64{}}
+	return people{kept: map[string]*kept{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.
 func (l *life) ask(r *request) {
 	again := *r
 	again.at = l.now()
+	for _, other := range l.asked {
+		if r.key != "" && other.key == r.key {
+			l.count("asked: twice at once")
+			break
+		}
+	}
+	l.count(fmt.Sprintf("asked: %T", r.make()))
 	l.say("%v is asked %T under %q", r.account, r.make(), r.key)
 	again.asked = l.account(r.account).Do(again.make())
 	l.asked = append(l.asked, &again)
@@ -70,7 +77,7 @@ func (l *life) claim(key string) *ledger.Claim {
 var scripts = []string{
 	"ana@example.com", "eva@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "silent@pix.test", "returned@pix.test",
 	"not-found@pix.test", "lookup-failed@pix.test", "client-limited-2@pix.test", "bucket-exhausted-1@pix.test",
-	"client-limited@pix.test", "send-rate-limited@pix.test", "provider-rejected@pix.test",
+	"client-limited@pix.test", "send-rate-limited@pix.test", "provider-rejected@pix.test", "owner-12345678000195@pix.test",
 }
 
 // payout asks for one; few amounts and keys, so that many repeat.
@@ -79,7 +86,7 @@ func (l *life) payout() {
 	pix := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
 	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
 	own := ""
-	if l.odds(8) {
+	if l.odds(8) { // no two accounts share one yet: the registry does not keep them apart
 		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%02d%06d", id, l.rng.IntN(6)))
 	}
 	key := ""
@@ -88,11 +95,11 @@ func (l *life) payout() {
 		key = fmt.Sprintf("p%d", l.numbers)
 	}
 	l.ask(&request{account: id, key: key, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: pix}, EndToEnd: own, Claim: l.claim(key)}
+		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: pix}, EndToEnd: own, Claim: l.claim(key), GivenDocument: "12345678909"}
 	}})
 }
 
-func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.rng.IntN(accounts)) }
+func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.rng.IntN(int(l.known))) }
 
 func (l *life) charge() {
 	key := ""
@@ -135,9 +142,9 @@ func (l *life) again() {
 		return
 	}
 	if l.numbers > 0 {
-		for _, kind := range [...]string{"p", "c"} {
+		for _, kind := range [...]string{"p", "c", "k"} {
 			if k := l.kept[fmt.Sprint(kind, 1+l.rng.IntN(l.numbers))]; k != nil {
-				l.ask(k.request)
+				l.ask(l.perhapsRecalled(k.request))
 			}
 		}
 	}
@@ -167,7 +174,7 @@ func (l *life) hear() {
 func (l *life) hears(r *request, a *ledger.Answer) {
 	l.say("%v hears %s", r.account, describe(a))
 	if a.Head != nil {
-		l.seen[r.account] = max(l.seen[r.account], a.Head.Seq)
+		l.reads = append(l.reads, *a.Head)
 	}
 	if c, ok := r.make().(ledger.Credit); ok && a.Refusal == nil {
 		l.credited[c.Reference] = true
@@ -175,7 +182,15 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	if a.Tx != nil {
 		l.answers = append(l.answers, answer{r.account, *a.Tx, a.Refusal != nil})
 	}
-	if r.key != "" && a.Refusal == nil {
+	if a.Replay {
+		l.count("answered: replay")
+	}
+	if a.Refusal != nil {
+		l.count("refused: " + a.Refusal.Code.String())
+	}
+	if _, recall := r.make().(ledger.Recall); recall && a.Stored == nil {
+		l.recalledNothing(r)
+	} else if r.key != "" && a.Refusal == nil {
 		l.compare(r, a)
 	}
 }
@@ -236,7 +251,9 @@ func (l *life) decide() {
 // govern changes what operators may change.
 func (l *life) govern() {
 	id := l.someone()
-	switch l.rng.IntN(3) {
+	switch l.rng.IntN(4) {
+	case 3:
+		l.change(id)
 	case 0:
 		if err := l.registry.SetActive(id, !l.active(id)); err != nil {
 			l.fail("set active: %v", err)
@@ -264,4 +281,48 @@ func (l *life) slack() ledger.Millis {
 		return jumpMost
 	}
 	return 0
+}
+
+// idle asks what changes nothing: its answer is kept under its key all the same.
+func (l *life) idle() {
+	l.numbers++
+	key, said := fmt.Sprintf("k%d", l.numbers), 0
+	l.ask(&request{account: l.someone(), key: key, make: func() ledger.Command {
+		said++ // another answer each time: the first is the one that counts
+		return ledger.KeepAnswer{Claim: l.claim(key), Stored: ledger.Stored{Status: 200, Body: fmt.Append(nil, key, " ", said)}}
+	}})
+}
+
+// perhapsRecalled is the request again, or only the question what it was answered.
+func (l *life) perhapsRecalled(r *request) *request {
+	if !l.odds(3) {
+		return r
+	}
+	recall := *r
+	recall.make = func() ledger.Command { return ledger.Recall{Claim: l.claim(r.key)} }
+	return &recall
+}
+
+// recalledNothing: a key that was answered less than a day ago is known.
+func (l *life) recalledNothing(r *request) {
+	if first := l.kept[r.key]; first != nil && l.now() < first.from+day-l.slack() {
+		l.fail("%v: nothing is known of %s, which was answered %s", r.account, r.key, first.body)
+	}
+}
+
+// change is an operator's change of an account's settings. Fees and the window of
+// repeats stay: the judge works them out again.
+func (l *life) change(id ledger.AccountID) {
+	a := l.account(id)
+	if a.Broken() != nil {
+		return
+	}
+	s := a.Head().Settings
+	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
+	s.BlockCNPJOut = l.odds(3)
+	if s.ApprovalThreshold = nil; l.odds(3) {
+		threshold := 20_000 * ledger.Amount(1+l.rng.IntN(2))
+		s.ApprovalThreshold = &threshold
+	}
+	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 }

@@ -11,7 +11,8 @@ type mood struct {
 	crash, fail, flip   int // of the process, the disk, a bit
 	jump                int // of the clock
 	steps               int
-	lazy                int // how seldom the journal moves
+	lazy, stall         int // how seldom the journal moves, and how often it stands still for long
+	limited             int // submissions that a gateway does not let through
 }
 
 // drawMood makes lives differ: most have some trouble, few all of it.
@@ -21,6 +22,7 @@ func (l *life) drawMood() mood {
 		lost: one(0, 0, 20, 6), late: one(0, 0, 10, 4), doubled: one(0, 8, 3),
 		crash: one(0, 400, 120, 40), fail: one(0, 0, 300), flip: one(0, 0, 0, 0, 0, 0, 0, 400),
 		jump: one(0, 0, 0, 200), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
+		stall: one(0, 0, 80), limited: one(0, 0, 12, 4),
 	}
 }
 
@@ -54,11 +56,18 @@ func (l *life) turn() {
 	case l.odds(m.crash):
 		l.crash("the power is cut")
 		return
+	case l.failing > 0:
+		if l.failing--; l.failing == 0 {
+			l.crash("the disk failed")
+			return
+		}
 	case l.odds(m.fail):
 		l.say("the disk fails")
 		l.paper.Fail(errDisk)
-		l.crash("the disk failed")
-		return
+		l.failing = 1 + l.rng.IntN(10)
+	case l.odds(m.stall):
+		l.count("fault: disk slow")
+		l.stalled = l.clock + ledger.Millis(l.rng.IntN(60_000))
 	case l.odds(m.flip):
 		l.flip()
 		l.crash("a bit flipped")
@@ -66,6 +75,7 @@ func (l *life) turn() {
 	case l.odds(m.jump):
 		l.skew = ledger.Millis(l.rng.IntN(8*3_600_000) - 4*3_600_000)
 		l.say("the clock jumps")
+		l.count("fault: clock jumps")
 		return
 	}
 	l.clock += ledger.Millis(l.rng.IntN(300))
@@ -76,8 +86,10 @@ func (l *life) turn() {
 		l.charge()
 	case n < 20:
 		l.again()
-	case n < 22:
+	case n < 21:
 		l.customer()
+	case n < 22:
+		l.idle()
 	case n < 24:
 		l.read()
 	case n < 45:
@@ -98,12 +110,16 @@ func (l *life) turn() {
 		l.decide()
 	case n < 93:
 		l.govern()
+		l.fill()
 	case n < 94:
 		l.putAway()
 	case n < 95:
 		l.hangUp()
+		if l.odds(30) {
+			l.open()
+		}
 	case n < 96:
-		l.outside.down = l.clock + ledger.Millis(l.rng.IntN(20_000))*ledger.Millis(min(m.lost, 1))
+		l.outside.down = l.clock + ledger.Millis([...]int{20_000, 20_000, 4_000_000}[l.rng.IntN(3)])*ledger.Millis(min(m.lost, 1))
 	case n < 98:
 		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
@@ -114,7 +130,7 @@ func (l *life) turn() {
 func (l *life) move() {
 	commit, sync := l.paper.Waiting()
 	switch {
-	case !l.odds(l.mood.lazy):
+	case !l.odds(l.mood.lazy) || l.clock < l.stalled:
 	case commit:
 		l.paper.Commit(l.rng.IntN(6))
 	case sync:
@@ -159,7 +175,13 @@ func (l *life) hangUp() {
 func (l *life) heal() {
 	m := &l.mood
 	m.lost, m.late, m.doubled, m.crash, m.fail, m.flip, m.jump, m.lazy = 0, 0, 0, 0, 0, 0, 0, 1
-	l.outside.down, l.skew = 0, 0
+	m.limited, m.stall = 0, 0
+	l.outside.down, l.skew, l.stalled = 0, 0, 0
+	if l.failing > 0 {
+		l.failing = 0
+		l.crash("the disk failed")
+	}
+	l.fill()
 	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {
 		l.fail("capacity: %v", err)
 	}

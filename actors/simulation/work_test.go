@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 
@@ -23,15 +22,26 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Paper, a, seq)
 }
 
-// filled is the filter over end-to-end rows, told what there is.
+// filled is the filter over end-to-end rows, told what there is; at times it is
+// not told before the process has worked for a while.
 func (l *life) filled() *keyed.Filter {
-	f := keyed.NewFilter(1 << 10)
-	lo, hi := ledger.EndToEndRange()
-	_ = l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) { f.Add(k); return true, nil })
-	if !l.odds(4) { // a process that has not looked at all yet
-		f.Ready()
+	l.filter = keyed.NewFilter(1 << 10)
+	f := l.filter
+	if !l.odds(3) {
+		l.fill()
 	}
 	return f
+}
+
+// fill tells the filter what there is, if nobody has yet.
+func (l *life) fill() {
+	if l.filter == nil {
+		return
+	}
+	lo, hi := ledger.EndToEndRange()
+	_ = l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
+	l.filter.Ready()
+	l.filter = nil
 }
 
 // claims witnesses idempotency claims from the next hour on, as the engine's do.
@@ -47,20 +57,27 @@ type child struct {
 	act      payout.Act
 	deadline ledger.Millis
 	then     func(account.Visited)
+	heard    bool // the scheme has answered the last time that it was asked
 }
 
 // begin is Around.Begin.
 func (l *life) begin(j payout.Job, then func(account.Visited)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, errand %d", j.Account, j.Tx.ID, j.Errand)
-	l.children = append(l.children, &child{j.Account, m, m.Begin(), l.clock + schemeTimeout, then})
+	l.count("errand: " + errands[j.Errand])
+	l.children = append(l.children, &child{account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then})
 }
+
+var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 // carry takes a child one act further, and brings its report home.
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
 	r := l.outside.act(c.machine, act, c.deadline)
+	if act == payout.Ask {
+		c.heard = !r.Failed && r.Refused == nil
+	}
 	c.act = c.machine.Step(r)
 	l.say("%v: act %d: %+v, next %d", c.machine.Outcome.ID, act, r, c.act)
 	if c.act != payout.Report {
@@ -73,6 +90,9 @@ func (l *life) carry(i int) {
 func (l *life) report(c *child) {
 	out := c.machine.Outcome
 	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
+	if out.Result == ledger.PayoutIsVoided && !c.heard {
+		l.fail("%v is voided, and the scheme was not heard", out.ID)
+	}
 	l.account(c.account).Outcome(out, c.then, func(err error) {
 		if err != nil {
 			l.say("outcome of %v not taken: %v", out.ID, err)
@@ -120,6 +140,10 @@ func (l *life) look() {
 	if err != nil {
 		l.fail("due: %v", err)
 	}
+	for _, v := range visits {
+		l.watch.begins(v)
+	}
+	l.watch.looked(l)
 	machine := l.due // of this process
 	for _, v := range visits {
 		l.say("visit %v %v, retry %v", v.Account, v.ID, v.Retry)
@@ -134,6 +158,7 @@ func (l *life) look() {
 				return
 			}
 			l.visits--
+			l.watch.ends(v, came, l.now())
 			l.say("visit of %v ended: %+v", v.ID, came)
 			machine.Came(v, due.Came{
 				Again: came.Again, Unheard: came.Unheard, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
@@ -151,17 +176,22 @@ func (l *life) look() {
 func (l *life) crash(why string) {
 	kept := l.odds(2)
 	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
+	l.count("crash: " + why)
 	l.paper = l.paper.Crash(kept)
 	l.asked = nil // nobody who waited hears any more
 	for _, lost := range l.unheard {
 		lost()
 	}
+	l.failing, l.stalled = 0, 0
 	l.boot()
+	l.remembered()
+	l.holdsHaveWork()
+	l.sentIsKnown()
 }
 
 // putAway sends idle accounts away, as the directory does.
 func (l *life) putAway() {
-	for id := ledger.AccountID(1); id <= accounts; id++ {
+	for id := range l.all() {
 		a := l.accounts[id]
 		if a == nil || a.Broken() != nil {
 			continue
@@ -177,13 +207,12 @@ func (l *life) putAway() {
 func (h *listener) Handle(_ context.Context, r slog.Record) error {
 	said := map[string]string{}
 	r.Attrs(func(a slog.Attr) bool { said[a.Key] = a.Value.String(); return true })
-	if kind := said["alert"]; kind != "" {
-		h.l.alerts[kind]++
+	if kind := said["alert"]; kind != "" && h.l.paper.Err() == nil {
+		h.l.count("alert: " + kind)
 	}
-	b, _ := json.Marshal(said)
-	h.l.say("log %s %s", r.Message, b)
+	h.l.say("log %s %v", r.Message, said)
 	if r.Message == "account: panic" {
-		h.l.fail("panic: %s", b)
+		h.l.fail("panic: %s\n%s", said["panic"], said["stack"])
 	}
 	return nil
 }

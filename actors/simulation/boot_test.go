@@ -1,0 +1,117 @@
+package simulation
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// stillTrue holds what a read showed against what the journal has now.
+func (l *life) stillTrue(a *ledger.Account) {
+	if l.flipped[a.ID] {
+		return
+	}
+	r, err := rows{l.paper}.Record(a.ID, a.Seq)
+	switch {
+	case err != nil:
+		l.fail("%v: a read showed record %d: %v", a.ID, a.Seq, err)
+	case r.Totals != a.Totals:
+		l.fail("%v: a read showed %+v, record %d has %+v", a.ID, a.Totals, a.Seq, r.Totals)
+	}
+}
+
+// holdsHaveWork: what is held is what due rows will end, at every start. No hold
+// without work, no work without a hold.
+func (l *life) holdsHaveWork() {
+	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
+	lo, hi := ledger.AllDue()
+	err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		_, id, tx, err := ledger.DecodeDueKey(k)
+		if err != nil || l.flipped[id] {
+			return err == nil, err
+		}
+		_, seq, err := ledger.DecodeDueRow(v)
+		if err != nil {
+			return false, err
+		}
+		r, err := rows{l.paper}.Record(id, seq)
+		if err != nil {
+			return false, err
+		}
+		if seen[tx] || r.Tx == nil || r.Tx.ID != tx {
+			l.fail("due row %x names %+v", k, r.Tx)
+		} else if t := l.standing(tx, r.Tx.EndToEnd); t == nil || !t.Status.InFlight() {
+			l.fail("due row of %v, which is %+v", tx, t)
+		}
+		seen[tx] = true
+		held[id] += r.Tx.Gross()
+		return true, nil
+	})
+	if err != nil {
+		l.fail("due rows: %v", err)
+	}
+	for id := range l.all() {
+		if seq, _, err := l.paper.Last(wal.Stream(id)); err != nil || seq == 0 || l.flipped[id] {
+			continue
+		} else if r, err := (rows{l.paper}).Record(id, seq); err != nil {
+			l.fail("%v: %v", id, err)
+		} else if r.Totals.Pending != held[id] {
+			l.fail("%v: %d held, work for %d", id, r.Totals.Pending, held[id])
+		}
+	}
+}
+
+// standing is a payout as the journal has it, shown or only held; nil: it does not.
+func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
+	if t, err := l.shown(tx); err == nil && t != nil {
+		return t
+	}
+	for _, key := range ledger.EndToEndKeys(endToEnd) {
+		b, ok, _ := l.paper.Get(key)
+		if !ok {
+			continue
+		}
+		row, err := ledger.DecodeEndToEndRow(b)
+		if err != nil {
+			continue
+		}
+		if seq, ours := row.Find(tx); ours {
+			if r, err := (rows{l.paper}).Record(row.Account, seq); err == nil && r.Tx != nil {
+				return r.Tx
+			}
+		}
+	}
+	return nil
+}
+
+// sentIsKnown: what the scheme has taken, the journal knows to be on its way, or to
+// have been.
+func (l *life) sentIsKnown() {
+	if len(l.flipped) > 0 {
+		return
+	}
+	for tx, endToEnd := range l.outside.sent {
+		t := l.standing(tx, endToEnd)
+		if t == nil {
+			l.fail("the scheme has %v, the journal does not", tx)
+			continue
+		}
+		switch t.Status {
+		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
+			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
+		case ledger.StatusFailed:
+			if !t.Voided() {
+				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
+			}
+		}
+	}
+}
+
+// inPeace: no alert was raised but of what really went wrong.
+func (l *life) inPeace() {
+	if n := l.seen["alert: "+ledger.AlertContradiction]; n > 0 {
+		l.fail("%d notices contradicted what is known", n)
+	}
+	if n := l.seen["alert: quarantine"]; n > 0 && len(l.flipped) == 0 {
+		l.fail("%d accounts were quarantined", n)
+	}
+}
