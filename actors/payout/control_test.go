@@ -28,6 +28,12 @@ func TestControl(t *testing.T) {
 	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}
+	m = New(Job{Errand: Clear, Refuses: s.RefusesPayoutTo})
+	m.Begin()
+	m.Step(Reply{})
+	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsNotHeard {
+		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
+	}
 	s.BlockCNPJOut = false
 	if s.RefusesPayoutTo("11222333000182") {
 		t.Error("a control that is off refuses")

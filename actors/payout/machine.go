@@ -241,14 +241,15 @@ func (m *Machine) know(s scheme.State) Act {
 }
 
 // refused reports a refusal, unless the money may have left. Then the payout is
-// accepted in doubt, and Clear, which asks again first, takes a refusal at its
-// word. Of one that a lost process had in hand nobody knows how often it was sent:
-// its hold stays, and the orphan rule decides.
+// accepted in doubt, and Clear, which asks again first, takes the scheme's refusal at
+// its word; the directory's, or the account's own control, says nothing of what was
+// sent before. Of one that a lost process had in hand nobody knows how often it was
+// sent: its hold stays, and the orphan rule decides.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
 	case m.job.Errand == Resume:
 		return m.report(ledger.PayoutIsAccepted)
-	case m.doubt && m.job.Errand != Clear:
+	case m.doubt && (m.job.Errand != Clear || m.last == Lookup):
 		return m.open()
 	}
 	m.Outcome.Refusal = code

@@ -192,6 +192,8 @@ func (w *walk) judge(e Errand, m *Machine) {
 		w.t.Errorf("%q: reported a refusal, and the money may have left", w.told)
 	case o.Result == ledger.PayoutIsRefused && e == Clear && (last.Refused == nil || !w.unknown):
 		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.told)
+	case o.Result == ledger.PayoutIsRefused && e == Clear && w.acts[len(w.acts)-1] != Submit:
+		w.t.Errorf("%q: refused, and that was no word of the scheme's", w.told)
 	case o.Result == ledger.PayoutIsVoided && (e != Void || w.told[0] != "pending" && !strings.HasPrefix(w.told[0], "unknown")):
 		w.t.Errorf("%q: voided", w.told)
 	case o.Result == ledger.PayoutIsSending && e != Retry:

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
@@ -91,6 +92,7 @@ func (l *life) judge() {
 
 // rebuilt holds the rows against those that the records alone make.
 func (l *life) rebuilt() {
+	maps.DeleteFunc(l.seen, func(what string, _ int) bool { return strings.HasPrefix(what, "record: ") })
 	want := wal.NewPaper()
 	head, told := map[ledger.AccountID]*ledger.Account{}, newChronicle()
 	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
@@ -276,6 +278,7 @@ func (l *life) flip() {
 
 // run lives one life and says what was wrong with it.
 func run(seed uint64, tells bool) (l *life, err error) {
+	l = &life{}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -46,7 +46,7 @@ func TestLives(t *testing.T) {
 		seeds = append(seeds, from+uint64(i))
 	}
 	began := time.Now()
-	failed := lives(seeds)
+	failed, _ := lives(seeds)
 	took := time.Since(began)
 	t.Logf("%d lives in %v, %.0f a second", len(seeds), took.Round(time.Millisecond), float64(len(seeds))/took.Seconds())
 	slices.SortFunc(failed, func(a, b failure) int { return cmp.Compare(a.seed, b.seed) })
@@ -64,8 +64,10 @@ type failure struct {
 	err  error
 }
 
-// lives lives them on all processors, and says what was wrong.
-func lives(seeds []uint64) (failed []failure) {
+// lives lives them on all processors, and says what was wrong, and how often what
+// went on.
+func lives(seeds []uint64) (failed []failure, seen map[string]int) {
+	seen = map[string]int{}
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	var next atomic.Int64
@@ -76,7 +78,13 @@ func lives(seeds []uint64) (failed []failure) {
 				if i >= int64(len(seeds)) {
 					return
 				}
-				if _, err := run(seeds[i], false); err != nil {
+				l, err := run(seeds[i], false)
+				mu.Lock()
+				for what, n := range l.seen {
+					seen[what] += n
+				}
+				mu.Unlock()
+				if err != nil {
 					mu.Lock()
 					failed = append(failed, failure{seeds[i], err})
 					mu.Unlock()
@@ -88,7 +96,7 @@ func lives(seeds []uint64) (failed []failure) {
 		})
 	}
 	work.Wait()
-	return failed
+	return failed, seen
 }
 
 // keptSeeds are those that have failed once.

@@ -98,14 +98,20 @@ var plants = []plant{
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
 		"actors/payout/machine.go",
-		"case m.doubt && m.job.Errand != Clear:\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
+		"case m.doubt && (m.job.Errand != Clear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
 		"}\n\tm.Outcome.Refusal = code",
 	},
 	{
 		"refusal-believed-after-crash", "a refusal is taken at its word of what a lost process may have sent",
 		"actors/payout/machine.go",
-		"case m.job.Errand == Resume:\n\t\treturn m.report(ledger.PayoutIsAccepted)\n\tcase m.doubt && m.job.Errand != Clear:",
-		"case m.doubt && m.job.Errand != Clear && m.job.Errand != Resume:",
+		"case m.job.Errand == Resume:\n\t\treturn m.report(ledger.PayoutIsAccepted)\n\tcase m.doubt && (",
+		"case m.doubt && m.job.Errand != Resume && (",
+	},
+	{
+		"directory-believed-in-doubt", "the directory's no, or the control on companies, ends what may have been sent",
+		"actors/payout/machine.go",
+		"case m.doubt && (m.job.Errand != Clear || m.last == Lookup):",
+		"case m.doubt && m.job.Errand != Clear:",
 	},
 	{
 		"submitted-before-sending", "a queued payout is submitted before `sending` is durable",

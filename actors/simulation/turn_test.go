@@ -8,6 +8,7 @@ import (
 // mood is how much of what goes on in a life: each is once in so many, 0 never.
 type mood struct {
 	lost, late, doubled int // messages
+	linger              int // submissions that are late: how seldom one arrives
 	crash, fail, flip   int // of the process, the disk, a bit
 	jump                int // of the clock
 	steps               int
@@ -19,7 +20,7 @@ type mood struct {
 func (l *life) drawMood() mood {
 	one := func(often ...int) int { return often[l.rng.IntN(len(often))] }
 	return mood{
-		lost: one(0, 0, 20, 6), late: one(0, 0, 10, 4), doubled: one(0, 8, 3),
+		lost: one(0, 0, 20, 6), late: one(0, 0, 0, 10, 4, 1), linger: one(1, 1, 100), doubled: one(0, 8, 3),
 		crash: one(0, 400, 120, 40), fail: one(0, 0, 300), flip: one(0, 0, 0, 0, 0, 0, 0, 400),
 		jump: one(0, 0, 0, 200), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
 		stall: one(0, 0, 80), limited: one(0, 0, 12, 4),
@@ -103,7 +104,9 @@ func (l *life) turn() {
 	case n < 84:
 		l.look()
 	case n < 86:
-		l.outside.arrive()
+		if l.odds(m.linger) {
+			l.outside.arrive()
+		}
 	case n < 89:
 		l.post()
 	case n < 91:
@@ -115,7 +118,7 @@ func (l *life) turn() {
 		l.putAway()
 	case n < 95:
 		l.hangUp()
-		if l.odds(30) {
+		if l.odds(8) {
 			l.open()
 		}
 	case n < 96:
@@ -185,7 +188,7 @@ func (l *life) heal() {
 	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {
 		l.fail("capacity: %v", err)
 	}
-	for len(l.outside.late) > 0 {
+	for l.odds(m.linger) && len(l.outside.late) > 0 {
 		l.outside.arrive()
 	}
 	l.repeat()
@@ -228,7 +231,10 @@ func (l *life) rest() {
 		}
 		l.look()
 		l.settle()
-		if busy || len(l.children) > 0 || len(l.mail) > 0 {
+		if l.odds(10) || rounds == 6*len(steps) {
+			l.outside.arrive() // perhaps after all hope was given up
+		}
+		if busy || len(l.outside.late) > 0 || len(l.children) > 0 || len(l.mail) > 0 {
 			idle = 0
 		} else {
 			idle++

@@ -14,6 +14,7 @@ type watch struct {
 	quiet    ledger.Millis                 // the scheme was not heard: nothing may start before
 	seen     map[string]ledger.Millis      // due rows that the last look could see, and from when on they must be visited
 	last     ledger.Millis                 // when that was
+	clock    ledger.Millis                 // the newest instant that was told
 }
 
 func newWatch() *watch {
@@ -41,6 +42,7 @@ func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
 	if v.Retry {
 		return
 	}
+	w.follow(now)
 	delete(w.visiting, v.ID)
 	delete(w.until, v.ID)
 	switch {
@@ -51,13 +53,20 @@ func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
 	}
 }
 
-// looked follows a look of the scanner's.
-func (w *watch) looked(l *life) {
-	now, seen := l.now(), map[string]ledger.Millis{}
-	if now < w.last { // what was to wait did so by another clock
+// follow takes note of the clock: what was to wait by one that has gone back waits
+// no more.
+func (w *watch) follow(now ledger.Millis) {
+	if now < w.clock {
 		w.quiet = 0
 		clear(w.until)
 	}
+	w.clock = now
+}
+
+// looked follows a look of the scanner's.
+func (w *watch) looked(l *life) {
+	now, seen := l.now(), map[string]ledger.Millis{}
+	w.follow(now)
 	excused := now < w.quiet || len(w.visiting) >= atOnce
 	lo, hi := ledger.DueRange(0, now+1)
 	err := l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) {

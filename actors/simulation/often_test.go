@@ -1,0 +1,96 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// common is what 300 lives must have met 20 times.
+const common = `
+alert: late_settlement
+alert: quarantine
+answered: replay
+asked: ledger.ChangeSettings
+asked: ledger.DecideApproval
+asked: ledger.KeepAnswer
+asked: ledger.ReadAccount
+asked: ledger.Recall
+asked: twice at once
+crash: a bit flipped
+crash: between a claim and its opening
+crash: in the middle of a call
+crash: the disk failed
+crash: the power is cut
+errand: clear
+errand: pay
+errand: resume
+errand: retry
+errand: send
+errand: void
+fault: acknowledgement lost
+fault: answer lost
+fault: clock jumps
+fault: disk slow
+fault: notice doubled
+fault: notice late
+fault: notice lost
+fault: submission doubled
+fault: submission late
+fault: submission limited
+fault: unreachable
+record: account.opened
+record: answer.kept
+record: charge.created
+record: credited
+record: payment.received
+record: payout.accepted
+record: payout.approved
+record: payout.failed
+record: payout.held
+record: payout.pending
+record: payout.queued
+record: payout.refused
+record: payout.rejected
+record: payout.requeued
+record: payout.returned
+record: payout.sending
+record: payout.sent
+record: payout.settled
+record: payout.settled_late
+record: return.received
+record: settings.changed
+refused: ceiling_exceeded
+refused: cnpj_out_blocked
+refused: dict_bucket_exhausted
+refused: dict_key_not_found
+refused: dict_lookup_failed
+refused: dict_rate_limited
+refused: inactive
+refused: insufficient_balance
+refused: not_pending
+refused: provider_rejected
+`
+
+// TestNothingIsRare: what a life may meet is met often enough to be judged.
+func TestNothingIsRare(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("the same lives as everywhere")
+	}
+	var seeds []uint64
+	for seed := uint64(1); seed <= 300; seed++ {
+		seeds = append(seeds, seed)
+	}
+	_, seen := lives(seeds)
+	var all []string
+	for what, n := range sorted(seen) {
+		all = append(all, fmt.Sprintf("%7d %s", n, what))
+	}
+	t.Log("in 300 lives:\n" + strings.Join(all, "\n"))
+	for what := range strings.Lines(strings.TrimSpace(common)) {
+		what = strings.TrimSpace(what)
+		if seen[what] < 20 {
+			t.Errorf("%s: %d times", what, seen[what])
+		}
+	}
+}
