@@ -5,7 +5,7 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 20s
 
-.PHONY: help build run test race lint fuzz bench
+.PHONY: help build run test race lint fuzz bench sim teeth faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -37,3 +37,12 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 
 bench: ## measure speed and memory against a bare echo server (3 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x
+
+sim: ## live N lives in the simulation, or the one of SEED
+	go test ./actors/simulation -run '^TestLives$$' -count=1 -v -timeout 0 $(if $(SEED),-sim.seed=$(SEED),-sim.n=$(or $(N),1000))
+
+teeth: ## plant each known bug, or BUG, and see that the simulation finds it
+	go test ./actors/simulation -run '^TestTeeth$$' -count=1 -v -timeout 0 -sim.plant=$(or $(BUG),all)
+
+faults: ## fail each write and sync once, and cut the power before each
+	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash)$$' -count=1 -v -timeout 0 -faults.all

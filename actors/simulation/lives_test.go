@@ -17,7 +17,7 @@ import (
 
 var (
 	simSeed = flag.String("sim.seed", "", "live this one life, and tell it")
-	simN    = flag.Int("sim.n", 300, "how many lives from fresh seeds")
+	simN    = flag.Int("sim.n", 0, "how many lives from fresh seeds; 0: 300, or 30 under the race detector")
 	simFrom = flag.Uint64("sim.from", 0, "the first of the seeds; 0: fresh ones, and those that were kept")
 	simEnd  = flag.Bool("sim.first", false, "end at the first life that fails")
 )
@@ -42,7 +42,14 @@ func TestLives(t *testing.T) {
 	if from == 0 {
 		seeds, from = keptSeeds(t), uint64(time.Now().UnixNano())
 	}
-	for i := range *simN {
+	n := *simN
+	if n == 0 {
+		n = 300
+		if raceEnabled || testing.Short() {
+			n = 30
+		}
+	}
+	for i := range n {
 		seeds = append(seeds, from+uint64(i))
 	}
 	began := time.Now()

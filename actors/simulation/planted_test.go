@@ -161,4 +161,16 @@ var plants = []plant{
 		"return u.inFlight || u.moved && now-u.since < window || now < u.voided",
 		"return u.inFlight || now < u.voided",
 	},
+	{
+		"unwritten-taken-for-written", "after a failed write, what was never queued counts as durable",
+		"wal/paper.go",
+		"return p.submitted + 1",
+		"return p.submitted",
+	},
+	{
+		"waits-for-the-clock", "after the clock has gone back, what waits does so until it is there again",
+		"actors/due/machine.go",
+		"m.whole, m.quiet = 0, 0\n\t\tclear(m.later)",
+		"m.whole = 0",
+	},
 }
