@@ -15,7 +15,6 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
-	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -30,7 +29,7 @@ type Engine struct {
 	History   *history.History
 	Sim       *sim.Sim // nil: the scheme is in another process
 
-	scheme    scheme.Scheme
+	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
 	registrar *registrar
@@ -106,7 +105,7 @@ func (e *Engine) connect() (err error) {
 		e.Sim, err = sim.Open(sim.Options{
 			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 		})
-		e.scheme = e.Sim
+		e.scheme = &schemeCalls{Scheme: e.Sim}
 		return err
 	}
 	o, err := speaks(c.Scheme, c.SchemeSecret, c.Log)
@@ -114,9 +113,12 @@ func (e *Engine) connect() (err error) {
 		return err
 	}
 	e.provider, err = provider.New(o)
-	e.scheme = e.provider
+	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err
 }
+
+// Lookups is how many directory lookups this process has made.
+func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
 
 // makeFolder makes the data folder, for its owner alone. On a file system of a
 // test's there is nothing to make.

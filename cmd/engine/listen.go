@@ -163,6 +163,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.meters.book.open(e.Store)
+	s.meters.registry.MustRegister(e.scheme)
 	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
