@@ -67,7 +67,7 @@ func TestReplay(t *testing.T) {
 	store := openStore(t)
 	f.keys = openRegistry(t, store)
 	d := account.NewDirectory(account.Parts{
-		Config:  account.Config{Secret: []byte("s"), Render: Render, HeadEvery: 256},
+		Config:  account.Config{Secret: []byte("s"), Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

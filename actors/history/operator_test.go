@@ -11,7 +11,7 @@ func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result le
 	b.t.Helper()
 	f.Chain.EndToEnd = e2e
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	held := b.do(id, ledger.RequestPayout{Amount: 100, Key: key, EndToEnd: e2e, OwnISPB: "99999004", OrphanAfter: 1000}, f)
+	held := b.do(id, ledger.RequestPayout{Amount: 100, Key: key, EndToEnd: e2e}, f)
 	if result == 0 {
 		return held
 	}

@@ -128,7 +128,9 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 // refused turns an account's refusal into what the operator is told.
 func refused(r *ledger.Refusal) error {
 	switch r.Code {
-	case ledger.RefuseReference:
+	case ledger.RefuseUnknownPayout:
+		return operator.Missing("%s", r.Message)
+	case ledger.RefuseReference, ledger.RefuseNotPending, ledger.RefuseInactive, ledger.RefuseExpired:
 		return operator.Refuse(fasthttp.StatusConflict, "%s", r.Message)
 	case ledger.RefuseOverflow:
 		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "%s", r.Message)
