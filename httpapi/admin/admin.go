@@ -92,6 +92,8 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/payouts", s.listPayouts)
+	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
+	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
