@@ -24,11 +24,11 @@ func cost(e *wal.Entry) (keys, bytes int) {
 // to say so here and in docs/formats.md.
 func TestBudget(t *testing.T) {
 	b := newBench(t)
-	b.machine.config = &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 1 << 40, Recent: new(Recent)}
+	b.machine.config = &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: new(Recent)}
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
-	request := ledger.RequestPayout{Amount: 10_000, Key: k, Description: "supplier", OwnISPB: "99999004", OrphanAfter: 1_800_000}
+	request := ledger.RequestPayout{Amount: 10_000, Key: k, Description: "supplier"}
 	owner := ledger.Owner{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
 	var id ledger.TxID
 	var e2e string

@@ -29,7 +29,7 @@ func TestClose(t *testing.T) {
 	}
 	told := make(chan error, 2)
 	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { told <- err })
-	w.Resume(1, ledger.TxID{1}, 1, func(err error) { told <- err })
+	w.Due(1, ledger.TxID{1}, 1, func(v Visited) { told <- v.Err })
 	for range 2 {
 		if err := <-told; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)

@@ -49,8 +49,8 @@ type Parts struct {
 	// Active tells whether an account is; nil: all are.
 	Active func(ledger.AccountID) bool
 	Now    func() ledger.Millis
-	Chance  func() [10]byte
-	Log     *slog.Logger
+	Chance func() [10]byte
+	Log    *slog.Logger
 }
 
 // Directory finds the actor of an account, or restores it, and knows how much

@@ -139,20 +139,34 @@ func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 	return e, nil
 }
 
-// keep puts the rendered answer into the record that answers the claim.
+// keep puts the rendered answer into the record that answers the claim. It tells
+// what the claim's own transaction has come to, whatever else was decided with it.
 func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	for i := range d.Records {
 		r := &d.Records[i]
 		if r.Claim == nil || !r.Kind.Answers() {
 			continue
 		}
-		status, body := m.config.Render(a, r.Claim.Camel)
+		told := *a
+		told.Tx = newest(d.Records[i:], r.Tx.ID)
+		status, body := m.config.Render(&told, r.Claim.Camel)
 		if status/100 != 2 {
 			panic(fmt.Sprintf("account %v: %v answers a claim with status %d", m.head.ID, r.Kind, status))
 		}
 		r.Stored = &ledger.Stored{Status: status, Body: body}
 		a.Stored = r.Stored
 	}
+}
+
+// newest is a transaction as the last record about it has it; nil where there is
+// none.
+func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
+	for i := range records {
+		if r := &records[i]; r.Tx != nil && r.Tx.ID == id {
+			t = r.Tx
+		}
+	}
+	return t
 }
 
 // write applies the records and makes the journal entry of them. A record that
@@ -250,6 +264,10 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 		e.Ended, e.Outcome, e.unheard = c.ID, a, c.Result == ledger.PayoutIsNotHeard
 		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
 			m.start(e, d.Tx, payout.Send)
+		}
+	case ledger.ReceiveReturn:
+		if t := newest(d.Records, c.ID); t != nil {
+			e.Ended, e.Outcome = c.ID, &ledger.Answer{Tx: t, Stored: a.Stored}
 		}
 	case ledger.DecideApproval:
 		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {

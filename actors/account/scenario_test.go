@@ -27,7 +27,9 @@ type bench struct {
 	seen    map[ledger.RefusalCode]bool
 }
 
-var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Recent: new(Recent)}
+var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: new(Recent)}
+
+var testTerms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 
 // renderForTest shows the answer in a line.
 func renderForTest(a *ledger.Answer, camel bool) (int, []byte) {
@@ -35,15 +37,14 @@ func renderForTest(a *ledger.Answer, camel bool) (int, []byte) {
 		return 422, []byte(a.Refusal.Code.String())
 	}
 	status := 200
-	if a.Tx.Status == ledger.StatusAccepted || a.Tx.Status == ledger.StatusRejected {
+	switch a.Tx.Status {
+	case ledger.StatusAccepted, ledger.StatusRejected, ledger.StatusQueued, ledger.StatusPending:
 		status = 202
 	}
 	return status, fmt.Appendf(nil, "%s camel=%v", statusName(a.Tx.Status), camel)
 }
 
-func statusName(s ledger.TxStatus) string {
-	return [...]string{"", "active", "completed", "held", "accepted", "queued", "pending", "settled", "rejected", "failed", "refused"}[s]
-}
+func statusName(s ledger.TxStatus) string { return s.String() }
 
 const testAccount = ledger.AccountID(7)
 
@@ -63,11 +64,13 @@ func (b *bench) draw() (c [10]byte) {
 	return c
 }
 
-func (b *bench) step(c ledger.Command) Effects {
+func (b *bench) step(c ledger.Command) Effects { return b.stepAs(c, false) }
+
+func (b *bench) stepAs(c ledger.Command, inactive bool) Effects {
 	if b.durable {
 		b.store.durable = b.store.ticket
 	}
-	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.now, Chance: b.draw(), Durable: b.store.durable})
+	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.now, Chance: b.draw(), Durable: b.store.durable, Inactive: inactive})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -90,7 +93,7 @@ func (b *bench) tell(e Effects) string {
 		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, about(r))
 	}
 	if e.Start != nil {
-		fmt.Fprintf(&out, "child starts, in doubt: %v\n", e.Start.InDoubt)
+		fmt.Fprintf(&out, "child starts: %s\n", errandNames[e.Start.Errand])
 	}
 	if e.Join {
 		fmt.Fprintf(&out, "waits for the first request, other body: %v\n", e.Other)
@@ -98,10 +101,15 @@ func (b *bench) tell(e Effects) string {
 	if e.Answer != nil {
 		out.WriteString(b.answer(e.Answer))
 	}
+	for _, a := range e.Alerts {
+		fmt.Fprintf(&out, "alert %s: %s\n", a.Kind, a.Message)
+	}
 	fmt.Fprintf(&out, "balance %d pending %d available %d\n",
 		b.machine.head.Totals.Balance, b.machine.head.Totals.Pending, b.machine.head.Totals.Available())
 	return out.String()
 }
+
+var errandNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 func about(r *ledger.Record) string {
 	if r.Tx == nil {
@@ -113,6 +121,15 @@ func about(r *ledger.Record) string {
 	}
 	if r.Tx.Repeat {
 		s += " repeats"
+	}
+	if r.Tx.Doubt {
+		s += " in doubt"
+	}
+	if r.Tx.Former != "" {
+		s += " was " + r.Tx.Former
+	}
+	if r.Tx.Returned != 0 {
+		s += fmt.Sprintf(" returned %d", r.Tx.Returned)
 	}
 	if r.Tx.ReasonCode != "" {
 		s += " " + r.Tx.ReasonCode
@@ -179,7 +196,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 			_, err := b.machine.Step(b.store, Call{Command: b.outcome(a), Now: b.now})
 			return fmt.Sprintln(err)
 		}
-		return b.tell(b.step(b.outcome(a)))
+		return b.tell(b.stepAs(b.outcome(a), a["inactive"] != ""))
 	case "hold-med":
 		b.machine.head.Totals.MEDHeld += a.amount("amount")
 		return b.tell(Effects{})
@@ -193,8 +210,16 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.now.String() + "\n"
 	case "restart":
 		return b.restart()
-	case "resume":
-		return b.resume(a)
+	case "resume", "due":
+		return b.visit(a, false)
+	case "retry":
+		return b.visit(a, true)
+	case "approve", "decline":
+		return b.decide(d.Cmd, a)
+	case "return":
+		return b.tell(b.step(ledger.ReceiveReturn{
+			ID: b.ids[a["of"]], ReturnID: "D" + endToEnd(a["id"])[1:], Amount: a.amount("amount"), Reason: a["code"],
+		}))
 	}
 	b.t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	return ""
@@ -217,6 +242,10 @@ func settingsOf(a args) ledger.Settings {
 	s.BlockCNPJOut = a["block-cnpj"] != ""
 	if c := a["authorized"]; c != "" {
 		s.AuthorizedCNPJs = []string{c}
+	}
+	if n, ok := a["threshold"]; ok {
+		threshold := args{"n": n}.amount("n")
+		s.ApprovalThreshold = &threshold
 	}
 	if w := a.amount("window"); w != 0 {
 		s.RepeatWindow = ledger.Millis(w)
@@ -291,10 +320,12 @@ func (b *bench) payout(a args) string {
 	if r != nil {
 		return b.answer(&ledger.Answer{Refusal: r})
 	}
-	c.OwnISPB, c.OrphanAfter, c.Claim, c.KeyIsOurs = "99999004", 30*60*1000, claimFor(a), a["ours"] != ""
+	c.Claim, c.KeyIsOurs = claimFor(a), a["ours"] != ""
 	e := b.step(c)
 	if e.Start != nil {
 		b.ids[a["as"]] = e.Start.Tx.ID
+	} else if e.Answer != nil && e.Answer.Tx != nil {
+		b.ids[a["as"]] = e.Answer.Tx.ID
 	}
 	return b.tell(e)
 }
@@ -311,16 +342,26 @@ func (b *bench) outcome(a args) ledger.ResolvePayout {
 	switch a["is"] {
 	case "accepted":
 		c.Result, c.Owner = ledger.PayoutIsAccepted, ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Doubt = a["doubt"] != ""
+	case "sending":
+		c.Result, c.Owner = ledger.PayoutIsSending, ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+	case "voided":
+		c.Result = ledger.PayoutIsVoided
+	case "not-heard":
+		c.Result = ledger.PayoutIsNotHeard
 	case "settled":
 		c.Result = ledger.PayoutIsSettled
 	case "rejected":
 		c.Result = ledger.PayoutIsRejected
-	case "refused":
+	case "refused", "limited":
 		code, ok := ledger.ParseRefusal(a["code"])
 		if !ok {
 			b.t.Fatalf("no refusal %q", a["code"])
 		}
 		c.Result, c.Refusal, c.Reason = ledger.PayoutIsRefused, code, ""
+		if a["is"] == "limited" {
+			c.Result = ledger.PayoutIsLimited
+		}
 	}
 	return c
 }
@@ -349,14 +390,32 @@ func (b *bench) held(id ledger.TxID) *ledger.Record {
 	return nil
 }
 
-func (b *bench) resume(a args) string {
-	id := b.ids[a["of"]]
-	e, err := b.machine.Resume(b.store, id, b.held(id).Seq, b.store.ticket)
+func (b *bench) visit(a args, retry bool) string {
+	v := Visit{ID: b.ids[a["of"]], Now: b.now, Durable: b.store.ticket, Retry: retry, Inactive: a["inactive"] != ""}
+	if !retry {
+		v.Seq = b.held(v.ID).Seq
+	}
+	e, came, err := b.machine.Visit(b.store, v)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.submit(&e)
-	return b.tell(e)
+	out := b.tell(e)
+	if came.Again != 0 {
+		out = "again at " + came.Again.String() + "\n" + out
+	}
+	if came.Queued {
+		out = "queued\n" + out
+	}
+	return out
+}
+
+func (b *bench) decide(word string, a args) string {
+	c := ledger.DecideApproval{ID: b.ids[a["of"]], Word: ledger.Approved, Operator: a["by"]}
+	if word == "decline" {
+		c.Word = ledger.Declined
+	}
+	return b.tell(b.stepAs(c, a["inactive"] != ""))
 }
 
 // TestScenarios runs the stories. Each ends with the rows that the records
@@ -388,8 +447,8 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
-	for c := ledger.RefuseAmount; c <= ledger.RefuseAlreadyThere; c++ {
-		if !seen[c] {
+	for c := ledger.RefuseAmount; c <= ledger.RefuseExpired; c++ {
+		if !seen[c] && c != ledger.RefuseCPF {
 			t.Errorf("no story shows the refusal %q", c)
 		}
 	}

@@ -51,7 +51,7 @@ func newTown(t *testing.T, limits Limits) *town {
 		limits.SchemeTimeout = 10 * time.Second
 	}
 	w.Directory = NewDirectory(Parts{
-		Config: Config{Secret: []byte("secret"), Render: touchyRender, HeadEvery: 8}, Limits: limits,
+		Config: Config{Secret: []byte("secret"), Render: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settingsOf(args{}), id >= 1 && id <= townAccounts
@@ -121,8 +121,7 @@ func (w *town) eventually(what string, ok func() bool) {
 
 func payoutTo(n int, claim *ledger.Claim) ledger.RequestPayout {
 	return ledger.RequestPayout{
-		Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", n)},
-		OwnISPB: "99999004", OrphanAfter: 1_800_000, Claim: claim,
+		Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", n)}, Claim: claim,
 	}
 }
 
@@ -193,6 +192,8 @@ func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error
 	c.asks.Add(1)
 	return scheme.State{}, nil
 }
+
+func (c *counter) Book(context.Context) (scheme.Book, error) { return scheme.Book{}, nil }
 
 // gate is a journal whose word, while it is shut, does not get out.
 type gate struct {

@@ -110,7 +110,7 @@ type carrier struct {
 
 func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
-		config: &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 8, Recent: new(Recent)},
+		config: &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: new(Recent)},
 		t:      t, rng: rand.New(rand.NewPCG(seed, 1)), now: startOfTest, store: newJournal(),
 		machines: map[ledger.AccountID]*Machine{}, scheme: map[ledger.TxID]*schemeRow{}, holders: map[string]ledger.TxID{},
 		model: map[ledger.AccountID]*plain{}, answered: map[ledger.TxID]bool{},
@@ -220,7 +220,7 @@ func (w *world) request(id ledger.AccountID) {
 		claim = &ledger.Claim{Scope: [16]byte{byte(w.rng.IntN(40))}}
 	}
 	w.do(id, ledger.RequestPayout{
-		Amount: 100 * ledger.Amount(1+w.rng.IntN(8)), Key: k, OwnISPB: "99999004", OrphanAfter: 1_800_000, Claim: claim,
+		Amount: 100 * ledger.Amount(1+w.rng.IntN(8)), Key: k, Claim: claim,
 	})
 }
 
@@ -393,7 +393,7 @@ func (w *world) resume() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		e, err := w.machines[id].Resume(w.store, tx, seq, w.store.durable)
+		e, _, err := w.machines[id].Visit(w.store, Visit{ID: tx, Seq: seq, Now: w.now, Durable: w.store.durable})
 		if err != nil {
 			w.t.Fatal(err)
 		}

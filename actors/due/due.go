@@ -9,8 +9,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// tick is how often due times are looked at.
-const tick = 200 * time.Millisecond
+// lookEvery is how often due times are looked at.
+const lookEvery = 200 * time.Millisecond
 
 // Scanner is the shell around Machine.
 type Scanner struct {
@@ -31,7 +31,7 @@ func NewScanner(m *Machine, r Rows, visit func(Visit, func(Came)), now func() le
 
 // Run scans until the context ends.
 func (s *Scanner) Run(ctx context.Context) {
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		s.mu.Lock()

@@ -7,10 +7,11 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 	settled := c.Result == PayoutIsSettled
 	switch {
 	case settled && t.Voided():
-		if r := d.settleLate(&t); r != nil {
+		late, r := d.settleLate(t)
+		if r != nil {
 			return Decision{Refusal: r}
 		}
-		return d.done(&t)
+		return d.done(&late)
 	case settled && t.Status != StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")
 	case c.Result == PayoutIsRejected && t.Status == StatusSettled:
@@ -22,13 +23,13 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 // settleLate debits what the void had released, even where the balance goes below
 // zero. Its place in the statement stays that of its void, so that a day that is
 // over gains no rows.
-func (d *draft) settleLate(t *Transaction) *Refusal {
+func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 	t.Status, t.ReasonCode, t.LateAt = StatusSettled, "", d.stamp.Time
-	if r := d.add(PayoutSettledLate, Body{Tx: t, Events: []EventKind{EventCompleted, EventPayoutConfirmed}}); r != nil {
-		return r
+	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: []EventKind{EventCompleted, EventPayoutConfirmed}}); r != nil {
+		return t, r
 	}
-	d.alert(AlertLate, t, "a payout settled after it had been voided: amount and fee are debited")
-	return nil
+	d.alert(AlertLate, &t, "a payout settled after it had been voided: amount and fee are debited")
+	return t, nil
 }
 
 func (d *draft) contradicts(t *Transaction, says string) {
@@ -50,7 +51,8 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	case t.Status.InFlight():
 		t = d.settle(t)
 	case t.Voided():
-		if r := d.settleLate(&t); r != nil {
+		var r *Refusal
+		if t, r = d.settleLate(t); r != nil {
 			return Decision{Refusal: r}
 		}
 	case t.Status != StatusSettled:

@@ -37,7 +37,8 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		return Decision{Refusal: r}
 	}
 	if threshold := d.account.Settings.ApprovalThreshold; threshold != nil && t.Amount >= *threshold {
-		t = d.awaitApproval(t)
+		pending := d.awaitApproval(t)
+		return d.done(&pending)
 	}
 	return d.done(&t)
 }

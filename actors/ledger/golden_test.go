@@ -27,6 +27,15 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 	}
 }
 
+// waited is one that did not go straight.
+func waited(kind TxKind, status TxStatus) *Transaction {
+	t := fullTx(kind, status)
+	t.Doubt, t.AcceptedAt, t.Bucket, t.QueueEnds = true, 1772366400101, BucketClient, 1772373600000
+	t.Decision, t.Operator, t.Former, t.LateAt = Approved, "ana", "E99999004202602281200abcdefghijk", 1772366400301
+	t.Original, t.OriginalEndToEnd, t.OriginalAmount = &TxID{9}, "E99999004202603011159abcdefghijk", 2_000_000
+	return t
+}
+
 func fullClaim() *Claim {
 	return &Claim{Scope: [16]byte{1, 2}, Bucket: 20513, At: 1772366400000, BodyHash: [16]byte{3, 4}, Camel: true}
 }
@@ -56,9 +65,19 @@ func goldenRecords() []Record {
 		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: &row},
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
 		AnswerKept:      {Claim: fullClaim(), Stored: stored},
+
+		PayoutPending:     {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
+		PayoutApproved:    {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
+		PayoutQueued:      {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
+		PayoutRequeued:    {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
+		PayoutSending:     {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
+		PayoutSent:        {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
+		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
+		ReturnReceived:    {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
+		PayoutReturned:    {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
 	}
 	var out []Record
-	for k := AccountOpened; k <= AnswerKept; k++ {
+	for k := AccountOpened; k <= lastKind; k++ {
 		b, ok := bodies[k]
 		if !ok {
 			panic("no golden record of " + k.String())
@@ -127,7 +146,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 		body []byte
 	}{
 		"kind 0":        {0, body},
-		"newer kind":    {AnswerKept + 1, body},
+		"newer kind":    {lastKind + 1, body},
 		"registry kind": {64, body},
 		"newer field":   {Credited, unknown},
 		"cut":           {Credited, body[:len(body)-1]},

@@ -48,6 +48,11 @@ func (s *scripted) RegisterKey(context.Context, ledger.Key, ledger.AccountID) er
 	return nil
 }
 
+func (s *scripted) Book(context.Context) (scheme.Book, error) {
+	s.t.Error("a payout reads no book")
+	return scheme.Book{}, nil
+}
+
 func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
 	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}) {
 		s.t.Errorf("looked up %+v", q)
@@ -91,20 +96,22 @@ func TestCarry(t *testing.T) {
 		{false, "failed", "lookup", "refused dict_lookup_failed"},
 		{false, "silence", "lookup", "refused dict_lookup_failed"},
 		{false, "owner/refused provider_rejected", "lookup submit", "refused provider_rejected to Ana"},
-		{false, "owner/silence", "lookup submit", "accepted to Ana"},
+		{false, "owner/silence", "lookup submit", "accepted in doubt to Ana"},
 		{false, "owner/failed/settled", "lookup submit ask", "settled to Ana"},
 		{false, "owner/failed/unknown/settled", "lookup submit ask submit", "settled to Ana"},
-		{false, "owner/failed/unknown/refused provider_rejected", "lookup submit ask submit", "accepted to Ana"},
-		{false, "owner/failed/silence", "lookup submit ask", "accepted to Ana"},
+		{false, "owner/failed/unknown/refused provider_rejected", "lookup submit ask submit", "accepted in doubt to Ana"},
+		{false, "owner/failed/silence", "lookup submit ask", "accepted in doubt to Ana"},
 		{true, "settled", "ask", "settled"},
 		{true, "unknown/owner/pending", "ask lookup submit", "accepted to Ana"},
 		{true, "unknown/refused dict_key_not_found", "ask lookup", "accepted"},
-		{true, "unknown/failed", "ask lookup", "accepted"},
-		{true, "silence", "ask", "accepted"},
+		{true, "unknown/failed", "ask lookup", "accepted in doubt"},
+		{true, "silence", "ask", "accepted in doubt"},
 	} {
 		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
 		j := job
-		j.InDoubt = c.doubt
+		if c.doubt {
+			j.Errand = Resume
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 		out := Carry(ctx, s, j)
 		cancel()
@@ -123,7 +130,7 @@ func TestCarry(t *testing.T) {
 func TestCarryWaits(t *testing.T) {
 	s := &scripted{t: t, lines: strings.Split("failed/failed/settled", "/")}
 	j := job
-	j.InDoubt = true
+	j.Errand = Resume
 	began := time.Now()
 	if out := Carry(t.Context(), s, j); out.Result != ledger.PayoutIsSettled {
 		t.Errorf("reported %s", said(&out))
@@ -143,8 +150,8 @@ func TestCarryUnassigned(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	j := job
-	j.InDoubt = true
-	if out := Carry(ctx, scheme.Unassigned{}, j); said(&out) != "accepted" {
+	j.Errand = Resume
+	if out := Carry(ctx, scheme.Unassigned{}, j); said(&out) != "accepted in doubt" {
 		t.Errorf("in doubt: reported %s", said(&out))
 	}
 }

@@ -22,7 +22,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("%s: act %d, %+v", document, act, m.Outcome)
 		}
 	}
-	m := New(Job{InDoubt: true, Refuses: s.RefusesPayoutTo})
+	m := New(Job{Errand: Resume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{}) // the scheme does not know it
 	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {

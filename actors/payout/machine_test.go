@@ -2,6 +2,7 @@ package payout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,10 @@ var job = Job{Account: 7, Tx: ledger.Transaction{
 var ana = ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
+
+var errands = map[string]Errand{
+	"payout": Pay, "in-doubt": Resume, "retry": Retry, "send": Send, "clear": Clear, "void": Void,
+}
 
 var progress = map[string]scheme.Progress{
 	"unknown": scheme.Unknown, "pending": scheme.Pending, "settled": scheme.Settled, "rejected": scheme.Rejected,
@@ -59,7 +64,13 @@ func reply(t *testing.T, line string) (r Reply) {
 
 // said is the outcome in a line.
 func said(o *ledger.ResolvePayout) string {
-	s := [...]string{"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String()}[o.Result]
+	s := [...]string{
+		"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String(),
+		"limited " + o.Refusal.String(), "sending", "voided", "not heard",
+	}[o.Result]
+	if o.Doubt {
+		s += " in doubt"
+	}
 	if o.Owner.Name != "" {
 		s += " to " + o.Owner.Name
 	}
@@ -71,7 +82,11 @@ func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			j := job
-			j.InDoubt = d.Cmd == "in-doubt"
+			errand, ok := errands[d.Cmd]
+			if !ok {
+				t.Fatalf("%s: no errand %q", d.Pos, d.Cmd)
+			}
+			j.Errand = errand
 			m := New(j)
 			var b strings.Builder
 			act := m.Begin()
@@ -93,26 +108,27 @@ func TestStories(t *testing.T) {
 
 // replies are all that can come of an act.
 var replies = map[Act][]string{
-	Lookup: {"owner", "refused dict_key_not_found", "failed", "owner expired", "failed expired"},
-	Submit: {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "failed", "failed expired", "pending expired", "unknown expired"},
+	Lookup: {"owner", "refused dict_key_not_found", "refused dict_lookup_failed", "refused dict_rate_limited", "failed", "owner expired", "failed expired"},
+	Submit: {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "refused dict_bucket_exhausted", "failed", "failed expired", "pending expired", "unknown expired"},
 	Ask:    {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "failed", "failed expired", "unknown expired", "settled expired"},
 	Pause:  {"ok", "ok expired"},
 }
 
 // walk is one way through a machine: the lines it was told.
 type walk struct {
-	t      *testing.T
-	told   []string
-	acts   []Act
-	maySee bool   // a submit may have arrived
-	word   string // the scheme's last word on the payment
-	ended  int
+	t       *testing.T
+	told    []string
+	acts    []Act
+	maySee  bool   // a submit may have arrived
+	word    string // the scheme's last word on the payment
+	unknown bool   // it said that it does not know it
+	ended   int
 }
 
 // again replays the way so far on a fresh machine, and gives its next act.
-func (w *walk) again(inDoubt bool) (*Machine, Act) {
+func (w *walk) again(e Errand) (*Machine, Act) {
 	j := job
-	j.InDoubt = inDoubt
+	j.Errand = e
 	m := New(j)
 	act := m.Begin()
 	for _, line := range w.told {
@@ -123,20 +139,21 @@ func (w *walk) again(inDoubt bool) (*Machine, Act) {
 
 // TestEveryReplyToEveryAct walks every way of up to seven acts.
 func TestEveryReplyToEveryAct(t *testing.T) {
-	for _, inDoubt := range []bool{false, true} {
-		w := &walk{t: t, maySee: inDoubt}
-		w.on(inDoubt, 7)
-		if w.ended < 100 {
-			t.Errorf("in doubt %v: only %d ways ended", inDoubt, w.ended)
+	least := map[Errand]int{Pay: 100, Resume: 100, Send: 100, Clear: 50, Retry: 5, Void: 5}
+	for name, e := range errands {
+		w := &walk{t: t, maySee: e == Resume || e == Clear}
+		w.on(e, 7)
+		if w.ended < least[e] {
+			t.Errorf("%s: only %d ways ended", name, w.ended)
 		}
 	}
 }
 
-func (w *walk) on(inDoubt bool, left int) {
-	m, act := w.again(inDoubt)
+func (w *walk) on(e Errand, left int) {
+	m, act := w.again(e)
 	if act == Report {
 		w.ended++
-		w.judge(m)
+		w.judge(e, m)
 		return
 	}
 	if left == 0 {
@@ -156,7 +173,8 @@ func (w *walk) on(inDoubt bool, left int) {
 		if (act == Submit || act == Ask) && !r.Failed && r.Refused == nil && r.State.Progress != scheme.Unknown {
 			w.word = strings.TrimSuffix(line, " expired")
 		}
-		w.on(inDoubt, left-1)
+		w.unknown = w.unknown || act == Ask && strings.HasPrefix(line, "unknown")
+		w.on(e, left-1)
 		ended := w.ended
 		*w = before
 		w.ended = ended
@@ -164,14 +182,24 @@ func (w *walk) on(inDoubt bool, left int) {
 }
 
 // judge holds a report against what was told on the way.
-func (w *walk) judge(m *Machine) {
+func (w *walk) judge(e Errand, m *Machine) {
 	o := &m.Outcome
 	last := reply(w.t, w.told[len(w.told)-1])
 	switch {
 	case o.ID != job.Tx.ID || o.EndToEnd != job.Tx.EndToEnd:
 		w.t.Errorf("%q: reports on %+v", w.told, o)
-	case o.Result == ledger.PayoutIsRefused && w.maySee:
+	case (o.Result == ledger.PayoutIsRefused || o.Result == ledger.PayoutIsLimited) && w.maySee && e != Clear:
 		w.t.Errorf("%q: reported a refusal, and the money may have left", w.told)
+	case o.Result == ledger.PayoutIsRefused && e == Clear && (last.Refused == nil || !w.unknown):
+		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.told)
+	case o.Result == ledger.PayoutIsVoided && (e != Void || w.told[0] != "pending" && !strings.HasPrefix(w.told[0], "unknown")):
+		w.t.Errorf("%q: voided", w.told)
+	case o.Result == ledger.PayoutIsSending && e != Retry:
+		w.t.Errorf("%q: taken out of a line that it does not stand in", w.told)
+	case (e == Retry || e == Void) && slices.Contains(w.acts, Submit):
+		w.t.Errorf("%q: submitted", w.told)
+	case (e == Retry || e == Void || e == Clear) && o.Result == ledger.PayoutIsAccepted && w.word != "pending":
+		w.t.Errorf("%q: accepted without a word", w.told)
 	case o.Result == ledger.PayoutIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
 		w.t.Errorf("%q: refused with %v, which nobody said", w.told, o.Refusal)
 	case o.Result == ledger.PayoutIsSettled && w.word != "settled",
@@ -193,7 +221,7 @@ func TestTimeRunsOut(t *testing.T) {
 			if way != "" {
 				w.told = strings.Split(way, "/")
 			}
-			m, act := w.again(false)
+			m, act := w.again(Pay)
 			for range 2 {
 				if act != Report {
 					act = m.Step(reply(t, end))

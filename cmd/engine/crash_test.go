@@ -125,8 +125,7 @@ func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *at
 func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
 	key := [...]string{"a@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[rng.IntN(4)]
 	return ledger.RequestPayout{
-		Amount: ledger.Amount(100 + 100*rng.IntN(500)), Key: ledger.Key{Type: ledger.KeyEmail, Value: key},
-		OwnISPB: "99999004", OrphanAfter: 1_800_000, Claim: claim,
+		Amount: ledger.Amount(100 + 100*rng.IntN(500)), Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, Claim: claim,
 	}
 }
 

@@ -80,8 +80,7 @@ func heldAndLost(t *testing.T) *vfs.MemFS {
 	left.Store(1) // the hold, and nothing after it
 	go func() {
 		_, _ = e.Directory.Do(ids[0], ledger.RequestPayout{
-			Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: "settle-now@pix.test"}, OwnISPB: "99999004",
-			OrphanAfter: ledger.Millis(config.OrphanAfter / time.Millisecond),
+			Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: "settle-now@pix.test"},
 		})
 	}()
 	for deadline := time.Now().Add(5 * time.Second); left.Load() >= 0; time.Sleep(time.Millisecond) {

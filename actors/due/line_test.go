@@ -1,0 +1,151 @@
+package due
+
+import (
+	"slices"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestShortLine is tried whole, every round, and not between rounds.
+func TestShortLine(t *testing.T) {
+	s := newShelf()
+	m := New(3000)
+	for _, n := range []int{3, 1, 2} {
+		s.queue(0, n)
+	}
+	for round := range 3 {
+		now := ledger.Millis(10_000 + 3000*round)
+		v := look(t, m, now, s)
+		if got := ids(v); !slices.Equal(got, []int{1, 2, 3}) || !v[0].Retry || v[0].Account != 9 {
+			t.Fatalf("round %d: %v", round, v)
+		}
+		for _, one := range v {
+			m.Came(one, Came{Queued: true}, now)
+		}
+		if v := look(t, m, now+2999, s); len(v) != 0 {
+			t.Fatalf("between rounds: %v", ids(v))
+		}
+	}
+}
+
+// TestLongLine: while the limit lasts, so many a round and no more, in rotation, so
+// that each has its turn; other lines do not wait for it.
+func TestLongLine(t *testing.T) {
+	s := newShelf()
+	m := New(3000)
+	const n = 3*probes + 10
+	for i := range n {
+		s.queue(0, 1+i)
+	}
+	s.queue(7, 5000)
+	seen := map[int]int{}
+	for round := range 4 {
+		now := ledger.Millis(10_000 + 3000*round)
+		long := 0
+		for _, one := range look(t, m, now, s) {
+			if one.Line == 0 {
+				long++
+				seen[ids([]Visit{one})[0]]++
+			} else if one.Line != 7 {
+				t.Errorf("visit in line %d", one.Line)
+			}
+			m.Came(one, Came{Queued: true}, now)
+		}
+		for k := range ledger.Millis(10) {
+			if v := look(t, m, now+k, s); len(v) != 0 {
+				t.Errorf("round %d goes on: %v", round, ids(v))
+			}
+		}
+		if long != probes {
+			t.Errorf("round %d tried %d", round, long)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d had a turn in four rounds", len(seen), n)
+	}
+}
+
+// TestCapacityReturns: for each that passes another follows at once, never more at
+// a time, until the limit is met again.
+func TestCapacityReturns(t *testing.T) {
+	s := newShelf()
+	m := New(3000)
+	const n = 1000
+	for i := range n {
+		s.queue(0, 1+i)
+	}
+	passed, most := 0, 0
+	flying := look(t, m, 10_000, s)
+	for len(flying) > 0 && passed < 500 {
+		most = max(most, len(flying))
+		one := flying[0]
+		delete(s.rows, string(ledger.QueueKey(0, one.ID)))
+		m.Came(one, Came{}, 10_001)
+		passed++
+		flying = append(flying[1:], look(t, m, 10_001, s)...)
+	}
+	if passed != 500 || most != probes {
+		t.Fatalf("%d passed, at most %d at once", passed, most)
+	}
+	for _, one := range flying { // the limit is back
+		m.Came(one, Came{Queued: true}, 10_002)
+	}
+	if v := look(t, m, 10_003, s); len(v) != 0 {
+		t.Errorf("goes on against the limit: %v", ids(v))
+	}
+	if v := look(t, m, 13_000, s); len(v) != probes {
+		t.Errorf("the next round tries %d", len(v))
+	}
+}
+
+// TestSlowTries: one that is on its way is not tried twice, and keeps its place in
+// the count; nobody else is held up.
+func TestSlowTries(t *testing.T) {
+	s := newShelf()
+	m := New(3000)
+	for i := range probes + 5 {
+		s.queue(0, 1+i)
+	}
+	first := look(t, m, 10_000, s)
+	for _, one := range first[10:] {
+		m.Came(one, Came{Queued: true}, 10_001)
+	}
+	second := look(t, m, 13_000, s)
+	if len(second) != probes-10 {
+		t.Errorf("%d started beside 10 on their way", len(second))
+	}
+	for _, one := range second {
+		if slices.Contains(ids(first[:10]), ids([]Visit{one})[0]) {
+			t.Errorf("%v twice", one.ID)
+		}
+	}
+	for _, one := range first[:10] {
+		m.Came(one, Came{}, 13_001)
+	}
+	if late := look(t, m, 13_002, s); len(late) == 0 {
+		t.Error("nobody followed those that passed")
+	}
+}
+
+// TestSkipped: those that nothing was asked for cost the others no turn.
+func TestSkipped(t *testing.T) {
+	s := newShelf()
+	m := New(3000)
+	for i := range 3 * probes {
+		s.queue(0, 1+i)
+	}
+	asked := 0
+	for v := look(t, m, 10_000, s); len(v) > 0; v = look(t, m, 10_000, s) {
+		for _, one := range v {
+			skip := ids([]Visit{one})[0] <= 2*probes
+			if !skip {
+				asked++
+			}
+			m.Came(one, Came{Queued: true, Skipped: skip}, 10_000)
+		}
+	}
+	if asked != probes {
+		t.Errorf("%d asked behind those that are skipped", asked)
+	}
+}
