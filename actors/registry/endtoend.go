@@ -15,7 +15,7 @@ type EndToEndClaim struct {
 	Account  ledger.AccountID `cbor:"2,keyasint"`
 }
 
-// ErrEndToEndTaken: another account has used the end-to-end id.
+// ErrEndToEndTaken says that another account has used the end-to-end id.
 var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 
 // claims are the end-to-end claims that were decided and may not be on disk yet,

@@ -100,11 +100,15 @@ func TestClaimIsDurable(t *testing.T) {
 	go func() { _, err := g.ClaimAccount(1, true, ledger.Settings{}, evp(1)); done <- err }()
 	h.await(t, 1)
 	h.release(t)
-	<-done
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
 	go func() { _, err := g.ClaimAccount(2, true, ledger.Settings{}, evp(2)); done <- err }()
 	h.await(t, 1)
 	h.release(t)
-	<-done
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
 	answers := make(chan bool, 3)
 	for n, a := range []ledger.AccountID{1, 2, 1} {
 		go func() {
