@@ -28,3 +28,12 @@ func TestContract(t *testing.T) {
 		return body{s}
 	})
 }
+
+// paper is the journal in memory: it moves where the contract waits.
+type paper struct{ *wal.Paper }
+
+func (p paper) View() waltest.View { return p.Paper.View() }
+
+func TestContractOnPaper(t *testing.T) {
+	waltest.Contract(t, func() waltest.Journal { return paper{wal.NewPaper()} })
+}

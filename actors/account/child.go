@@ -18,14 +18,27 @@ type child struct {
 	then func(Visited) // of the visit that sent it out; may be nil
 }
 
-// Release implements wal.Out: the payout's hold is durable, so its child may
-// begin. A hold that was never written has no payout.
-func (p *child) Release(err error) {
+// errand starts a child.
+type errand struct {
+	around *Around
+	job    payout.Job
+	then   func(Visited) // of the visit that sent it out; may be nil
+}
+
+// Release implements wal.Out: what the child carries is durable, so it may begin.
+// A hold that was never written has no payout.
+func (p *errand) Release(err error) {
 	if err == nil {
-		p.dir.workers.Schedule(p.run)
+		p.around.Begin(p.job, p.then)
 	} else if p.then != nil {
 		p.then(Visited{Err: err})
 	}
+}
+
+// begin starts a child on one of the actors' workers.
+func (d *Directory) begin(j payout.Job, then func(Visited)) {
+	c := &child{d, j, then}
+	d.workers.Schedule(c.run)
 }
 
 func (p *child) run() { p.dir.outcome(p.job.Account, p.carry(), p.then, outcomeAgain) }
@@ -37,7 +50,7 @@ func (p *child) carry() (out ledger.ResolvePayout) {
 	defer cancel()
 	defer func() {
 		if r := recover(); r != nil {
-			p.dir.log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
+			p.dir.around.Log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
 			out = payout.Lost(p.job)
 		}
 	}()

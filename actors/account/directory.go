@@ -56,17 +56,9 @@ type Parts struct {
 // Directory finds the actor of an account, or restores it, and knows how much
 // each has in work.
 type Directory struct {
-	config  *Config
-	limits  Limits
-	journal Journal
-	rows    Rows
-	tail    Tail
-	scheme  scheme.Scheme
-	opening func(ledger.AccountID) (ledger.Settings, bool)
-	active  func(ledger.AccountID) bool
-	now     func() ledger.Millis
-	chance  func() [10]byte
-	log     *slog.Logger
+	around Around
+	limits Limits
+	scheme scheme.Scheme
 
 	system  *actor.ActorSystem
 	root    *actor.RootContext
@@ -97,16 +89,13 @@ type desk struct {
 
 // NewDirectory is a directory without accounts in memory: they come when asked for.
 func NewDirectory(p Parts) *Directory {
-	d := &Directory{
-		config: &p.Config, limits: p.Limits, journal: p.Journal, rows: p.Rows, tail: p.Tail,
-		scheme: p.Scheme, opening: p.Opening, active: p.Active, now: p.Now, chance: p.Chance, log: p.Log,
+	d := &Directory{limits: p.Limits, scheme: p.Scheme}
+	d.around = Around{
+		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
+		Opening: p.Opening, Active: p.Active, Now: p.Now, Chance: p.Chance, Log: p.Log,
+		Begin: d.begin, Again: d.again, Write: d.write,
 	}
-	if d.active == nil {
-		d.active = func(ledger.AccountID) bool { return true }
-	}
-	if d.config.Recent == nil {
-		d.config.Recent = new(Recent)
-	}
+	d.around.complete()
 	if d.limits.PerAccount == 0 {
 		d.limits.PerAccount = 4096
 	}
@@ -117,7 +106,7 @@ func NewDirectory(p Parts) *Directory {
 		d.limits.IdleAfter = time.Minute
 	}
 	d.workers = newWorkers()
-	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{dir: d} },
+	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Around: &d.around} },
 		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
 	if d.limits.JoinGrace == 0 {
 		d.limits.JoinGrace = 5 * time.Second
@@ -145,6 +134,18 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 	s.StopChildren(child)
 }
 
+// again sends an account a message from where nobody may wait for its desk: the
+// journal's own goroutine.
+func (d *Directory) again(id ledger.AccountID, message any) { go d.send(id, d.desk(id), message) }
+
+// write appends an entry and waits until it is durable.
+func (d *Directory) write(e *wal.Entry) error {
+	done := make(chan error, 1)
+	e.Out = append(e.Out, acknowledged{func(err error) { done <- err }})
+	d.around.Journal.Append(e)
+	return <-done
+}
+
 func newDesk() *desk { return &desk{} }
 
 func (d *Directory) desk(id ledger.AccountID) *desk {
@@ -164,7 +165,7 @@ func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 		desk.pid = d.root.Spawn(d.props)
 		d.root.Send(desk.pid, &assign{id})
 	}
-	desk.used = d.now()
+	desk.used = d.around.Now()
 	d.mark(desk)
 	d.root.Send(desk.pid, message)
 }
@@ -174,7 +175,7 @@ func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 // ErrWaited where another request under the same key is still being worked on;
 // ErrCut where the outcome is not known.
 func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
-	if _, ok := d.opening(id); !ok {
+	if _, ok := d.around.Opening(id); !ok {
 		return ledger.Answer{}, ledger.ErrUnknown
 	}
 	desk := d.desk(id)
@@ -249,7 +250,7 @@ func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, then fu
 		if err == nil || d.running.Err() != nil {
 			return // at the end of the engine: the next start asks the scheme
 		}
-		d.log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
+		d.around.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
 		if !errors.Is(err, errUnknownPayout) {
 			time.AfterFunc(wait, func() { d.outcome(id, c, then, min(2*wait, outcomeAtMost)) })
 		} else if then != nil {
@@ -264,14 +265,8 @@ func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(erro
 	d.send(id, d.desk(id), &call{command: c, done: done})
 }
 
-// Owner is the account of a payout accepted a moment ago, where that is
-// remembered.
-func (d *Directory) Owner(tx ledger.TxID) (ledger.AccountID, bool) {
-	if p := d.config.Recent.get(tx); p != nil {
-		return p.account, true
-	}
-	return 0, false
-}
+// Recent is what was accepted a moment ago, over all accounts.
+func (d *Directory) Recent() *Recent { return d.around.Config.Recent }
 
 // Due looks after a payout whose due time has come, or that a lost process had in
 // hand; seq is of a record about it. then is called once, when that has come to

@@ -19,7 +19,7 @@ func (d *Directory) Tidy() {
 		desk.untidy.Store(false)
 		desk.mu.Lock()
 		if desk.pid != nil {
-			d.root.Send(desk.pid, &tidy{desk})
+			d.root.Send(desk.pid, &tidy{func() { d.mark(desk) }})
 		}
 		desk.mu.Unlock()
 	}
@@ -41,7 +41,7 @@ const putAwayAtOnce = 64
 // PutAway puts accounts away that have had no work for a while, and tells how
 // many are in memory still.
 func (d *Directory) PutAway() int {
-	before := d.now() - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+	before := d.around.Now() - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
 	var left atomic.Int64
 	var work sync.WaitGroup
 	slots := make(chan struct{}, putAwayAtOnce)
@@ -115,7 +115,7 @@ func (d *Directory) Close() {
 		select {
 		case <-done:
 		case <-timeout:
-			d.log.Error("account: accounts do not come to rest; closed over them")
+			d.around.Log.Error("account: accounts do not come to rest; closed over them")
 			d.system.Shutdown()
 			return
 		}

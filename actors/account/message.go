@@ -27,7 +27,7 @@ type (
 	// they cannot say it.
 	assign struct{ id ledger.AccountID }
 	// tidy asks the account to give back what it does not need at rest.
-	tidy struct{ desk *desk }
+	tidy struct{ again func() }
 	// putAway asks the account to leave its head row behind and take no more.
 	putAway struct{ done chan<- bool }
 	// closing is the last message: no other comes after it.

@@ -13,7 +13,7 @@ import (
 // claimed so far.
 func (s *shell) load() {
 	err, panicked := s.contain(func() error {
-		m, err := Restore(s.dir.config, s.id, s.dir.tail)
+		m, err := Restore(s.Config, s.id, s.Tail)
 		if err != nil {
 			return err
 		}
@@ -31,17 +31,17 @@ func (s *shell) load() {
 }
 
 func (s *shell) open() error {
-	settings, ok := s.dir.opening(s.id)
+	settings, ok := s.Opening(s.id)
 	if !ok {
 		return ledger.ErrUnknown
 	}
-	e, err := s.machine.Step(s.dir.rows, Call{
-		Command: ledger.OpenAccount{Settings: settings}, Now: s.dir.now(), Durable: s.dir.journal.Durable(),
+	e, err := s.machine.Step(s.Rows, Call{
+		Command: ledger.OpenAccount{Settings: settings}, Now: s.Now(), Durable: s.Journal.Durable(),
 	})
 	if err != nil {
 		return err
 	}
-	s.machine.Submitted(s.dir.journal.Append(&e.Entry))
+	s.machine.Submitted(s.Journal.Append(&e.Entry))
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (s *shell) open() error {
 // knows of them, or a repeat would start a second one. A third panic within a
 // minute quarantines the account.
 func (s *shell) rebuild() {
-	now := s.dir.now().Time()
+	now := s.Now().Time()
 	recent := s.panics[:0]
 	for _, t := range s.panics {
 		if now.Sub(t) < time.Minute {
@@ -68,13 +68,11 @@ func (s *shell) rebuild() {
 // remake makes the machine again from the journal, once what it has queued is
 // durable or refused.
 func (s *shell) remake() {
-	done := make(chan error, 1)
-	s.dir.journal.Append(&wal.Entry{Stream: wal.Stream(s.id), Out: []wal.Out{acknowledged{func(err error) { done <- err }}}})
-	if err := <-done; err != nil {
+	if err := s.Write(&wal.Entry{Stream: wal.Stream(s.id)}); err != nil {
 		s.quarantine(err)
 		return
 	}
-	s.dir.config.Recent.forget(s.id)
+	s.Config.Recent.forget(s.id)
 	if s.load(); s.broken == nil && len(s.running) > 0 {
 		s.machine.work = maps.Clone(s.running)
 	}
@@ -84,7 +82,7 @@ func (s *shell) remake() {
 // status would be read as one.
 func (s *shell) quarantine(why error) {
 	s.broken = why
-	s.dir.log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
+	s.Log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
 	s.cut(why)
 }
 
@@ -98,14 +96,11 @@ func (s *shell) cut(why error) {
 
 // putAway leaves the head row behind, where nothing moves.
 func (s *shell) putAway() bool {
-	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.dir.journal.Durable()) {
+	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}
 	e := s.machine.PutAway()
-	done := make(chan error, 1)
-	e.Out = []wal.Out{acknowledged{func(err error) { done <- err }}}
-	s.dir.journal.Append(&e)
-	if err := <-done; err != nil {
+	if s.Write(&e) != nil {
 		return false
 	}
 	s.broken = errPutAway

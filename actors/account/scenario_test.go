@@ -90,7 +90,7 @@ func (b *bench) tell(e Effects) string {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, about(r))
+		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, told(r))
 	}
 	if e.Start != nil {
 		fmt.Fprintf(&out, "child starts: %s\n", errandNames[e.Start.Errand])
@@ -111,7 +111,7 @@ func (b *bench) tell(e Effects) string {
 
 var errandNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
-func about(r *ledger.Record) string {
+func told(r *ledger.Record) string {
 	if r.Tx == nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ var errPutAway = errors.New("account: put away")
 // shell connects one machine to its mailbox, the journal and the scheme. It
 // has no rules of its own: what happens is the machine's word.
 type shell struct {
-	dir     *Directory
+	*Around
 	id      ledger.AccountID
 	machine *Machine
 	waiting map[ledger.TxID][]waiter
@@ -28,14 +28,16 @@ type shell struct {
 }
 
 // Receive implements actor.Actor.
-func (s *shell) Receive(c actor.Context) {
-	switch m := c.Message().(type) {
+func (s *shell) Receive(c actor.Context) { s.receive(c.Message()) }
+
+func (s *shell) receive(message any) {
+	switch m := message.(type) {
 	case *assign:
 		s.id = m.id
 		s.load()
 	case *tidy:
-		if s.broken == nil && !s.machine.Tidy(s.dir.journal.Durable()) {
-			s.dir.mark(m.desk)
+		if s.broken == nil && !s.machine.Tidy(s.Journal.Durable()) {
+			m.again()
 		}
 	case *call:
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
@@ -76,7 +78,7 @@ func (s *shell) attempt(to caller, done func(error), work func() error) {
 			s.quarantine(err) // it never guesses
 			continue
 		case !errors.Is(err, ledger.ErrBusy):
-			s.dir.log.Error("account: command", "account", s.id.String(), "error", err)
+			s.Log.Error("account: command", "account", s.id.String(), "error", err)
 			settle(done, err)
 			err, done = ledger.ErrInternal, nil
 		}
@@ -97,7 +99,7 @@ func settle(done func(error), err error) {
 func (s *shell) contain(work func() error) (err error, panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.dir.log.Error("account: panic", "account", s.id.String(), "panic", p, "stack", string(debug.Stack()))
+			s.Log.Error("account: panic", "account", s.id.String(), "panic", p, "stack", string(debug.Stack()))
 			panicked = true
 		}
 	}()
@@ -105,11 +107,11 @@ func (s *shell) contain(work func() error) (err error, panicked bool) {
 }
 
 func (s *shell) command(m *call) error {
-	c := Call{Command: m.command, Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable()}
+	c := Call{Command: m.command, Now: s.Now(), Chance: s.Chance(), Durable: s.Journal.Durable()}
 	if needsActive(m.command) {
-		c.Inactive = !s.dir.active(s.id)
+		c.Inactive = !s.Active(s.id)
 	}
-	e, err := s.machine.Step(s.dir.rows, c)
+	e, err := s.machine.Step(s.Rows, c)
 	if err != nil {
 		return err
 	}
@@ -123,9 +125,9 @@ func (s *shell) command(m *call) error {
 }
 
 func (s *shell) visit(m *visit) error {
-	e, came, err := s.machine.Visit(s.dir.rows, Visit{
-		ID: m.id, Seq: m.seq, Retry: m.retry, Inactive: m.retry && !s.dir.active(s.id),
-		Now: s.dir.now(), Chance: s.dir.chance(), Durable: s.dir.journal.Durable(),
+	e, came, err := s.machine.Visit(s.Rows, Visit{
+		ID: m.id, Seq: m.seq, Retry: m.retry, Inactive: m.retry && !s.Active(s.id),
+		Now: s.Now(), Chance: s.Chance(), Durable: s.Journal.Durable(),
 	})
 	if err != nil {
 		return err
@@ -172,7 +174,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	}
 	switch {
 	case e.Start != nil:
-		entry.Out = append(entry.Out, &child{s.dir, *e.Start, then})
+		entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then})
 		if s.running == nil {
 			s.running = map[ledger.TxID]*ledger.Transaction{}
 		}
@@ -188,14 +190,14 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 		}
 		return
 	}
-	s.machine.Submitted(s.dir.journal.Append(&entry))
+	s.machine.Submitted(s.Journal.Append(&entry))
 }
 
 // Release implements wal.Out for every entry with records. The journal refuses
 // one only where the account is not where the machine believes it to be.
 func (s *shell) Release(err error) {
 	if err != nil {
-		s.dir.log.Error("account: entry refused", "account", s.id.String(), "error", err)
-		go s.dir.send(s.id, s.dir.desk(s.id), reload{}) // the journal must not wait for a desk
+		s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
+		s.Again(s.id, reload{})
 	}
 }

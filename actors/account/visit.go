@@ -128,6 +128,6 @@ func (o *alarm) Release(err error) {
 		return
 	}
 	for _, a := range o.alerts {
-		o.shell.dir.log.Warn(a.Message, "alert", a.Kind, "account", o.shell.id.String(), "transaction", a.Public)
+		o.shell.Log.Warn(a.Message, "alert", a.Kind, "account", o.shell.id.String(), "transaction", a.Public)
 	}
 }

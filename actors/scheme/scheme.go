@@ -85,6 +85,19 @@ const (
 	InfractionCancelled // and withdraws the report
 )
 
+var kindNames = [...]string{
+	PaymentArrived: "payment_arrived", PaymentSettled: "payment_settled", PaymentRejected: "payment_rejected",
+	ReturnReceived: "return_received", InfractionOpened: "infraction_opened", InfractionCancelled: "infraction_cancelled",
+}
+
+// String is the kind as the protocol names it.
+func (k NoticeKind) String() string {
+	if k == 0 || int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
 // Notice is the scheme's word to us. It comes at least once, perhaps twice,
 // late and in any order; a notice about a payout names our transaction.
 type Notice struct {
@@ -104,7 +117,7 @@ type Notice struct {
 // Book is what has settled at the scheme, in base units. Its sums only grow.
 type Book struct {
 	At           ledger.Millis // the scheme's clock when it was read
-	OldestOpen   ledger.Millis // the instant of the oldest notice not acknowledged; 0: none
+	OldestOpen   ledger.Millis // the instant of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
 	Participants []ParticipantBook
 	Accounts     []AccountBook // of the asking institution
 }

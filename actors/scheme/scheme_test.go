@@ -16,9 +16,11 @@ func TestUnassigned(t *testing.T) {
 	_, submit := s.Submit(t.Context(), Payment{Tx: tx})
 	_, ask := s.Ask(t.Context(), tx, "")
 	register := s.RegisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
+	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
 		"register key a@example.com": register, "look up for " + tx.String(): lookup,
 		"submit " + tx.String(): submit, "ask for " + tx.String(): ask,
+		"read the book": book,
 	} {
 		var refused *Refused
 		if !errors.Is(err, ErrUnassigned) || !strings.Contains(err.Error(), want) || errors.As(err, &refused) {
@@ -30,6 +32,20 @@ func TestUnassigned(t *testing.T) {
 // TestRefusedSaysWhy in the merchants' word.
 func TestRefusedSaysWhy(t *testing.T) {
 	if got := (&Refused{ledger.RefuseKeyNotFound}).Error(); got != "scheme: refused: dict_key_not_found" {
+		t.Error(got)
+	}
+}
+
+// TestKindsHaveNames: those of the protocol, each its own.
+func TestKindsHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for k := PaymentArrived; k <= InfractionCancelled; k++ {
+		if name := k.String(); name == "" || name == "unknown" || seen[name] {
+			t.Errorf("%d is %q", k, name)
+		}
+		seen[k.String()] = true
+	}
+	if got := NoticeKind(0).String() + (InfractionCancelled + 1).String(); got != "unknownunknown" {
 		t.Error(got)
 	}
 }

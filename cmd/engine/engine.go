@@ -32,7 +32,7 @@ type Engine struct {
 
 	scheme    scheme.Scheme
 	provider  *provider.Provider // nil: the simulator is in this process
-	feed      *feed
+	feed      *account.Feed
 	registrar *registrar
 	uses      *lastUsed
 	auditor   auditor
@@ -105,7 +105,7 @@ func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 		})
 		e.scheme = e.Sim
 		return err
@@ -139,6 +139,15 @@ func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	return *a.Opening, true
 }
 
+// keyOwner is whose one of our PIX keys is.
+func (e *Engine) keyOwner(key string) (ledger.AccountID, bool) {
+	k, ok := e.Registry.PixKey(key)
+	if !ok {
+		return 0, false
+	}
+	return k.Account, true
+}
+
 func (e *Engine) active(id ledger.AccountID) bool {
 	a, ok := e.Registry.Account(id)
 	return ok && a.Active
@@ -167,9 +176,11 @@ func (e *Engine) fill(ctx context.Context) {
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
-	e.feed = &feed{directory: e.Directory, registry: e.Registry, store: e.Store, log: e.Config.Log}
+	e.feed = &account.Feed{
+		Get: e.Store.Get, Key: e.keyOwner, Recent: e.Directory.Recent(), Notice: e.Directory.Notice,
+	}
 	if e.Sim != nil {
-		if err := e.Sim.Start(e.feed.take); err != nil {
+		if err := e.Sim.Start(e.feed.Take); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
 		done(errNotReady)
 		return
 	}
-	s.feed.take(n, done)
+	s.feed.Take(n, done)
 }
 
 // besideOperators are the notices on the operator API: none where they have a

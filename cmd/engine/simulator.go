@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
@@ -27,6 +28,7 @@ type SimConfig struct {
 	Listen       string
 	SettleDelay  time.Duration
 	Engine       string // the URL of an engine's notices
+	ISPB         string // the engine's own, 8 digits
 	SchemeSecret string
 	AdminToken   string // guards /sim
 
@@ -38,7 +40,7 @@ type SimConfig struct {
 func SimDefaults() SimConfig {
 	return SimConfig{
 		DataDir: "./sim-data", Listen: "127.0.0.1:8090", SettleDelay: 200 * time.Millisecond,
-		Engine: "http://" + Defaults().AdminListen,
+		Engine: "http://" + Defaults().AdminListen, ISPB: Defaults().ISPB,
 	}
 }
 
@@ -49,6 +51,8 @@ func (c *SimConfig) Check() error {
 		return errors.New("--data-dir is empty")
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--settle-delay %v: 0 or longer", c.SettleDelay)
+	case !ledger.ISPB(c.ISPB):
+		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
 	}
@@ -112,7 +116,7 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, SettleDelay: c.SettleDelay, Now: now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,11 @@ func (f *listFlags) read(c *cobra.Command, o *operator, path string) (list, erro
 }
 
 func page(ctx context.Context, o *operator, path string, q url.Values) (l list, err error) {
-	path += "?" + q.Encode()
+	join := "?"
+	if strings.Contains(path, join) { // it asks for something already
+		join = "&"
+	}
+	path += join + q.Encode()
 	got, err := o.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return l, err

@@ -26,7 +26,7 @@ func simCommand() *cobra.Command {
 	f := simFlags{SimConfig: engine.SimDefaults()}
 	c := &cobra.Command{
 		Use:   "sim",
-		Short: "Run the scheme simulator as a process of its own, or make a customer pay",
+		Short: "Run the scheme simulator as a process of its own, or make the outside world do something",
 		Long: "Runs the scheme's simulator until SIGTERM or SIGINT, with a book of its own, so that a crash of the\n" +
 			"engine never takes it along. The engine finds it by `pixd serve --scheme http://127.0.0.1:8090`; both\n" +
 			"need the same PIXD_SCHEME_SECRET, of at least 32 bytes. /sim asks for the token in PIXD_ADMIN_TOKEN.",
@@ -44,8 +44,9 @@ func simCommand() *cobra.Command {
 	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, and /sim")
 	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
 	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL`")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb: under it the book has its part")
 	f.logFlags.add(flags)
-	c.AddCommand(simPayCommand())
+	c.AddCommand(simPayCommand(), simReturnCommand(), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
 }
 
@@ -93,8 +94,13 @@ const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the s
 	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
 	"cannot be done."
 
+// simAsked are the flags of who asks a simulator.
+func simAsked() *adminFlags {
+	return &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
+}
+
 func simPayCommand() *cobra.Command {
-	f := &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
+	f := simAsked()
 	var p payFlags
 	c := &cobra.Command{
 		Use:   "pay --qr-code TEXT | --pix-key KEY --amount N",
@@ -151,20 +157,28 @@ func (p *payFlags) body(c *cobra.Command) map[string]any {
 }
 
 func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
-	got, err := f.ask(c, http.MethodPost, "/sim/payments", p.body(c))
+	var paid struct {
+		EndToEnd string `json:"end_to_end_id"`
+		Amount   ledger.Amount
+	}
+	return f.told(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
+		return facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})
+	})
+}
+
+// told asks for something, and prints the answer: as JSON, or read into a value
+// and shown.
+func (f *adminFlags) told(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
+	got, err := f.ask(c, method, path, body)
 	if err != nil {
 		return err
 	}
 	if f.json {
 		return printJSON(c.OutOrStdout(), got)
 	}
-	var paid struct {
-		EndToEnd string `json:"end_to_end_id"`
-		Amount   ledger.Amount
+	if err := json.Unmarshal(got, into); err != nil {
+		return fmt.Errorf("%s answers something else: %w", f.url, err)
 	}
-	if err := json.Unmarshal(got, &paid); err != nil {
-		return fmt.Errorf("%s answers no payment: %w", f.url, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}}))
+	_, err = io.WriteString(c.OutOrStdout(), show())
 	return err
 }

@@ -3,6 +3,7 @@ package notices
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,30 @@ const openAtOnce = 4096
 
 type service struct {
 	Options
-	open atomic.Int64
+	open    atomic.Int64
+	strange atomic.Int64 // notices of kinds that are not taken
+}
+
+// tellEvery is how many notices of kinds not taken come to one line in the log:
+// each of them comes again for ever.
+const tellEvery = 100
+
+// refused logs a notice that cannot be taken.
+func (s *service) refused(err error) {
+	if errors.Is(err, provider.ErrKind) && s.strange.Add(1)%tellEvery != 1 {
+		return
+	}
+	s.Log.Warn("scheme: notice refused", "error", err)
+}
+
+// taken refuses the kinds that the protocol has and this version's accounts do
+// not: like unknown ones, they are to come again.
+func taken(n scheme.Notice) error {
+	switch n.Kind {
+	case scheme.InfractionOpened, scheme.InfractionCancelled:
+		return fmt.Errorf("%w to this version: %s", provider.ErrKind, n.Kind)
+	}
+	return nil
 }
 
 // Routes adds the notices to a router.
@@ -54,9 +78,12 @@ func New(o Options) fasthttp.RequestHandler {
 // it, and a repeat of it meanwhile is not acknowledged.
 func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 	n, err := provider.ReadNotice(ctx.PostBody())
+	if err == nil {
+		err = taken(n)
+	}
 	if err != nil {
 		end(false)
-		s.Log.Warn("scheme: notice refused", "error", err)
+		s.refused(err)
 		if errors.Is(err, provider.ErrKind) {
 			return 0, nil, operator.Refuse(fasthttp.StatusUnprocessableEntity, "%v", err)
 		}

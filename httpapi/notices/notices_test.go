@@ -116,16 +116,58 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+const report = `"end_to_end_id":"E9999900320261029120000000000001","infraction_id":"i-1"`
+
+// TestTakesReturns as they are told.
+func TestTakesReturns(t *testing.T) {
+	w := newTown(t)
+	var got scheme.Notice
+	w.feed = func(n scheme.Notice, done func(error)) { got = n; done(nil) }
+	w.expect("a", `{"kind":"return_received","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1",`+
+		`"return_id":"D9999900520261029120100000000003","amount":40,"reason":"MD06"}`, 200, "{}")
+	if got.Kind != scheme.ReturnReceived || got.Amount != 40 || got.ReturnID != "D9999900520261029120100000000003" || got.Reason != "MD06" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestRefuses what cannot be read, and remembers none of it.
 func TestRefuses(t *testing.T) {
 	w := newTown(t)
 	for range 2 {
-		w.expect("a", `{"kind":"return_received","return_id":"D1"}`, 422, `unknown kind of notice: \"return_received\"`)
+		w.expect("a", `{"kind":"moon_risen","moon_id":"D1"}`, 422, `unknown kind of notice: \"moon_risen\"`)
+		w.expect("d", `{"kind":"infraction_opened",`+report+`,"amount":5,"situation":"SCAM"}`, 422, "unknown kind of notice to this version: infraction_opened")
+		w.expect("e", `{"kind":"infraction_cancelled",`+report+`}`, 422, "infraction_cancelled")
+		w.expect("f", `{"kind":"infraction_opened",`+report+`,"amount":5,"situation":"RAIN"}`, 400, "situation")
+		w.expect("g", `{"kind":"return_received","return_id":"D1"}`, 400, "transaction_id")
 		w.expect("b", `{"kind":"payment_settled"}`, 400, "transaction_id")
 		w.expect("c", `{`, 400, "")
 	}
 	if w.taken != 0 {
 		t.Errorf("taken %d times", w.taken)
+	}
+}
+
+// TestRefusesQuietly: a kind that is not taken comes again for ever, and does not
+// fill the log.
+func TestRefusesQuietly(t *testing.T) {
+	var log strings.Builder
+	s := &service{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	take := func(body string) {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(body)
+		if _, _, err := s.take(&ctx, func(bool) {}); err == nil {
+			t.Error("taken")
+		}
+	}
+	for range 150 {
+		take(`{"kind":"infraction_cancelled",` + report + `}`)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 2 {
+		t.Errorf("%d lines", n)
+	}
+	take("{")
+	if n := strings.Count(log.String(), "\n"); n != 3 {
+		t.Errorf("%d lines with one that cannot be read", n)
 	}
 }
 

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"time"
 	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
@@ -15,17 +14,12 @@ import (
 )
 
 const (
-	// patience is how long a payment may take to be written down and taken.
-	patience = 10 * time.Second
-
 	maxText = 140 // characters
 	maxTxID = 35
 )
 
 // first makes the payment to the first of the keys meant that is registered.
-func (s *service) first(payments []sim.Payment) (string, ledger.Amount, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+func (s *service) first(ctx context.Context, payments []sim.Payment) (string, ledger.Amount, error) {
 	for _, p := range payments {
 		endToEnd, amount, err := s.sim.Pay(ctx, p)
 		switch {
@@ -45,9 +39,7 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 	f := operator.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
 	var p sim.Payment
 	name := s.payee(f, &p)
-	if f.Amount("amount", &p.Amount) && (p.Amount < 1 || p.Amount > ledger.MaxAmount) {
-		f.Refuse("amount", "1 to 99999999999900 base units")
-	}
+	amount(f, &p.Amount)
 	if p.Amount == 0 {
 		f.Need("amount")
 	}
@@ -71,6 +63,13 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 		payments[i].Key = k
 	}
 	return payments, nil
+}
+
+// amount reads a part of a payment, or one.
+func amount(f operator.Form, into *ledger.Amount) {
+	if f.Amount("amount", into) && (*into < 1 || *into > ledger.MaxAmount) {
+		f.Refuse("amount", "1 to 99999999999900 base units")
+	}
 }
 
 // payee reads who is paid, from the code or by key, and with the code what it

@@ -19,6 +19,7 @@ const testNow = ledger.Millis(1_790_000_000_000)
 
 // fakeSimulator knows some keys and keeps what was paid.
 type fakeSimulator struct {
+	Simulator
 	keys map[string]bool
 	err  error
 	paid *sim.Payment

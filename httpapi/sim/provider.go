@@ -43,6 +43,7 @@ func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Log
 	v := &desk{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
 		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathAsk: v.ask,
+		provider.PathBook: v.book,
 	} {
 		r.POST(path, signed.Handle(g, log, answering(serve)))
 	}
@@ -100,4 +101,15 @@ func (d *desk) ask(ctx context.Context, body []byte) (any, error) {
 	}
 	state, err := d.scheme.Ask(ctx, tx, endToEnd)
 	return provider.TellState(state), err
+}
+
+func (d *desk) book(ctx context.Context, body []byte) (any, error) {
+	if err := provider.ReadBookQuestion(body); err != nil {
+		return nil, operator.Bad("%v", err)
+	}
+	b, err := d.scheme.Book(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return provider.TellBook(b), nil
 }

@@ -4,12 +4,16 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
+	"time"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi/operator"
 )
@@ -17,6 +21,13 @@ import (
 // Simulator is what the routes need of the simulator.
 type Simulator interface {
 	Pay(ctx context.Context, p sim.Payment) (endToEnd string, amount ledger.Amount, err error)
+	Return(ctx context.Context, r sim.Return) (id string, err error)
+	Report(ctx context.Context, r sim.Report) (id string, err error)
+	Withdraw(ctx context.Context, infraction string) error
+	SetCapacity(ctx context.Context, c sim.Capacity) error
+	Book(ctx context.Context) (scheme.Book, error)
+	Know(ctx context.Context, endToEnd string) (sim.Known, error)
+	Movements(ctx context.Context, since ledger.Millis, cursor string, limit int) (page []sim.Movement, next string, err error)
 }
 
 type service struct {
@@ -27,8 +38,28 @@ type service struct {
 // Routes adds the simulator's endpoints to a router.
 func Routes(r *router.Router, s Simulator, now func() ledger.Millis, log *slog.Logger) {
 	v := &service{s, now}
-	r.POST("/sim/payments", operator.Handle(log, v.pay))
+	for path, serve := range map[string]func(context.Context, *fasthttp.RequestCtx) (int, any, error){
+		"POST /sim/payments":                v.pay,
+		"POST /sim/returns":                 v.giveBack,
+		"POST /sim/infractions":             v.report,
+		"POST /sim/infractions/{id}/cancel": v.withdraw,
+		"PUT /sim/capacity":                 v.capacity,
+		"GET /sim/book":                     v.book,
+		"GET /sim/book/movements":           v.movements,
+		"GET /sim/book/{end_to_end_id}":     v.known,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		r.Handle(method, path, operator.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
+			within, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			return serve(within, ctx)
+		}))
+	}
 }
+
+// patience is how long what a tester asks for may take to be written down and
+// taken.
+const patience = 10 * time.Second
 
 // answer is what POST /sim/payments tells.
 type answer struct {
@@ -36,14 +67,34 @@ type answer struct {
 	Amount   ledger.Amount `json:"amount"`
 }
 
-func (s *service) pay(ctx *fasthttp.RequestCtx) (int, any, error) {
-	payments, err := s.read(ctx.PostBody())
+func (s *service) pay(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	payments, err := s.read(r.PostBody())
 	if err != nil {
 		return 0, nil, err
 	}
-	endToEnd, amount, err := s.first(payments)
+	endToEnd, amount, err := s.first(ctx, payments)
 	if err != nil {
 		return 0, nil, err
 	}
 	return fasthttp.StatusCreated, answer{endToEnd, amount}, nil
+}
+
+// problem is what the simulator refuses, as a tester is told; another error stays
+// as it is.
+func problem(err error) error {
+	switch {
+	case errors.Is(err, sim.ErrUnknownPayment):
+		return operator.Missing("the scheme knows no such payment")
+	case errors.Is(err, sim.ErrUnknownInfraction):
+		return operator.Missing("the scheme knows no such infraction")
+	case errors.Is(err, sim.ErrNotSettled):
+		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "the payment has not settled, or was rejected")
+	case errors.Is(err, sim.ErrNothingLeft):
+		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "the payment came back in full already")
+	case errors.Is(err, sim.ErrBeyond):
+		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "amount is more than is left of the payment")
+	case errors.Is(err, sim.ErrCursor):
+		return operator.Bad("cursor must be a next_cursor of this list")
+	}
+	return err
 }

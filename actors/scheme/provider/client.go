@@ -77,8 +77,9 @@ func newClient(o Options, d Direction) (*client, error) {
 }
 
 // post sends a message and gives the answer, which the other side has signed
-// for this very message. Every error leaves open whether the message arrived.
-func (c *client) post(ctx context.Context, path string, message any) (status int, answer []byte, err error) {
+// for this very message, in longest bytes at most. Every error leaves open
+// whether the message arrived.
+func (c *client) post(ctx context.Context, path string, message any, longest int) (status int, answer []byte, err error) {
 	m := Message{
 		Direction: c.direction, Method: http.MethodPost, ID: c.NewID(), Timestamp: c.Now().String(), Body: encode(message),
 	}
@@ -101,9 +102,9 @@ func (c *client) post(ctx context.Context, path string, message any) (status int
 		return 0, nil, c.failed(ctx, err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	answer, err = io.ReadAll(io.LimitReader(got.Body, MaxBody+1))
-	if err == nil && len(answer) > MaxBody {
-		err = fmt.Errorf("the answer is longer than %d bytes", MaxBody)
+	answer, err = io.ReadAll(io.LimitReader(got.Body, int64(longest)+1))
+	if err == nil && len(answer) > longest {
+		err = fmt.Errorf("the answer is longer than %d bytes", longest)
 	}
 	if err != nil {
 		return 0, nil, c.failed(ctx, err)

@@ -8,7 +8,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// The paths: four of the provider's, one of the engine's. All are POST.
+// The paths, beside PathBook: four of the provider's, one of the engine's. All
+// are POST.
 const (
 	PathRegister = "/v1/keys/register"
 	PathLookup   = "/v1/keys/lookup"

@@ -20,7 +20,14 @@ var notices = []scheme.Notice{
 		PayerISPB: "99999003", Description: "pão",
 	}},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
+	{
+		Kind: scheme.ReturnReceived, Tx: payout.Tx, EndToEnd: payout.EndToEnd, ReturnID: returnID, Amount: ledger.MaxAmount, Reason: "MD06",
+	},
+	{Kind: scheme.InfractionOpened, EndToEnd: payout.EndToEnd, Infraction: "i.1_-A", Amount: 1, Situation: "OTHER"},
+	{Kind: scheme.InfractionCancelled, EndToEnd: payout.EndToEnd, Infraction: "i"},
 }
+
+const returnID = "D9999900520261029120100000000003"
 
 // TestNoticesTravel: what is told is what is read.
 func TestNoticesTravel(t *testing.T) {
@@ -37,7 +44,32 @@ func TestNoticesRefused(t *testing.T) {
 	arrived := func(a string) string {
 		return `{"kind":"payment_arrived","end_to_end_id":"` + payout.EndToEnd + `","arrived":` + a + `}`
 	}
+	back := func(more string) string { return `{"kind":"return_received",` + ids + more + `}` }
+	const backID, report = `,"return_id":"` + returnID + `"`, `"end_to_end_id":"E9999900420261029120000000000001","infraction_id":"i"`
 	for body, want := range map[string]string{
+		back(``):                                                                                                   "reason",
+		back(`,"amount":1,"reason":"MD06"`):                                                                        "return_id",
+		back(backID + `,"amount":1`):                                                                               "reason",
+		back(backID + `,"reason":"MD06"`):                                                                          "amount",
+		back(backID + `,"reason":"MD06","amount":-1`):                                                              "amount",
+		back(backID + `,"reason":"MD06","amount":99999999999901`):                                                  "amount",
+		back(backID + `,"reason":"MD06","amount":1,"arrived":{}`):                                                  "arrived",
+		back(backID + `,"reason":"MD06","amount":1,"infraction_id":"i"`):                                           "infraction_id",
+		back(`,"return_id":"E9999900520261029120100000000003","reason":"MD06","amount":1`):                         "return_id",
+		back(`,"return_id":"D1","reason":"MD06","amount":1`):                                                       "return_id",
+		back(backID + `,"amount":1,"reason":"` + strings.Repeat("x", 36) + `"`):                                    "reason",
+		`{"kind":"return_received","end_to_end_id":"E1"` + backID + `,"reason":"MD06","amount":1}`:                 "transaction_id",
+		`{"kind":"payment_settled",` + ids + backID + `}`:                                                          "return_id",
+		`{"kind":"infraction_opened",` + report + `,"situation":"SCAM"}`:                                           "amount",
+		`{"kind":"infraction_opened",` + report + `,"amount":1}`:                                                   "situation",
+		`{"kind":"infraction_opened",` + report + `,"amount":1,"situation":"scam"}`:                                "situation",
+		`{"kind":"infraction_opened",` + ids + `,"amount":1,"situation":"SCAM","infraction_id":"i"}`:               "transaction_id",
+		`{"kind":"infraction_opened","end_to_end_id":"E1","infraction_id":"i","amount":1}`:                         "end_to_end_id",
+		`{"kind":"infraction_opened","end_to_end_id":"E9999900420261029120000000000001","amount":1}`:               "infraction_id",
+		`{"kind":"infraction_cancelled",` + report + `,"amount":1}`:                                                "amount",
+		`{"kind":"infraction_cancelled",` + report + `,"situation":"SCAM"}`:                                        "situation",
+		`{"kind":"infraction_cancelled",` + report + `,"reason":"x"}`:                                              "reason",
+		`{"kind":"infraction_cancelled","end_to_end_id":"E9999900420261029120000000000001","infraction_id":"a b"}`: "infraction_id",
 		``: "JSON object", `[]`: "JSON object", `{}`: "kind is required", `{"kind":7}`: "kind",
 		`{"kind":"payment_settled",` + ids + `,"amount":1}`:                                    "amount",
 		`{"kind":"payment_settled",` + ids + `,"reason":"AC03"}`:                               "reason",
@@ -64,7 +96,7 @@ func TestNoticesRefused(t *testing.T) {
 			t.Errorf("%s: %+v, %v", body, n, err)
 		}
 	}
-	if _, err := ReadNotice([]byte(`{"kind":"return_received","return":{"id":"D1"}}`)); !errors.Is(err, ErrKind) {
+	if _, err := ReadNotice([]byte(`{"kind":"moon_risen","moon":{"id":"D1"}}`)); !errors.Is(err, ErrKind) {
 		t.Errorf("a kind to come: %v", err)
 	}
 }
@@ -73,7 +105,7 @@ func FuzzReadNotice(f *testing.F) {
 	for _, n := range notices {
 		f.Add(encode(TellNotice(n)))
 	}
-	f.Add([]byte(`{"kind":"return_received"}`))
+	f.Add([]byte(`{"kind":"moon_risen"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		n, err := ReadNotice(body)
 		if err != nil {

@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"pixd/actors/ledger"
@@ -11,10 +12,14 @@ import (
 
 // Notice is the scheme's word to the engine. Which fields it has, its kind says.
 type Notice struct {
-	Kind          string `json:"kind"`
-	TransactionID string `json:"transaction_id,omitempty"` // ours, of a payout
-	EndToEndID    string `json:"end_to_end_id"`
-	Reason        string `json:"reason,omitempty"` // of a rejection
+	Kind          string        `json:"kind"`
+	TransactionID string        `json:"transaction_id,omitempty"` // ours, of a payout
+	EndToEndID    string        `json:"end_to_end_id"`
+	ReturnID      string        `json:"return_id,omitempty"`
+	InfractionID  string        `json:"infraction_id,omitempty"`
+	Amount        ledger.Amount `json:"amount,omitempty"` // base units; of a return or an infraction
+	Reason        string        `json:"reason,omitempty"` // of a rejection or a return
+	Situation     string        `json:"situation,omitempty"`
 
 	Arrived *Arrived `json:"arrived,omitempty"`
 }
@@ -28,35 +33,38 @@ type Arrived struct {
 	Payer       Owner         `json:"payer"`
 }
 
-// The kinds of this version.
-const (
-	kindArrived  = "payment_arrived"
-	kindSettled  = "payment_settled"
-	kindRejected = "payment_rejected"
-)
+// kinds are those that the protocol knows, by their names there.
+var kinds = func() map[string]scheme.NoticeKind {
+	all := map[string]scheme.NoticeKind{}
+	for k := scheme.PaymentArrived; k <= scheme.InfractionCancelled; k++ {
+		all[k.String()] = k
+	}
+	return all
+}()
 
 // ErrKind is a notice of a kind that this version does not know: it must come
 // again, perhaps to a newer one.
 var ErrKind = errors.New("unknown kind of notice")
 
+// Situations are what an infraction may be about.
+var Situations = []string{"SCAM", "ACCOUNT_TAKEOVER", "COERCION", "FRAUDULENT_ACCESS", "OTHER", "UNKNOWN"}
+
 // TellNotice is a notice as it is sent.
 func TellNotice(n scheme.Notice) Notice {
-	m := Notice{EndToEndID: n.EndToEnd}
+	m := Notice{
+		Kind: n.Kind.String(), EndToEndID: n.EndToEnd, Reason: n.Reason, ReturnID: n.ReturnID, InfractionID: n.Infraction,
+		Amount: n.Amount, Situation: n.Situation,
+	}
 	switch n.Kind {
 	case scheme.PaymentArrived:
 		a := n.Arrived
-		m.Kind = kindArrived
 		m.Arrived = &Arrived{
 			Amount: a.Amount, PixKey: a.Key, TxID: a.TxID, Description: a.Description,
 			Payer: Owner{a.PayerName, a.PayerDocument, a.PayerISPB},
 		}
-		return m
-	case scheme.PaymentRejected:
-		m.Kind, m.Reason = kindRejected, n.Reason
-	case scheme.PaymentSettled:
-		m.Kind = kindSettled
+	case scheme.PaymentSettled, scheme.PaymentRejected, scheme.ReturnReceived:
+		m.TransactionID = n.Tx.String()
 	}
-	m.TransactionID = n.Tx.String()
 	return m
 }
 
@@ -68,21 +76,58 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	if err := decode(body, &grown, true); err != nil {
 		return scheme.Notice{}, err
 	}
-	switch grown.Kind {
-	case kindArrived, kindSettled, kindRejected:
-	case "":
+	kind, known := kinds[grown.Kind]
+	switch {
+	case grown.Kind == "":
 		return scheme.Notice{}, errors.New("kind is required")
-	default: // its fields may be as new
+	case !known: // its fields may be as new
 		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, strconv.QuoteToASCII(grown.Kind))
 	}
 	var m Notice
 	if err := decode(body, &m, false); err != nil {
 		return scheme.Notice{}, err
 	}
-	if m.Kind == kindArrived {
-		return m.arrival()
+	if err := m.only(kind); err != nil {
+		return scheme.Notice{}, err
 	}
-	return m.outcome()
+	switch kind {
+	case scheme.PaymentArrived:
+		return m.arrival()
+	case scheme.InfractionOpened, scheme.InfractionCancelled:
+		return m.infraction(kind)
+	}
+	return m.outcome(kind)
+}
+
+// only refuses the fields that do not go with a kind.
+func (m *Notice) only(kind scheme.NoticeKind) error {
+	for _, f := range []struct {
+		name  string
+		there bool
+		with  []scheme.NoticeKind
+	}{
+		{"transaction_id", m.TransactionID != "", []scheme.NoticeKind{scheme.PaymentSettled, scheme.PaymentRejected, scheme.ReturnReceived}},
+		{"reason", m.Reason != "", []scheme.NoticeKind{scheme.PaymentRejected, scheme.ReturnReceived}},
+		{"return_id", m.ReturnID != "", []scheme.NoticeKind{scheme.ReturnReceived}},
+		{"infraction_id", m.InfractionID != "", []scheme.NoticeKind{scheme.InfractionOpened, scheme.InfractionCancelled}},
+		{"amount", m.Amount != 0, []scheme.NoticeKind{scheme.ReturnReceived, scheme.InfractionOpened}},
+		{"situation", m.Situation != "", []scheme.NoticeKind{scheme.InfractionOpened}},
+		{"arrived", m.Arrived != nil, []scheme.NoticeKind{scheme.PaymentArrived}},
+	} {
+		if f.there && !slices.Contains(f.with, kind) {
+			return fmt.Errorf("%s does not go with %s", f.name, m.Kind)
+		}
+	}
+	return nil
+}
+
+var errEndToEnd = errors.New("end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
+
+func amount(a ledger.Amount) error {
+	if a < 1 || a > ledger.MaxAmount {
+		return errAmount
+	}
+	return nil
 }
 
 // arrival is money that is here already: only what it cannot be booked without
@@ -90,13 +135,11 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 func (m *Notice) arrival() (scheme.Notice, error) {
 	a := m.Arrived
 	switch {
-	case m.TransactionID != "" || m.Reason != "":
-		return scheme.Notice{}, fmt.Errorf("transaction_id and reason do not go with %s", m.Kind)
 	case a == nil:
 		return scheme.Notice{}, errors.New("arrived is required")
 	case !ledger.ValidEndToEnd(m.EndToEndID):
-		return scheme.Notice{}, errors.New("end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
-	case a.Amount < 1 || a.Amount > ledger.MaxAmount:
+		return scheme.Notice{}, errEndToEnd
+	case amount(a.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	case a.PixKey == "":
 		return scheme.Notice{}, errors.New("arrived.pix_key is required")
@@ -107,19 +150,41 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 	}}, nil
 }
 
-func (m *Notice) outcome() (scheme.Notice, error) {
+// outcome is what became of a payout of ours.
+func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 	tx, err := parseIDs(m.TransactionID, m.EndToEndID)
 	switch {
 	case err != nil:
 		return scheme.Notice{}, err
-	case m.Arrived != nil:
-		return scheme.Notice{}, fmt.Errorf("arrived does not go with %s", m.Kind)
-	case (m.Kind == kindRejected) != (m.Reason != "") || len(m.Reason) > maxReason:
-		return scheme.Notice{}, errors.New("reason goes with payment_rejected, in at most 35 characters")
+	case (kind != scheme.PaymentSettled) != (m.Reason != "") || len(m.Reason) > maxReason:
+		return scheme.Notice{}, errors.New("reason goes with payment_rejected and return_received, in at most 35 characters")
+	case kind == scheme.ReturnReceived && !validReturnID(m.ReturnID):
+		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")
+	case kind == scheme.ReturnReceived && amount(m.Amount) != nil:
+		return scheme.Notice{}, errAmount
 	}
-	n := scheme.Notice{Kind: scheme.PaymentSettled, Tx: tx, EndToEnd: m.EndToEndID, Reason: m.Reason}
-	if m.Kind == kindRejected {
-		n.Kind = scheme.PaymentRejected
+	return scheme.Notice{Kind: kind, Tx: tx, EndToEnd: m.EndToEndID, Reason: m.Reason, ReturnID: m.ReturnID, Amount: m.Amount}, nil
+}
+
+// validReturnID tells whether s has the form of a return's id, which is an
+// end-to-end id's with another letter.
+func validReturnID(s string) bool {
+	return len(s) > 1 && s[0] == 'D' && ledger.ValidEndToEnd("E"+s[1:])
+}
+
+// infraction is a report of a payment that we received, or its end.
+func (m *Notice) infraction(kind scheme.NoticeKind) (scheme.Notice, error) {
+	switch {
+	case !ledger.ValidEndToEnd(m.EndToEndID):
+		return scheme.Notice{}, errEndToEnd
+	case !messageID(m.InfractionID):
+		return scheme.Notice{}, errors.New("infraction_id must be 1 to 64 letters, digits, dots, dashes or underscores")
+	case kind == scheme.InfractionOpened && amount(m.Amount) != nil:
+		return scheme.Notice{}, errAmount
+	case kind == scheme.InfractionOpened && !slices.Contains(Situations, m.Situation):
+		return scheme.Notice{}, fmt.Errorf("situation must be one of %v", Situations)
 	}
-	return n, nil
+	return scheme.Notice{
+		Kind: kind, EndToEnd: m.EndToEndID, Infraction: m.InfractionID, Amount: m.Amount, Situation: m.Situation,
+	}, nil
 }

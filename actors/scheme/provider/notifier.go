@@ -70,7 +70,7 @@ func (n *Notifier) deliver(notice scheme.Notice) error {
 	}
 	ctx, cancel := context.WithTimeout(n.ending, noticePatience)
 	defer cancel()
-	status, answer, err := n.client.post(ctx, PathNotices, TellNotice(notice))
+	status, answer, err := n.client.post(ctx, PathNotices, TellNotice(notice), MaxBody)
 	if err == nil && status != http.StatusOK {
 		err = unexpected(status, answer)
 	}

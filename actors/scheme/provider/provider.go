@@ -77,13 +77,18 @@ func (p *Provider) told(ctx context.Context, path string, message any) (scheme.S
 
 // ask sends a message and reads its answer, or the provider's refusal.
 func (p *Provider) ask(ctx context.Context, path string, message, into any) error {
-	status, answer, err := p.client.post(ctx, path, message)
+	return p.askFor(ctx, path, message, into, MaxBody)
+}
+
+// askFor is ask, where the answer may be longer.
+func (p *Provider) askFor(ctx context.Context, path string, message, into any, longest int) error {
+	status, answer, err := p.client.post(ctx, path, message, longest)
 	if err != nil {
 		return err
 	}
 	switch status {
 	case http.StatusOK:
-		if err := decode(answer, into, true); err != nil {
+		if err := decodeUpTo(longest, answer, into, true); err != nil {
 			return fmt.Errorf("answer %d cannot be read: %w", status, err)
 		}
 		return nil

@@ -116,6 +116,7 @@ func (s Secret) Verify(m Message, signature string, now ledger.Millis) error {
 	return nil
 }
 
+// messageID tells whether s has the form of a message's id.
 func messageID(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false

@@ -56,6 +56,65 @@ func TestVector(t *testing.T) {
 	}
 }
 
+// TestExamples: every message that the page shows is read, as a message of its
+// path, and says the same again.
+func TestExamples(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(m any, err error) (string, error) { return string(encode(m)), err }
+	notice := func(body []byte) (string, error) { n, err := ReadNotice(body); return again(TellNotice(n), err) }
+	requests := map[string]func([]byte) (string, error){
+		PathNotices: notice,
+		PathRegister: func(b []byte) (string, error) {
+			k, a, err := ReadRegistration(b)
+			return again(Registration{keyOf(k), a.String()}, err)
+		},
+		PathLookup: func(b []byte) (string, error) {
+			q, err := ReadLookup(b)
+			return again(Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, err)
+		},
+		PathSubmit: func(b []byte) (string, error) { p, err := ReadPayment(b); return again(paymentOf(p), err) },
+		PathAsk: func(b []byte) (string, error) {
+			tx, e, err := ReadQuestion(b)
+			return again(Question{tx.String(), e}, err)
+		},
+		PathBook: func(b []byte) (string, error) { return again(BookQuestion{}, ReadBookQuestion(b)) },
+	}
+	seen, read := map[string]int{}, (func([]byte) (string, error))(nil)
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSuffix(line, "\n")
+		path, posted := strings.CutPrefix(line, "POST ")
+		switch {
+		case posted:
+			if read = requests[path]; read == nil {
+				t.Errorf("%s is no path", path)
+			}
+			seen[path]++
+		case line == "```":
+			read = nil
+		case read != nil && strings.HasPrefix(line, "{"):
+			if got, err := read([]byte(line)); err != nil || got != line {
+				t.Errorf("%s\nis %s (%v)", line, got, err)
+			}
+			seen["messages"]++
+		case strings.HasPrefix(line, `200 {"at"`):
+			var b Book
+			if err := decode([]byte(line[4:]), &b, false); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.parse(); err != nil || string(encode(b)) != line[4:] {
+				t.Errorf("the book shown: %v", err)
+			}
+			seen["books"]++
+		}
+	}
+	if len(seen) != len(requests)+2 || seen["messages"] != 11 || seen["books"] != 1 {
+		t.Errorf("the page shows %v", seen)
+	}
+}
+
 // TestVerify: each part altered is refused, and the clock's window holds to the
 // millisecond.
 func TestVerify(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is the longest message, either way.
+// MaxBody is the longest message, either way, but for a book.
 const MaxBody = 64 << 10
 
 // maxDepth is more than any message of ours has.
@@ -20,9 +20,12 @@ const maxDepth = 8
 // another case, names that stand twice, text that is not UTF-8, and whatever
 // follows. A name that v does not know is an error unless it is an answer's,
 // which may grow.
-func decode(body []byte, v any, mayGrow bool) error {
-	if len(body) > MaxBody {
-		return fmt.Errorf("it is longer than %d bytes", MaxBody)
+func decode(body []byte, v any, mayGrow bool) error { return decodeUpTo(MaxBody, body, v, mayGrow) }
+
+// decodeUpTo is decode of what may be so many bytes long.
+func decodeUpTo(longest int, body []byte, v any, mayGrow bool) error {
+	if len(body) > longest {
+		return fmt.Errorf("it is longer than %d bytes", longest)
 	}
 	if !utf8.Valid(body) {
 		return errors.New("it is not UTF-8")

@@ -44,6 +44,11 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 		{"a payment that never arrived is unknown", asksUnknown},
 		{"notices come until acknowledged", notifiesAgain},
 		{"a lost process loses nothing it answered", survives},
+		{"the directory's limits are met for ever, or so many times", limits},
+		{"a silent payment stays pending", staysSilent},
+		{"a payment comes back", comesBack},
+		{"the book has what settled, once", keepsBook},
+		{"the book names the oldest notice that is open", namesOldest},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,17 +76,25 @@ func payment(b Body, key string) scheme.Payment {
 	}
 }
 
+// matter is what a notice is about: one payment, or one return of it.
+type matter struct {
+	tx   ledger.TxID
+	back bool
+}
+
+func about(n scheme.Notice) matter { return matter{n.Tx, n.Kind == scheme.ReturnReceived} }
+
 // inbox takes notices; refuse tells how often each is sent back first.
 type inbox struct {
 	mu     sync.Mutex
 	refuse int
 	got    []scheme.Notice
-	times  map[ledger.TxID]int
+	times  map[matter]int
 	came   chan struct{}
 }
 
 func newInbox(refuse int) *inbox {
-	return &inbox{refuse: refuse, times: map[ledger.TxID]int{}, came: make(chan struct{}, 1000)}
+	return &inbox{refuse: refuse, times: map[matter]int{}, came: make(chan struct{}, 1000)}
 }
 
 var errNotNow = errors.New("not now")
@@ -89,8 +102,8 @@ var errNotNow = errors.New("not now")
 func (i *inbox) take(n scheme.Notice, done func(error)) {
 	i.mu.Lock()
 	i.got = append(i.got, n)
-	i.times[n.Tx]++
-	refused := i.times[n.Tx] <= i.refuse
+	i.times[about(n)]++
+	refused := i.times[about(n)] <= i.refuse
 	i.mu.Unlock()
 	if refused {
 		done(errNotNow)
@@ -105,12 +118,17 @@ const patience = 8 * time.Second
 // await waits for a notice about a payment to come for the n-th time.
 func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
 	t.Helper()
+	return i.awaitOf(t, matter{tx: p.Tx}, n)
+}
+
+func (i *inbox) awaitOf(t *testing.T, m matter, n int) scheme.Notice {
+	t.Helper()
 	timeout := time.After(patience)
 	for {
 		i.mu.Lock()
-		if i.times[p.Tx] >= n {
+		if i.times[m] >= n {
 			for k := len(i.got) - 1; ; k-- {
-				if i.got[k].Tx == p.Tx {
+				if about(i.got[k]) == m {
 					defer i.mu.Unlock()
 					return i.got[k]
 				}
@@ -120,7 +138,7 @@ func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
 		select {
 		case <-i.came:
 		case <-timeout:
-			t.Fatalf("notice %d of %v never came", n, p.Tx)
+			t.Fatalf("notice %d of %+v never came", n, m)
 		}
 	}
 }
@@ -128,5 +146,5 @@ func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
 func (i *inbox) count(p scheme.Payment) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.times[p.Tx]
+	return i.times[matter{tx: p.Tx}]
 }

@@ -193,7 +193,7 @@ func notifiesAgain(t *testing.T, b Body) {
 	p := payment(b, "ana@example.com")
 	b.submit(t, p)
 	in.await(t, p, 3)
-	time.Sleep(1200 * time.Millisecond) // longer than between the others
+	pause(1200 * time.Millisecond) // longer than between the others
 	if n := in.count(p); n != 3 {
 		t.Errorf("acknowledged, and it came %d times more", n-3)
 	}
@@ -225,3 +225,6 @@ func survives(t *testing.T, b Body) {
 		t.Errorf("the id was given out again: %+v", n)
 	}
 }
+
+// pause gives time to what must not come, or is about to.
+func pause(d time.Duration) { time.Sleep(d) }

@@ -12,11 +12,17 @@ import (
 
 // The book's rows. docs/formats.md lists them.
 const (
-	rowKey     = 'k' // a PIX key of the engine's
-	rowPayment = 'p' // a payout submitted to us, by the engine's transaction id
-	rowHolder  = 'e' // which payment, in or out, holds an end-to-end id
-	rowOpen    = 'o' // a notice to deliver, by its instant; gone once acknowledged
-	rowArrival = 'a' // a customer's payment, by its end-to-end id
+	rowKey        = 'k' // a PIX key of the engine's
+	rowPayment    = 'p' // a payout submitted to us, by the engine's transaction id
+	rowHolder     = 'e' // which payment, in or out, holds an end-to-end id
+	rowOpen       = 'o' // a notice to deliver, by its instant; gone once acknowledged
+	rowArrival    = 'a' // a customer's payment, by its end-to-end id
+	rowMovement   = 'm' // what settles, by its instant and number
+	rowSums       = 's' // movements added up: the mark, and each side's sums
+	rowReturn     = 'r' // what came back of a payout, by its transaction id and ordinal
+	rowInfraction = 'i' // a report of a customer's payment, by its own id
+	rowLimited    = 'l' // how many limits a payout's lookups met, by its transaction id
+	rowCapacity   = 'c' // what every lookup meets
 )
 
 // keyRow is one of the engine's PIX keys.
@@ -52,11 +58,14 @@ type arrival struct {
 	Description   string           `cbor:"10,keyasint,omitempty"`
 }
 
-func key(tag byte, rest string) []byte { return append([]byte{tag}, rest...) }
+func key(tag byte, rest string) []byte {
+	return append(append(make([]byte, 0, 1+len(rest)), tag), rest...)
+}
 
 // openKey orders notices by their instant; what they are about follows.
 func openKey(at ledger.Millis, about []byte) []byte {
-	return append(binary.BigEndian.AppendUint64([]byte{rowOpen}, uint64(at)), about...)
+	k := append(make([]byte, 0, 9+len(about)), rowOpen)
+	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)
 }
 
 func openInstant(k []byte) ledger.Millis { return ledger.Millis(binary.BigEndian.Uint64(k[1:9])) }
@@ -72,13 +81,17 @@ func set(k []byte, v any) wal.Op {
 }
 
 // read decodes one row into v; false where there is none.
-func read(s *wal.Store, k []byte, v any) (bool, error) {
+func read(s Store, k []byte, v any) (bool, error) {
 	b, ok, err := s.Get(k)
 	if err != nil || !ok {
 		return false, err
 	}
+	return true, decode(k, b, v)
+}
+
+func decode(k, b []byte, v any) error {
 	if err := cbor.Unmarshal(b, v); err != nil {
-		return false, fmt.Errorf("sim: row %q: %w", k, err)
+		return fmt.Errorf("sim: row %q: %w", k, err)
 	}
-	return true, nil
+	return nil
 }

@@ -1,9 +1,10 @@
 package sim
 
 import (
-	"container/heap"
+	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pixd/actors/ledger"
@@ -11,59 +12,27 @@ import (
 	"pixd/wal"
 )
 
-// item is a notice to deliver at an instant.
-type item struct {
-	at     ledger.Millis
-	key    []byte // its open row
-	notice scheme.Notice
-	acked  chan struct{} // closed once acknowledged; may be nil
-	tries  int           // without success
-}
-
-type items []item
-
-func (q items) Len() int           { return len(q) }
-func (q items) Less(i, j int) bool { return q[i].at < q[j].at }
-func (q items) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *items) Push(x any)        { *q = append(*q, x.(item)) }
-func (q *items) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	old[len(old)-1] = item{}
-	*q = old[:len(old)-1]
-	return x
-}
-
-// openAtOnce bounds the notices delivered and not acknowledged.
-const openAtOnce = 4096
-
-// again is when a notice that was not acknowledged comes again: after 1 s, then
-// twice as late each time, up to a minute.
-func (i item) again(now ledger.Millis) item {
-	i.at = now + min(ledger.Millis(1000)<<min(i.tries, 6), 60_000)
-	i.tries++
-	return i
-}
-
-// deliverer hands notices to the feed when they are due, until acknowledged.
+// deliverer is the line with a lock around it, and a goroutine that hands what
+// is due to the feed.
 type deliverer struct {
-	sim  *Sim
-	mu   sync.Mutex
-	wait items
-	open int
-	wake chan struct{} // capacity 1
-	stop chan struct{}
-	done chan struct{}
+	sim     *Sim
+	mu      sync.Mutex
+	line    line
+	told    ledger.Millis // when a failure was last logged
+	untold  int           // failures since
+	wake    chan struct{} // capacity 1
+	stop    chan struct{}
+	started atomic.Bool
+	done    chan struct{}
 }
 
 func newDeliverer(s *Sim) *deliverer {
-	return &deliverer{sim: s, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	return &deliverer{sim: s, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 func (d *deliverer) add(i item) {
 	d.mu.Lock()
-	first := len(d.wait) == 0 || i.at < d.wait[0].at
-	heap.Push(&d.wait, i)
+	first := d.line.add(i)
 	d.mu.Unlock()
 	if first {
 		d.rouse()
@@ -77,47 +46,76 @@ func (d *deliverer) rouse() {
 	}
 }
 
-// start reads what an earlier process left open, and begins to deliver.
-func (d *deliverer) start(feed scheme.Feed) error {
-	err := d.sim.store.Scan([]byte{rowOpen}, []byte{rowOpen + 1}, func(k, v []byte) (bool, error) {
-		i, err := d.sim.reopen(k, v)
-		if err == nil {
-			d.add(i)
-		}
-		return true, err
-	})
-	if err != nil {
-		return err
+// Due hands over the earliest notice that is due, and what is to be called with
+// its outcome, once: nil acknowledges it. It is Start without a goroutine, for
+// who drives the clock.
+func (s *Sim) Due() (scheme.Notice, func(error), bool) {
+	i, ok := s.out.take()
+	if !ok {
+		return scheme.Notice{}, nil, false
 	}
-	d.done = make(chan struct{})
-	go d.run(feed)
-	return nil
+	return i.notice, func(err error) { s.out.ended(i, err) }, true
+}
+
+// NextDue is when Due hands over the next notice, perhaps in the past; false
+// where none waits.
+func (s *Sim) NextDue() (ledger.Millis, bool) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	return s.out.line.next()
+}
+
+func (d *deliverer) take() (item, bool) {
+	now := d.sim.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.line.take(now)
 }
 
 // reopen makes an open row's notice again.
-func (s *Sim) reopen(k, v []byte) (item, error) {
-	i := item{at: openInstant(k), key: append([]byte(nil), k...)}
-	about := string(k[9:])
-	switch {
-	case len(v) == 1 && v[0] == rowPayment:
-		var p payment
-		ok, err := read(s.store, key(rowPayment, about), &p)
-		i.notice = p.notice()
-		return i, present(ok, err)
-	case len(v) == 1 && v[0] == rowArrival:
-		var a arrival
-		ok, err := read(s.store, key(rowArrival, about), &a)
-		i.notice = a.notice()
-		return i, present(ok, err)
+func (s *Sim) reopen(k, v []byte) (i item, err error) {
+	i = item{at: openInstant(k), key: append([]byte(nil), k...)}
+	if len(v) != 1 {
+		return i, errors.New("sim: open row of no kind")
 	}
-	return i, errors.New("sim: open row of no known kind")
+	about, ok := string(k[9:]), false
+	switch v[0] {
+	case rowPayment:
+		var p payment
+		ok, err = read(s.store, key(rowPayment, about), &p)
+		i.notice = p.notice()
+	case rowArrival:
+		var a arrival
+		ok, err = read(s.store, key(rowArrival, about), &a)
+		i.notice = a.notice()
+	case rowReturn:
+		var r returned
+		ok, err = read(s.store, key(rowReturn, about), &r)
+		i.notice = r.notice()
+	case rowInfraction, cancelled:
+		var f infraction
+		ok, err = read(s.store, key(rowInfraction, about[1:]), &f)
+		i.notice = f.opened()
+		if v[0] == cancelled {
+			i.notice = f.withdrawn()
+		}
+	default:
+		return i, errors.New("sim: open row of no known kind")
+	}
+	return i, present(ok, err)
 }
 
+// present is an error where a row is missing that another needs.
 func present(ok bool, err error) error {
 	if err == nil && !ok {
-		return errors.New("sim: open row without what it is about")
+		return errors.New("sim: a row without what it is about")
 	}
 	return err
+}
+
+func (d *deliverer) start(feed scheme.Feed) {
+	d.started.Store(true)
+	go d.run(feed)
 }
 
 func (d *deliverer) run(feed scheme.Feed) {
@@ -125,12 +123,17 @@ func (d *deliverer) run(feed scheme.Feed) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		i, ready, after := d.next()
-		if ready {
-			feed(i.notice, func(err error) { d.acknowledged(i, err) })
+		select {
+		case <-d.stop:
+			return
+		default:
+		}
+		d.sim.addUpLater()
+		if i, ok := d.take(); ok {
+			feed(i.notice, func(err error) { d.ended(i, err) })
 			continue
 		}
-		timer.Reset(after)
+		timer.Reset(d.sleep())
 		select {
 		case <-d.stop:
 			return
@@ -140,38 +143,27 @@ func (d *deliverer) run(feed scheme.Feed) {
 	}
 }
 
-// next is the earliest notice where it is due, else how long to sleep.
-func (d *deliverer) next() (item, bool, time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	select {
-	case <-d.stop:
-		return item{}, false, time.Hour
-	default:
+// sleep is how long nothing is due, unless something else happens.
+func (d *deliverer) sleep() time.Duration {
+	at, ok := d.sim.NextDue()
+	if !ok {
+		return time.Hour
 	}
-	if len(d.wait) == 0 || d.open >= openAtOnce {
-		return item{}, false, time.Hour
-	}
-	if left := d.wait[0].at - d.sim.opts.Now(); left > 0 {
-		return item{}, false, time.Duration(left) * time.Millisecond
-	}
-	d.open++
-	return heap.Pop(&d.wait).(item), true, 0
+	return min(time.Duration(max(at-d.sim.now(), 0))*time.Millisecond, time.Hour)
 }
 
-// acknowledged drops the open row; what was not acknowledged comes again.
-func (d *deliverer) acknowledged(i item, err error) {
+// ended drops the open row of what was acknowledged; what was not comes again.
+func (d *deliverer) ended(i item, err error) {
+	now := d.sim.now()
 	d.mu.Lock()
-	d.open--
-	full := d.open == openAtOnce-1
+	moves := d.line.end(i, err == nil, now)
 	d.mu.Unlock()
-	if err != nil {
-		d.sim.opts.Log.Warn("simulator: notice not acknowledged", "transaction", i.notice.Tx.String(), "end_to_end_id", i.notice.EndToEnd, "error", err)
-		d.add(i.again(d.sim.opts.Now()))
-		return
-	}
-	if full {
+	if moves {
 		d.rouse()
+	}
+	if err != nil {
+		d.complain(i.notice, err, now)
+		return
 	}
 	if i.acked != nil {
 		close(i.acked)
@@ -179,9 +171,44 @@ func (d *deliverer) acknowledged(i item, err error) {
 	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}})
 }
 
+// tellEvery is how often an engine that does not acknowledge is logged.
+const tellEvery = ledger.Millis(10_000)
+
+func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
+	d.mu.Lock()
+	if d.told != 0 && now-d.told < tellEvery {
+		d.untold++
+		d.mu.Unlock()
+		return
+	}
+	others := d.untold
+	d.told, d.untold = now, 0
+	d.mu.Unlock()
+	d.sim.opts.Log.Warn("simulator: notice not acknowledged", "kind", n.Kind.String(), "transaction", n.Tx.String(),
+		"end_to_end_id", n.EndToEnd, "error", err, "others_since", others)
+}
+
+// ackPatience is how long whoever made something happen waits for the engine to
+// take it, so that it is found there; the notice goes on without.
+const ackPatience = 2 * time.Second
+
+// await waits for an acknowledgement, where a goroutine delivers.
+func (d *deliverer) await(ctx context.Context, acked <-chan struct{}) {
+	if !d.started.Load() {
+		return
+	}
+	patience := time.NewTimer(ackPatience)
+	defer patience.Stop()
+	select {
+	case <-acked:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
 func (d *deliverer) close() {
 	close(d.stop)
-	if d.done != nil {
+	if d.started.Load() {
 		<-d.done
 	}
 }

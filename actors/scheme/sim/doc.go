@@ -7,4 +7,13 @@
 // Outcomes are chosen by the recipient key, as card schemes choose them by test
 // card: see Script. What was submitted is durable before Submit answers;
 // notices are delivered at least once, until the engine acknowledges them.
+//
+// The book also has what it comes to: a movement is written with what makes it
+// settle and counts from its instant on; sums are kept to a mark among the
+// movements and written together with it (sums.go).
+//
+// Which notice is delivered when is a machine with explicit time (line.go).
+// Start puts a goroutine around it; Due and NextDue hand it to a simulation that
+// keeps everything in one goroutine, on a Store of its own. The same calls, clock
+// and chance then make the same book, byte for byte.
 package sim

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +16,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
@@ -31,6 +35,22 @@ func TestGolden(t *testing.T) {
 			EndToEnd: "E60701190202603011200abcdefghijk", Account: 7, Key: "ana@example.com", Amount: 500, TxID: "PIXIN1",
 			PayerName: "Açaí", PayerDocument: "12345678909", PayerISPB: "60701190", At: 1772366400000, Description: "coffee",
 		},
+		&movement{
+			Kind: MovedReturn, Account: 7, Amount: 500, Other: "99999005", EndToEnd: "E99999004202603011200abcdefghijk", Tx: tx,
+			ReturnID: "D99999005202603011200abcdefghijk",
+		},
+		&mark{At: 1772366400000, Number: 3},
+		&sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4, Messages: 5},
+		&returned{
+			ID: "D99999005202603011200abcdefghijk", Tx: tx, EndToEnd: "E99999004202603011200abcdefghijk", Account: 7, Amount: 500,
+			Reason: "MD06", At: 1772366400000,
+		},
+		&infraction{
+			ID: "019ca945-0a00-7102-8304-05060708090a", EndToEnd: "E60701190202603011200abcdefghijk", Account: 7, Amount: 500,
+			Situation: "SCAM", At: 1772366400000, CancelledAt: 1772366400001,
+		},
+		&limitedRow{Times: 2},
+		&capacityRow{Lookups: BucketExhausted},
 	}
 	var b strings.Builder
 	for _, row := range rows {
@@ -50,27 +70,54 @@ func TestGolden(t *testing.T) {
 	golden(t, "rows.golden", b.String())
 }
 
-// TestGoldenBook pins which rows a submission and a payment write.
+const goldenNoon = ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
+
+// TestGoldenBook pins which rows each thing writes.
 func TestGoldenBook(t *testing.T) {
-	noon := ledger.Millis(1772366400000)
-	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return noon } })
-	p := payoutAt(noon)
-	p.Tx, p.EndToEnd = ledger.TxID{1}, "E99999004202603011200abcdefghijk"
-	if _, err := s.Submit(t.Context(), p); err != nil {
-		t.Fatal(err)
+	at := goldenNoon
+	s := openOn(t, vfs.NewMem(), func(o *Options) {
+		o.Now = func() ledger.Millis { return at }
+		o.Chance = func() [10]byte { return [10]byte{9} }
+	})
+	payouts := func(chars string, keys ...string) (all []scheme.Payment) {
+		for n, key := range keys {
+			p := payoutAt(at)
+			p.Tx, p.EndToEnd, p.Key.Value = ledger.TxID{byte(n + 1)}, "E99999004202603011200abcdefghij"+chars[n:n+1], key
+			all = append(all, p)
+		}
+		return all
+	}("klmn", "ana@example.com", "silent@pix.test", "returned@pix.test", "client-limited-1@pix.test")
+	for _, p := range payouts[:3] {
+		if _, err := s.Submit(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
 		t.Fatal(err)
 	}
-	row, err := s.arrive(Payment{Key: shop.Value, Amount: 5, EndToEnd: "E60701190202603011200abcdefghijk"})
-	if err != nil {
+	const paid = "E60701190202603011200abcdefghijk"
+	_, _, err := s.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5, EndToEnd: paid})
+	_, limited := s.Lookup(t.Context(), scheme.Query{Tx: payouts[3].Tx, Key: payouts[3].Key})
+	capacity := s.SetCapacity(t.Context(), ClientLimited)
+	report, reported := s.Report(t.Context(), Report{EndToEnd: paid, Situation: "SCAM"})
+	if refused := (*scheme.Refused)(nil); err != nil || !errors.As(limited, &refused) || capacity != nil || reported != nil {
+		t.Fatal(err, limited, capacity, reported)
+	}
+	at += 100
+	_, returned := s.Return(t.Context(), Return{EndToEnd: payouts[0].EndToEnd, Amount: 7})
+	if withdrawn := s.Withdraw(t.Context(), report); returned != nil || withdrawn != nil {
+		t.Fatal(returned, withdrawn)
+	}
+	at++
+	if err := s.addUp(); err != nil {
 		t.Fatal(err)
 	}
-	done, err := s.book(row, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
+	golden(t, "book.golden", dump(t, s))
+}
+
+func dump(t *testing.T, s *Sim) string {
+	t.Helper()
+	if err := s.settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -80,7 +127,49 @@ func TestGoldenBook(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "book.golden", b.String())
+	return b.String()
+}
+
+// TestOlderBook: a book of a version that knew no movements is read, and its
+// payments count, once.
+func TestOlderBook(t *testing.T) {
+	rows, err := os.ReadFile(filepath.Join("testdata", "book-before-movements.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := vfs.NewMem()
+	store, err := wal.Open(wal.Options{Dir: "sim", FS: fs, Hard: map[string]string{"book": bookFormat}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []wal.Op
+	for line := range strings.Lines(string(rows)) {
+		k, v, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kb, err := hex.DecodeString(k)
+		vb, err2 := hex.DecodeString(v)
+		if err != nil || err2 != nil {
+			t.Fatal(line)
+		}
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: kb, Value: vb})
+	}
+	store.Append(&wal.Entry{Ops: ops})
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, err := Open(Options{Dir: "sim", FS: fs, Now: func() ledger.Millis { return goldenNoon + 1000 }, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Book(t.Context())
+		want := scheme.Sums{Sent: 100, Received: 5}
+		if err != nil || len(b.Accounts) != 1 || b.Accounts[0].Sums != want || b.OldestOpen != goldenNoon {
+			t.Errorf("%+v %v", b, err)
+		}
+		if err := errors.Join(s.addUp(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func golden(t *testing.T, name, got string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
@@ -30,10 +29,6 @@ var (
 	ErrEndToEnd   = errors.New("end_to_end_id belongs to another payment")
 )
 
-// ackPatience is how long Pay waits for the engine to take the payment, so
-// that whoever paid finds it there; the notice goes on without it.
-const ackPatience = 2 * time.Second
-
 // Pay books a customer's payment and tells the engine. A repeated end-to-end
 // id answers the first result and pays nothing.
 func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledger.Amount, err error) {
@@ -47,7 +42,7 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledge
 		return first.EndToEnd, first.Amount, nil
 	}
 	acked := make(chan struct{})
-	done, err := s.book(row, acked)
+	done, err := s.enter(row, acked)
 	if errors.Is(err, ErrEndToEnd) {
 		return s.first(ctx, row.EndToEnd, err)
 	}
@@ -57,18 +52,14 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledge
 	if err := wait(ctx, done); err != nil {
 		return "", 0, err
 	}
-	select {
-	case <-acked:
-	case <-time.After(ackPatience):
-	case <-ctx.Done():
-	}
+	s.out.await(ctx, acked)
 	return row.EndToEnd, row.Amount, nil
 }
 
 // first is the result of the payment that holds an end-to-end id, which may
 // have been on its way to the book; conflict where it is no customer's.
 func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, ledger.Amount, error) {
-	if err := wait(ctx, s.append(nil, nil)); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return "", 0, err
 	}
 	a, err := s.repeated(endToEnd)
@@ -95,7 +86,7 @@ func (s *Sim) arrive(p Payment) (*arrival, error) {
 		PayerName: p.PayerName, PayerDocument: p.PayerDocument, PayerISPB: p.PayerISPB, Description: p.Description,
 	}
 	if a.At == 0 {
-		a.At = s.opts.Now()
+		a.At = s.now()
 	}
 	if a.PayerISPB == "" {
 		a.PayerISPB = payerISPB
@@ -121,29 +112,34 @@ func (s *Sim) repeated(endToEnd string) (*arrival, error) {
 	return &a, nil
 }
 
-// book writes the arrival and its notice down.
-func (s *Sim) book(a *arrival, acked chan struct{}) (<-chan error, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// enter writes the arrival, its movement and its notice down.
+func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
+	s.order.Lock()
+	defer s.order.Unlock()
 	if _, held, err := s.holder(a.EndToEnd); err != nil {
 		return nil, err
 	} else if held {
 		return nil, fmt.Errorf("%s: %w", a.EndToEnd, ErrEndToEnd)
 	}
 	s.hold(a.EndToEnd, ledger.TxID{})
-	at := s.opts.Now()
-	open := openKey(at, []byte(a.EndToEnd))
+	at := s.now()
+	i := item{at: at, key: openKey(at, []byte(a.EndToEnd)), notice: a.notice(), acked: acked}
 	ops := []wal.Op{
 		set(key(rowArrival, a.EndToEnd), a),
 		{Kind: wal.OpSet, Key: key(rowHolder, a.EndToEnd), Value: make([]byte, 16)},
-		{Kind: wal.OpSet, Key: open, Value: []byte{rowArrival}},
+		i.open(rowArrival),
+		s.moved(at, a.movement()),
 	}
 	return s.append(ops, func() {
-		s.mu.Lock()
-		delete(s.holders, a.EndToEnd)
-		s.mu.Unlock()
-		s.out.add(item{at: at, key: open, notice: a.notice(), acked: acked})
+		s.letGo(a.EndToEnd, ledger.TxID{})
+		s.out.add(i)
 	}), nil
+}
+
+// movement is the arrival in the sums. It counts from when it was booked, also
+// where the customer paid earlier.
+func (a *arrival) movement() *movement {
+	return &movement{Kind: MovedPayment, Account: a.Account, Amount: a.Amount, Other: a.PayerISPB, EndToEnd: a.EndToEnd}
 }
 
 func (a *arrival) notice() scheme.Notice {

@@ -10,17 +10,21 @@ import (
 
 // outcome is what the simulator does with a payment.
 type outcome struct {
-	lookup ledger.RefusalCode // the directory refuses
-	submit ledger.RefusalCode // the provider refuses
-	now    bool               // settles inside the submit call
-	reason string             // rejected after acceptance, with this code
-	owner  string             // the document of the key's owner, where scripted
+	limit    ledger.RefusalCode // the directory's limit is met
+	times    uint64             // so many times for each payout; 0: for ever
+	lookup   ledger.RefusalCode // the directory refuses
+	submit   ledger.RefusalCode // the provider refuses
+	now      bool               // settles inside the submit call
+	silent   bool               // accepted, and nothing is ever heard of it
+	returned bool               // comes back in full once it settled
+	reason   string             // rejected after acceptance, with this code
+	owner    string             // the document of the key's owner, where scripted
 }
 
 // scriptDomain is where e-mail keys script their outcome by their local part.
 const scriptDomain = "@pix.test"
 
-var refusals = map[string]outcome{
+var scripts = map[string]outcome{
 	"not-found":         {lookup: ledger.RefuseKeyNotFound},
 	"blocked":           {lookup: ledger.RefuseKeyBlocked},
 	"lookup-failed":     {lookup: ledger.RefuseLookupFailed},
@@ -31,6 +35,8 @@ var refusals = map[string]outcome{
 	"send-rate-limited":     {submit: ledger.RefuseRateLimited},
 	"send-bucket-exhausted": {submit: ledger.RefuseBucket},
 	"settle-now":            {now: true},
+	"silent":                {silent: true},
+	"returned":              {returned: true},
 }
 
 // script reads the outcome of a key: settles after the delay, unless an e-mail
@@ -42,7 +48,10 @@ func script(k ledger.Key) outcome {
 		return outcome{}
 	}
 	local, _, _ = strings.Cut(local, "+")
-	if o, ok := refusals[local]; ok {
+	if o, ok := scripts[local]; ok {
+		return o
+	}
+	if o, ok := limits(local); ok {
 		return o
 	}
 	if code, ok := strings.CutPrefix(local, "reject-"); ok && code != "" {

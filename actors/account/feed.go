@@ -1,38 +1,42 @@
-package engine
+package account
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 
-	"pixd/actors/account"
 	"pixd/actors/ledger"
-	"pixd/actors/registry"
 	"pixd/actors/scheme"
-	"pixd/wal"
 )
 
-// feed routes the scheme's notices to accounts: an arrival by the key it was
+// Feed routes the scheme's notices to accounts: an arrival by the key it was
 // paid to, word of a payout by our transaction id, never by its end-to-end id
 // alone.
-type feed struct {
-	directory *account.Directory
-	registry  *registry.Registry
-	store     *wal.Store
-	log       *slog.Logger
+type Feed struct {
+	// Get reads a row of the journal.
+	Get func(key []byte) (value []byte, ok bool, err error)
+	// Key is whose one of our PIX keys is.
+	Key func(key string) (ledger.AccountID, bool)
+	// Recent is the accounts' own; may be nil.
+	Recent *Recent
+	// Notice hands an account its part; see Directory.Notice.
+	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
 }
 
-var errUnknownPayout = errors.New("names a payout that is not ours")
+// What a feed cannot route. It must come again, perhaps to a newer version.
+var (
+	errNotOurs = errors.New("names a payout that is not ours")
+	errKind    = errors.New("a kind that is not taken")
+)
 
-// take implements scheme.Feed.
-func (f *feed) take(n scheme.Notice, done func(error)) {
+// Take implements scheme.Feed.
+func (f *Feed) Take(n scheme.Notice, done func(error)) {
 	if n.Kind == scheme.PaymentArrived {
-		key, ok := f.registry.PixKey(n.Arrived.Key)
+		id, ok := f.Key(n.Arrived.Key)
 		if !ok {
 			done(fmt.Errorf("notice of %s: key %s is not ours", n.EndToEnd, n.Arrived.Key))
 			return
 		}
-		f.directory.Notice(key.Account, n.Arrived, done)
+		f.Notice(id, n.Arrived, done)
 		return
 	}
 	c, err := about(n)
@@ -45,7 +49,7 @@ func (f *feed) take(n scheme.Notice, done func(error)) {
 		done(fmt.Errorf("notice of %v: %w", n.Tx, err))
 		return
 	}
-	f.directory.Notice(id, c, done)
+	f.Notice(id, c, done)
 }
 
 // about is what a notice of a payout tells its account.
@@ -61,29 +65,27 @@ func about(n scheme.Notice) (ledger.Command, error) {
 	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
 }
 
-// errKind is of notices that this version does not take: they must come again,
-// perhaps to a newer one.
-var errKind = errors.New("a kind that is not taken")
-
 // owner is the account of the payout that a notice names: by its id row once
 // it was shown, by its end-to-end row while it is only held.
-func (f *feed) owner(n scheme.Notice) (ledger.AccountID, error) {
-	if id, ok := f.directory.Owner(n.Tx); ok {
-		return id, nil
+func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
+	if f.Recent != nil {
+		if p := f.Recent.get(n.Tx); p != nil {
+			return p.account, nil
+		}
 	}
-	b, ok, err := f.store.Get(ledger.IDKey(n.Tx.Short()))
+	b, ok, err := f.Get(ledger.IDKey(n.Tx.Short()))
 	if err != nil {
 		return 0, err
 	}
 	if ok {
 		row, err := ledger.DecodeIDRow(b)
 		if err == nil && row.ID != n.Tx {
-			err = errUnknownPayout
+			err = errNotOurs
 		}
 		return row.Account, err
 	}
 	for _, key := range ledger.EndToEndKeys(n.EndToEnd) {
-		b, ok, err := f.store.Get(key)
+		b, ok, err := f.Get(key)
 		if err != nil {
 			return 0, err
 		}
@@ -98,5 +100,5 @@ func (f *feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 			return row.Account, nil
 		}
 	}
-	return 0, errUnknownPayout
+	return 0, errNotOurs
 }

@@ -1,0 +1,43 @@
+package account
+
+import (
+	"log/slog"
+
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/wal"
+)
+
+// Around is what lies around an account's shell, the same for all: the directory's
+// actors, or a simulation's single goroutine.
+type Around struct {
+	Config  *Config
+	Journal Journal
+	Rows    Rows
+	Tail    Tail
+	// Opening is what a claimed account is opened under; false: no such account.
+	Opening func(ledger.AccountID) (ledger.Settings, bool)
+	// Active tells whether an account is; nil: all are.
+	Active func(ledger.AccountID) bool
+	Now    func() ledger.Millis
+	Chance func() [10]byte
+	Log    *slog.Logger
+
+	// Begin starts a payout's child. Its outcome goes to the account, with the
+	// visit's end, where one sent it out.
+	Begin func(payout.Job, func(Visited))
+	// Again sends a message to an account, later.
+	Again func(ledger.AccountID, any)
+	// Write appends an entry and returns when it is durable.
+	Write func(*wal.Entry) error
+}
+
+// complete fills in what may be left out.
+func (a *Around) complete() {
+	if a.Config.Recent == nil {
+		a.Config.Recent = new(Recent)
+	}
+	if a.Active == nil {
+		a.Active = func(ledger.AccountID) bool { return true }
+	}
+}

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// BenchmarkSubmit: payouts of many callers at once, on the disk, settled and
+// acknowledged.
+func BenchmarkSubmit(b *testing.B) {
+	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
+		b.Fatal(err)
+	}
+	b.SetParallelism(64)
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := s.Submit(b.Context(), payoutAt(now())); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+// BenchmarkBook: the book of a hundred accounts and 50,000 payouts.
+func BenchmarkBook(b *testing.B) {
+	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
+		b.Fatal(err)
+	}
+	var work sync.WaitGroup
+	for n := range 100 {
+		work.Go(func() {
+			for range 500 {
+				p := payoutAt(now())
+				p.Account = ledger.AccountID(n + 1)
+				if _, err := s.Submit(b.Context(), p); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	for b.Loop() {
+		if k, err := s.Book(b.Context()); err != nil || len(k.Accounts) != 100 {
+			b.Fatal(k, err)
+		}
+	}
+}

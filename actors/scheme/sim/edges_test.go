@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// TestBookedMeanwhile: what is booked after a reading began, at its very
+// instant, is of the next reading.
+func TestBookedMeanwhile(t *testing.T) {
+	p := newPump(t)
+	p.pay("aa", "settle-now@pix.test", 1)
+	here, err := p.here(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pay("bb", "settle-now@pix.test", 2)
+	var got []ledger.Amount
+	if err := p.through(mark{}.key(), here, func(_ mark, m *movement) (bool, error) {
+		got = append(got, m.Amount)
+		return true, nil
+	}); err != nil || fmt.Sprint(got) != "[1]" {
+		t.Errorf("read %v %v", got, err)
+	}
+	if got := p.sums(); got.Sent != 3 {
+		t.Errorf("sent %d", got.Sent)
+	}
+}
+
+// TestScriptsOfRefusedIDs: what the scheme rejects for its id is rejected,
+// whatever its key says would become of it.
+func TestScriptsOfRefusedIDs(t *testing.T) {
+	p := newPump(t)
+	for n, key := range []string{"silent@pix.test", "returned@pix.test"} {
+		o := p.pay("aa", "ana@example.com", 1)
+		o.Tx, o.Key.Value = ledger.TxID{9, byte(n)}, key // a duplicate
+		if _, err := p.Submit(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		bad := o
+		bad.Tx, bad.EndToEnd = ledger.TxID{8, byte(n)}, fmt.Sprint("nonsense", n)
+		if _, err := p.Submit(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		p.at += 1000
+		for want, tx := range map[string]ledger.TxID{"DUPL": o.Tx, "FF08": bad.Tx} {
+			if s, err := p.Ask(t.Context(), tx, ""); err != nil || s != (scheme.State{Progress: scheme.Rejected, Reason: want}) {
+				t.Errorf("%s: %+v %v", key, s, err)
+			}
+		}
+	}
+	if got := fmt.Sprint(p.drain(nil)); got != "[payment_settled payment_rejected payment_rejected payment_rejected payment_rejected]" {
+		t.Errorf("told %v", got)
+	}
+}
+
+// TestInfractionsAreToldAgain to the next process, both of them.
+func TestInfractionsAreToldAgain(t *testing.T) {
+	p := newPump(t)
+	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.drain(nil)
+	id, err := p.Report(t.Context(), Report{EndToEnd: paid, Situation: "SCAM", Amount: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Withdraw(t.Context(), id), p.Withdraw(t.Context(), id)); err != nil {
+		t.Fatal(err)
+	}
+	p.open()
+	var told []scheme.Notice
+	for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
+		told = append(told, n)
+		done(nil)
+	}
+	want := []scheme.Notice{
+		{Kind: scheme.InfractionOpened, EndToEnd: paid, Infraction: id, Amount: 4, Situation: "SCAM"},
+		{Kind: scheme.InfractionCancelled, EndToEnd: paid, Infraction: id},
+	}
+	if fmt.Sprint(told) != fmt.Sprint(want) {
+		t.Errorf("told %+v\nwant %+v", told, want)
+	}
+	p.open()
+	if got := p.drain(nil); len(got) != 0 {
+		t.Errorf("told again: %v", got)
+	}
+}
+
+// late is a shelf whose entries become visible and durable when it is told.
+type late struct {
+	shelf
+	queue []*wal.Entry
+}
+
+func (l *late) Append(e *wal.Entry) wal.Ticket {
+	l.queue = append(l.queue, e)
+	return 0
+}
+
+func (l *late) flush(n int) {
+	for _, e := range l.queue[:n] {
+		l.shelf.Append(e)
+	}
+	l.queue = l.queue[n:]
+}
+
+// TestLimitsCountAtOnce: limits count before they are durable, and once.
+func TestLimitsCountAtOnce(t *testing.T) {
+	p := newPump(t)
+	l := &late{shelf: *p.shelf}
+	p.store = l
+	q := scheme.Query{Tx: ledger.TxID{1}, Key: ledger.Key{Type: ledger.KeyEmail, Value: "client-limited-3@pix.test"}}
+	for n, limited := range []bool{true, true, true, false, false} {
+		_, err := p.Lookup(t.Context(), q)
+		if (err != nil) != limited {
+			t.Errorf("lookup %d: %v", n, err)
+		}
+		if n == 1 {
+			l.flush(1) // the first is durable, the second is not
+		}
+	}
+	if len(l.queue) != 2 || len(p.limited) != 1 {
+		t.Fatalf("%d entries, %v", len(l.queue), p.limited)
+	}
+	l.flush(2)
+	if _, err := p.Lookup(t.Context(), q); err != nil || len(p.limited) != 0 {
+		t.Errorf("%v, still %v", err, p.limited)
+	}
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Report is a payer reporting a payment that an account received.
+type Report struct {
+	EndToEnd  string
+	Amount    ledger.Amount // base units; 0: all of it
+	Situation string        // as the directory names it
+}
+
+// infraction is such a report in the book.
+type infraction struct {
+	ID          string           `cbor:"1,keyasint"` // a UUID v7
+	EndToEnd    string           `cbor:"2,keyasint"`
+	Account     ledger.AccountID `cbor:"3,keyasint"`
+	Amount      ledger.Amount    `cbor:"4,keyasint"`
+	Situation   string           `cbor:"5,keyasint"`
+	At          ledger.Millis    `cbor:"6,keyasint"`
+	CancelledAt ledger.Millis    `cbor:"7,keyasint,omitempty"` // 0: it stands
+}
+
+// cancelled marks the open row of the notice that a report is withdrawn.
+const cancelled = 'x'
+
+func (i *infraction) opened() scheme.Notice {
+	return scheme.Notice{
+		Kind: scheme.InfractionOpened, EndToEnd: i.EndToEnd, Infraction: i.ID, Amount: i.Amount, Situation: i.Situation,
+	}
+}
+
+func (i *infraction) withdrawn() scheme.Notice {
+	return scheme.Notice{Kind: scheme.InfractionCancelled, EndToEnd: i.EndToEnd, Infraction: i.ID}
+}
+
+// ErrUnknownInfraction is an id that no Report gave.
+var ErrUnknownInfraction = errors.New("the scheme knows no such infraction")
+
+// Report opens an infraction about a customer's payment and tells the engine.
+func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
+	if err := s.settle(ctx); err != nil {
+		return "", err
+	}
+	a, err := s.repeated(r.EndToEnd)
+	switch {
+	case err != nil:
+		return "", err
+	case a == nil:
+		return "", fmt.Errorf("%s: %w", r.EndToEnd, ErrUnknownPayment)
+	case r.Amount > a.Amount:
+		return "", fmt.Errorf("%s: %d of %d: %w", r.EndToEnd, r.Amount, a.Amount, ErrBeyond)
+	case r.Amount == 0:
+		r.Amount = a.Amount
+	}
+	s.order.Lock()
+	at := s.now()
+	i := &infraction{
+		ID: ledger.NewTxID(at, s.opts.Chance()).String(), EndToEnd: a.EndToEnd, Account: a.Account,
+		Amount: r.Amount, Situation: r.Situation, At: at,
+	}
+	done := s.tell(at, i, rowInfraction, i.opened())
+	s.order.Unlock()
+	return i.ID, wait(ctx, done)
+}
+
+// Withdraw cancels an infraction and tells the engine; once is enough.
+func (s *Sim) Withdraw(ctx context.Context, id string) error {
+	s.single.Lock()
+	defer s.single.Unlock()
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	var i infraction
+	ok, err := read(s.store, key(rowInfraction, id), &i)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("%s: %w", id, ErrUnknownInfraction)
+	case i.CancelledAt != 0:
+		return nil
+	}
+	s.order.Lock()
+	i.CancelledAt = s.now()
+	done := s.tell(i.CancelledAt, &i, cancelled, i.withdrawn())
+	s.order.Unlock()
+	return wait(ctx, done)
+}
+
+// tell books a report as it now is, with its notice.
+func (s *Sim) tell(at ledger.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
+	told := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
+	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), told.open(tag)}, func() { s.out.add(told) })
+}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Capacity is what every lookup meets, before its key's script.
+type Capacity uint8
+
+// The capacities.
+const (
+	Available       Capacity = iota
+	ClientLimited            // the paying user's limit
+	BucketExhausted          // the institution's
+)
+
+var capacities = map[Capacity]struct {
+	name  string
+	limit ledger.RefusalCode
+}{
+	Available:       {"available", ledger.RefuseNothing},
+	ClientLimited:   {"client_limited", ledger.RefuseRateLimited},
+	BucketExhausted: {"bucket_exhausted", ledger.RefuseBucket},
+}
+
+func (c Capacity) String() string { return capacities[c].name }
+
+// ParseCapacity reads what String wrote; false for anything else.
+func ParseCapacity(s string) (Capacity, bool) {
+	for c, known := range capacities {
+		if known.name == s {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// capacityRow is what SetCapacity left.
+type capacityRow struct {
+	Lookups Capacity `cbor:"1,keyasint"`
+}
+
+var capacityKey = []byte{rowCapacity}
+
+// SetCapacity says what every lookup meets from now on, also of later processes
+// on the same book.
+func (s *Sim) SetCapacity(ctx context.Context, c Capacity) error {
+	s.single.Lock()
+	defer s.single.Unlock()
+	return wait(ctx, s.append([]wal.Op{set(capacityKey, capacityRow{c})}, func() { s.lookups.Store(uint32(c)) }))
+}
+
+func (s *Sim) restoreCapacity() error {
+	var row capacityRow
+	_, err := read(s.store, capacityKey, &row)
+	if _, ok := capacities[row.Lookups]; err == nil && !ok {
+		err = fmt.Errorf("sim: capacity %d is of no known kind", row.Lookups)
+	}
+	s.lookups.Store(uint32(row.Lookups))
+	return err
+}
+
+// limitedRow is how many limits a payout's lookups met.
+type limitedRow struct {
+	Times uint64 `cbor:"1,keyasint"`
+}
+
+// limit is the limit that a payout's lookup meets: everybody's, else its
+// script's, so many times. The count is in the book, where any number of waiting
+// payouts may lie; its last steps are lost at a kill, and then met again.
+func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
+	if c := Capacity(s.lookups.Load()); c != Available {
+		return capacities[c].limit, nil
+	}
+	if o.limit == ledger.RefuseNothing || o.times == 0 {
+		return o.limit, nil
+	}
+	s.order.Lock()
+	defer s.order.Unlock()
+	met, err := s.met(tx)
+	if err != nil || met >= o.times {
+		return ledger.RefuseNothing, err
+	}
+	s.mu.Lock()
+	s.limited[tx] = met + 1
+	s.mu.Unlock()
+	s.append([]wal.Op{set(key(rowLimited, string(tx[:])), limitedRow{met + 1})}, func() {
+		s.mu.Lock()
+		if s.limited[tx] == met+1 {
+			delete(s.limited, tx)
+		}
+		s.mu.Unlock()
+	})
+	return o.limit, nil
+}
+
+// met is how many limits a payout's lookups met so far.
+func (s *Sim) met(tx ledger.TxID) (uint64, error) {
+	s.mu.Lock()
+	n, ok := s.limited[tx]
+	s.mu.Unlock()
+	if ok {
+		return n, nil
+	}
+	var row limitedRow
+	_, err := read(s.store, key(rowLimited, string(tx[:])), &row)
+	return row.Times, err
+}
+
+// limits reads client-limited, bucket-exhausted and both with -<n>.
+func limits(local string) (outcome, bool) {
+	for name, code := range map[string]ledger.RefusalCode{
+		"client-limited": ledger.RefuseRateLimited, "bucket-exhausted": ledger.RefuseBucket,
+	} {
+		rest, ok := strings.CutPrefix(local, name)
+		if !ok {
+			continue
+		}
+		if rest == "" {
+			return outcome{limit: code}, true
+		}
+		n, err := strconv.ParseUint(strings.TrimPrefix(rest, "-"), 10, 31)
+		return outcome{limit: code, times: n}, err == nil && rest[0] == '-' && n > 0
+	}
+	return outcome{}, false
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// restoreMovements finds the mark, the newest number, and how much stands
+// behind the mark.
+func (s *Sim) restoreMovements() error {
+	ok, err := read(s.store, markKey, &s.added)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if err := s.makeMovements(); err != nil {
+			return err
+		}
+	}
+	s.count = s.added.Number
+	behind := int64(0)
+	err = s.store.Scan(s.added.next(), []byte{rowMovement + 1}, func(k, _ []byte) (bool, error) {
+		s.count = max(s.count, markOf(k).Number)
+		behind++
+		return true, nil
+	})
+	s.unadded.Store(behind)
+	if now := s.opts.Now(); now <= s.added.At {
+		s.ahead = int64(s.added.At + 1 - now)
+	}
+	return err
+}
+
+// atOnce are the movements that makeMovements writes in one entry.
+const atOnce = 1000
+
+// makeMovements gives a book from before there were movements those of its
+// payments, and then the mark that says so; a new book gets the mark alone. Cut
+// short, it does the same again.
+func (s *Sim) makeMovements() error {
+	var ops []wal.Op
+	add := func(at ledger.Millis, m *movement) error {
+		ops = append(ops, s.moved(at, m))
+		if len(ops) < atOnce {
+			return nil
+		}
+		done := s.append(ops, nil)
+		ops = nil
+		return <-done
+	}
+	err := s.store.Scan([]byte{rowPayment}, []byte{rowPayment + 1}, func(k, v []byte) (bool, error) {
+		var p payment
+		if err := decode(k, v, &p); err != nil || p.Reason != "" {
+			return true, err
+		}
+		return true, add(p.DueAt, &movement{
+			Kind: MovedPayout, Account: p.Account, Amount: p.Amount, Other: recipientISPB, EndToEnd: p.EndToEnd, Tx: p.Tx,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	err = s.store.Scan([]byte{rowArrival}, []byte{rowArrival + 1}, func(k, v []byte) (bool, error) {
+		var a arrival
+		if err := decode(k, v, &a); err != nil {
+			return false, err
+		}
+		return true, add(a.At, a.movement())
+	})
+	if err != nil {
+		return err
+	}
+	return <-s.append(append(ops, set(markKey, mark{})), nil)
+}

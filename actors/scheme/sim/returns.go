@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Return is a counterparty giving back (part of) a payout.
+type Return struct {
+	EndToEnd string
+	Amount   ledger.Amount // base units; 0: what is left
+	Reason   string        // the scheme's code; empty: MD06
+}
+
+// defaultReason is that the receiving customer asked for the return.
+const defaultReason = "MD06"
+
+// What Return and Report refuse.
+var (
+	ErrUnknownPayment = errors.New("the scheme knows no such payment")
+	ErrNotSettled     = errors.New("the payment has not settled")
+	ErrNothingLeft    = errors.New("the payment came back in full")
+	ErrBeyond         = errors.New("the amount is more than what there is")
+)
+
+// returned is (part of) a payout that comes back.
+type returned struct {
+	ID       string           `cbor:"1,keyasint"` // D…
+	Tx       ledger.TxID      `cbor:"2,keyasint"`
+	EndToEnd string           `cbor:"3,keyasint"`
+	Account  ledger.AccountID `cbor:"4,keyasint"`
+	Amount   ledger.Amount    `cbor:"5,keyasint"`
+	Reason   string           `cbor:"6,keyasint"`
+	At       ledger.Millis    `cbor:"7,keyasint"` // when it is final
+}
+
+func (r *returned) notice() scheme.Notice {
+	return scheme.Notice{
+		Kind: scheme.ReturnReceived, Tx: r.Tx, EndToEnd: r.EndToEnd, ReturnID: r.ID, Amount: r.Amount, Reason: r.Reason,
+	}
+}
+
+// Return gives back (part of) a settled payout and tells the engine: its id is
+// the return's own.
+func (s *Sim) Return(ctx context.Context, r Return) (id string, err error) {
+	if r.Reason == "" {
+		r.Reason = defaultReason
+	}
+	acked := make(chan struct{})
+	if id, err = s.bookReturn(ctx, r, acked); err == nil {
+		s.out.await(ctx, acked)
+	}
+	return id, err
+}
+
+func (s *Sim) bookReturn(ctx context.Context, r Return, acked chan struct{}) (string, error) {
+	s.single.Lock()
+	defer s.single.Unlock()
+	p, err := s.settledPayout(ctx, r.EndToEnd)
+	if err != nil {
+		return "", err
+	}
+	before, err := s.returns(p.Tx)
+	if err != nil {
+		return "", err
+	}
+	left := p.Amount
+	for _, b := range before {
+		left -= b.Amount
+	}
+	if r.Amount == 0 {
+		r.Amount = left
+	}
+	switch {
+	case left <= 0:
+		return "", fmt.Errorf("%s: %w", r.EndToEnd, ErrNothingLeft)
+	case r.Amount > left:
+		return "", fmt.Errorf("%s: %d, of which %d are left: %w", r.EndToEnd, r.Amount, left, ErrBeyond)
+	}
+	s.order.Lock()
+	ops, i := s.giveBack(p, uint32(len(before)), r.Amount, r.Reason, s.now())
+	i.acked = acked
+	done := s.append(ops, func() { s.out.add(i) })
+	s.order.Unlock()
+	return i.notice.ReturnID, wait(ctx, done)
+}
+
+// settledPayout is the payout that holds an end-to-end id: no other under that
+// id can settle.
+func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	tx, ok, err := s.holder(endToEnd)
+	if err != nil {
+		return nil, err
+	}
+	var p payment
+	if ok && tx != (ledger.TxID{}) {
+		ok, err = read(s.store, key(rowPayment, string(tx[:])), &p)
+	} else {
+		ok = false
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("%s: %w", endToEnd, ErrUnknownPayment)
+	case s.state(&p).Progress != scheme.Settled:
+		return nil, fmt.Errorf("%s: %w", endToEnd, ErrNotSettled)
+	}
+	return &p, nil
+}
+
+// giveBack is a return's rows: itself, its movement and its notice, at an
+// instant of its own. The caller holds order until they are appended.
+func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason string, at ledger.Millis) ([]wal.Op, item) {
+	r := &returned{
+		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Chance()))[1:],
+		Tx: p.Tx, EndToEnd: p.EndToEnd, Account: p.Account, Amount: amount, Reason: reason, At: at,
+	}
+	about := binary.BigEndian.AppendUint32(p.Tx[:16:16], ordinal)
+	i := item{at: at, key: openKey(at, about), notice: r.notice()}
+	return []wal.Op{
+		set(key(rowReturn, string(about)), r),
+		s.moved(at, &movement{
+			Kind: MovedReturn, Account: r.Account, Amount: r.Amount, Other: recipientISPB,
+			EndToEnd: r.EndToEnd, Tx: r.Tx, ReturnID: r.ID,
+		}),
+		i.open(rowReturn),
+	}, i
+}
+
+// returns are what came or comes back of a payout, oldest first.
+func (s *Sim) returns(tx ledger.TxID) (all []returned, err error) {
+	from := key(rowReturn, string(tx[:]))
+	err = s.store.Scan(from, wal.PrefixEnd(from), func(k, v []byte) (bool, error) {
+		var r returned
+		err := decode(k, v, &r)
+		all = append(all, r)
+		return true, err
+	})
+	return all, err
+}

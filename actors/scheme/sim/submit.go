@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Submit takes a payment, and settles it after the delay unless its key's
+// script says otherwise. The same again answers what the first did; the same
+// end-to-end id under another transaction is rejected with DUPL.
+func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
+	o := script(p.Key)
+	if o.submit != ledger.RefuseNothing {
+		return scheme.State{}, &scheme.Refused{Code: o.submit}
+	}
+	row, done, err := s.take(&p, o)
+	if err != nil {
+		return scheme.State{}, err
+	}
+	if err := wait(ctx, done); err != nil {
+		return scheme.State{}, err
+	}
+	if row == nil {
+		state, _, err := s.known(p.Tx)
+		return state, err
+	}
+	return s.state(row), nil
+}
+
+const (
+	// idLife is how far an end-to-end id's minute may be from the scheme's clock.
+	// Source: SPI catalogue, FF08.
+	idLife = 12 * time.Hour
+	// never is when a payment is final that nothing is ever heard of.
+	never = ledger.Millis(math.MaxInt64)
+)
+
+// take writes a payment down; row is nil where the book has it already, or will
+// have once the result yields.
+func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	holder, held, err := s.holder(p.EndToEnd)
+	if err != nil {
+		return nil, nil, err
+	}
+	again := held && holder == p.Tx
+	if held && !again {
+		if _, again, err = s.known(p.Tx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if again {
+		return nil, s.append(nil, nil), nil
+	}
+	row = s.decide(p, o, held)
+	ops := make([]wal.Op, 0, 4)
+	if !held {
+		s.hold(row.EndToEnd, row.Tx)
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
+	}
+	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
+	ops, own, back := s.follows(ops, row, o)
+	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
+}
+
+// decide is what becomes of a payment that is new to the book. The caller holds
+// order.
+func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
+	now := s.now()
+	row := &payment{
+		Tx: p.Tx, Account: p.Account, EndToEnd: p.EndToEnd, Amount: p.Amount, Key: p.Key.Value,
+		At: now, DueAt: now + s.delay(), Reason: o.reason,
+	}
+	if !ledger.ValidEndToEnd(p.EndToEnd) {
+		row.Reason = "FF08"
+	} else if minute, _ := time.Parse("200601021504", p.EndToEnd[9:21]); now.Time().Sub(minute).Abs() > idLife {
+		row.Reason = "FF08"
+	}
+	if held {
+		row.Reason = "DUPL"
+	}
+	switch {
+	case o.now:
+		row.DueAt = now
+	case o.silent && row.Reason == "":
+		row.DueAt = never
+	}
+	return row
+}
+
+func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / time.Millisecond) }
+
+// follows is what a payment brings with it: its notice, the movement where it
+// settles, and what the script sends back. What settles at once needs no notice:
+// the answer to the submit says it, and Ask says it again: own is the key of its
+// open row, where it has one. The caller holds order.
+func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
+	if row.DueAt == never {
+		return ops, nil, nil
+	}
+	if !row.immediate() {
+		own = openKey(row.DueAt, row.Tx[:])
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: own, Value: tagPayment})
+	}
+	if row.Reason != "" {
+		return ops, own, nil
+	}
+	ops = append(ops, s.moved(row.DueAt, &movement{
+		Kind: MovedPayout, Account: row.Account, Amount: row.Amount, Other: recipientISPB, EndToEnd: row.EndToEnd, Tx: row.Tx,
+	}))
+	if o.returned {
+		rows, i := s.giveBack(row, 0, row.Amount, defaultReason, row.DueAt+max(s.delay(), 1))
+		return append(ops, rows...), own, &i
+	}
+	return ops, own, nil
+}
+
+var tagPayment = []byte{rowPayment}
+
+func (p *payment) immediate() bool { return p.DueAt == p.At && p.Reason == "" }
+
+// taken follows a payment's durability: its row answers for it now.
+func (s *Sim) taken(row *payment, own []byte, back *item) {
+	s.letGo(row.EndToEnd, row.Tx)
+	if own != nil {
+		s.out.add(item{at: row.DueAt, key: own, notice: row.notice()})
+	}
+	if back != nil {
+		s.out.add(*back)
+	}
+}
+
+// hold notes whose an end-to-end id is, while its row is on its way to the book.
+func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
+	s.mu.Lock()
+	s.holders[endToEnd] = tx
+	s.mu.Unlock()
+	s.ids.Add(key(rowHolder, endToEnd))
+}
+
+// letGo is the end of hold.
+func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
+	s.mu.Lock()
+	if s.holders[endToEnd] == tx {
+		delete(s.holders, endToEnd)
+	}
+	s.mu.Unlock()
+}
+
+// holder is the payment that has an end-to-end id: the zero id is a customer's.
+// The caller holds order, where what is found is to stay so.
+func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
+	s.mu.Lock()
+	tx, ok := s.holders[endToEnd]
+	s.mu.Unlock()
+	if ok {
+		return tx, true, nil
+	}
+	k := key(rowHolder, endToEnd)
+	if s.ids != nil && !s.ids.MayHave(k) {
+		return ledger.TxID{}, false, nil
+	}
+	b, ok, err := s.store.Get(k)
+	if err != nil || !ok {
+		return ledger.TxID{}, false, err
+	}
+	if len(b) != 16 {
+		return ledger.TxID{}, false, errors.New("sim: holder row is not a transaction id")
+	}
+	return ledger.TxID(b), true, nil
+}
+
+// Ask tells what the scheme knows of a payment.
+func (s *Sim) Ask(_ context.Context, tx ledger.TxID, _ string) (scheme.State, error) {
+	state, _, err := s.known(tx)
+	return state, err
+}
+
+func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
+	var p payment
+	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
+	if err != nil || !ok {
+		return scheme.State{}, false, err
+	}
+	return s.state(&p), true, nil
+}
+
+func (s *Sim) state(p *payment) scheme.State {
+	switch {
+	case s.now() < p.DueAt:
+		return scheme.State{Progress: scheme.Pending}
+	case p.Reason != "":
+		return scheme.State{Progress: scheme.Rejected, Reason: p.Reason}
+	}
+	return scheme.State{Progress: scheme.Settled}
+}
+
+func (p *payment) notice() scheme.Notice {
+	n := scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: p.EndToEnd}
+	if p.Reason != "" {
+		n.Kind, n.Reason = scheme.PaymentRejected, p.Reason
+	}
+	return n
+}

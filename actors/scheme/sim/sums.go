@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// Sums are kept to a mark, and written together with it: what stands behind the
+// mark is added when the book is read, so no crash loses or doubles a movement.
+// The rows: the mark, one for each account, one for each institution.
+const (
+	sumsMark    = 'f'
+	sumsAccount = 'a'
+	sumsISPB    = 'i'
+)
+
+// addEvery is how many movements may stand behind the mark before they are
+// added up.
+const addEvery = 8192
+
+// sums are one side's, as they lie in the book.
+type sums struct {
+	Sent       ledger.Amount `cbor:"1,keyasint,omitempty"`
+	Received   ledger.Amount `cbor:"2,keyasint,omitempty"`
+	ReturnedBy ledger.Amount `cbor:"3,keyasint,omitempty"`
+	ReturnedTo ledger.Amount `cbor:"4,keyasint,omitempty"`
+	Messages   uint64        `cbor:"5,keyasint,omitempty"`
+}
+
+// tally is what movements come to.
+type tally struct {
+	accounts map[ledger.AccountID]*sums
+	ispbs    map[string]*sums
+}
+
+func newTally() *tally { return &tally{map[ledger.AccountID]*sums{}, map[string]*sums{}} }
+
+func of[K comparable](m map[K]*sums, k K) *sums {
+	if m[k] == nil {
+		m[k] = &sums{}
+	}
+	return m[k]
+}
+
+var errTooMuch = errors.New("sim: sums do not fit 63 bits")
+
+// raise adds without wrapping around.
+func raise(to *ledger.Amount, by ledger.Amount) error {
+	n, ok := to.Add(by)
+	if !ok {
+		return errTooMuch
+	}
+	*to = n
+	return nil
+}
+
+func (t *tally) add(own string, m *movement) error {
+	ours, theirs, account := of(t.ispbs, own), of(t.ispbs, m.Other), of(t.accounts, m.Account)
+	ours.Messages++
+	if ours != theirs {
+		theirs.Messages++
+	}
+	switch m.Kind {
+	case MovedPayout:
+		return errors.Join(raise(&ours.Sent, m.Amount), raise(&account.Sent, m.Amount), raise(&theirs.Received, m.Amount))
+	case MovedPayment:
+		return errors.Join(raise(&ours.Received, m.Amount), raise(&account.Received, m.Amount), raise(&theirs.Sent, m.Amount))
+	case MovedReturn:
+		return errors.Join(raise(&ours.ReturnedTo, m.Amount), raise(&account.ReturnedTo, m.Amount), raise(&theirs.ReturnedBy, m.Amount))
+	}
+	return errors.New("sim: movement of no known kind")
+}
+
+func (s *sums) plus(o *sums) error {
+	s.Messages += o.Messages
+	return errors.Join(raise(&s.Sent, o.Sent), raise(&s.Received, o.Received),
+		raise(&s.ReturnedBy, o.ReturnedBy), raise(&s.ReturnedTo, o.ReturnedTo))
+}
+
+func accountKey(a ledger.AccountID) []byte {
+	return binary.BigEndian.AppendUint64([]byte{rowSums, sumsAccount}, uint64(a))
+}
+
+func ispbKey(ispb string) []byte { return append([]byte{rowSums, sumsISPB}, ispb...) }
+
+var markKey = []byte{rowSums, sumsMark}
+
+// behind is what the movements after the mark come to, at here. The caller
+// holds adding.
+func (s *Sim) behind(here mark) (*tally, error) {
+	t := newTally()
+	return t, s.through(s.added.next(), here, func(_ mark, m *movement) (bool, error) {
+		return true, t.add(s.opts.OwnISPB, m)
+	})
+}
+
+// addUp adds to the sums what has settled before this millisecond, and moves
+// the mark there.
+func (s *Sim) addUp() error {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	s.unadded.Store(0)
+	here, err := s.here(s.ctx)
+	if err != nil {
+		return err
+	}
+	here = mark{here.At - 1, here.Number} // nothing comes there any more
+	if !here.after(s.added) {
+		return nil
+	}
+	t, err := s.behind(here)
+	if err != nil {
+		return err
+	}
+	var ops []wal.Op
+	for _, a := range slices.Sorted(maps.Keys(t.accounts)) {
+		if ops, err = s.raised(ops, accountKey(a), t.accounts[a]); err != nil {
+			return err
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(t.ispbs)) {
+		if ops, err = s.raised(ops, ispbKey(i), t.ispbs[i]); err != nil {
+			return err
+		}
+	}
+	if err := <-s.append(append(ops, set(markKey, here)), nil); err != nil {
+		return err
+	}
+	s.added = here
+	return nil
+}
+
+// raised is a row of sums with more.
+func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
+	var row sums
+	if _, err := read(s.store, k, &row); err != nil {
+		return nil, err
+	}
+	if err := row.plus(by); err != nil {
+		return nil, err
+	}
+	return append(ops, set(k, &row)), nil
+}
+
+// addUpLater has it done beside deliveries, by one goroutine.
+func (s *Sim) addUpLater() {
+	if s.unadded.Load() < addEvery || !s.counting.CompareAndSwap(false, true) {
+		return
+	}
+	s.work.Go(func() {
+		defer s.counting.Store(false)
+		if err := s.addUp(); err != nil && s.ctx.Err() == nil {
+			s.opts.Log.Error("simulator: movements not added up: reading the book takes longer", "error", err)
+		}
+	})
+}
+
+// Book implements scheme.Scheme: what has settled by now, in the order of the
+// institutions' and the accounts' numbers. It costs an entry's commit, the rows
+// of the answer and at most some thousands of movements.
+func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
+	if s.unadded.Load() >= addEvery {
+		if err := s.addUp(); err != nil {
+			return scheme.Book{}, err
+		}
+	}
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	here, err := s.here(ctx)
+	if err != nil {
+		return scheme.Book{}, err
+	}
+	t, err := s.behind(here)
+	if err != nil {
+		return scheme.Book{}, err
+	}
+	if err := s.addRows(t); err != nil {
+		return scheme.Book{}, err
+	}
+	oldest, err := s.oldestOpen(here.At)
+	if err != nil {
+		return scheme.Book{}, err
+	}
+	return t.book(here.At, oldest), nil
+}
+
+// addRows adds the sums up to the mark.
+func (s *Sim) addRows(t *tally) error {
+	return s.store.Scan([]byte{rowSums, sumsAccount}, []byte{rowSums, sumsISPB + 1}, func(k, v []byte) (bool, error) {
+		var row sums
+		var to *sums
+		switch {
+		case k[1] == sumsAccount && len(k) == 10:
+			to = of(t.accounts, ledger.AccountID(binary.BigEndian.Uint64(k[2:])))
+		case k[1] == sumsISPB:
+			to = of(t.ispbs, string(k[2:]))
+		default: // the mark
+			return true, nil
+		}
+		return true, errors.Join(decode(k, v, &row), to.plus(&row))
+	})
+}
+
+func (t *tally) book(at, oldest ledger.Millis) scheme.Book {
+	b := scheme.Book{At: at, OldestOpen: oldest}
+	for _, i := range slices.Sorted(maps.Keys(t.ispbs)) {
+		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: i, Messages: t.ispbs[i].Messages, Sums: t.ispbs[i].told()})
+	}
+	for _, a := range slices.Sorted(maps.Keys(t.accounts)) {
+		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: a, Sums: t.accounts[a].told()})
+	}
+	return b
+}
+
+func (s *sums) told() scheme.Sums {
+	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo}
+}
+
+// oldestOpen is the instant of the oldest notice that is due, about money, and
+// not acknowledged; 0: none. It looks from where the last look ended, because
+// what is booked later is never due before that, and rows that are gone still
+// cost a look. The caller holds adding.
+func (s *Sim) oldestOpen(now ledger.Millis) (oldest ledger.Millis, err error) {
+	err = s.store.Scan(openKey(s.openFrom, nil), openKey(now+1, nil), func(k, v []byte) (bool, error) {
+		if len(v) == 1 && (v[0] == rowInfraction || v[0] == cancelled) {
+			return true, nil
+		}
+		oldest = openInstant(k)
+		return false, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.openFrom = oldest
+	if oldest == 0 {
+		s.openFrom = now
+	}
+	return oldest, nil
+}

@@ -1,0 +1,307 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/sim"
+	"pixd/wal"
+)
+
+var ctx = context.Background()
+
+func sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
+
+// remembered holds what people were told against what a new process knows.
+func (l *life) remembered() {
+	for id, seq := range l.seen {
+		if have, _, err := l.paper.Last(wal.Stream(id)); err == nil && have < seq {
+			l.fail("%v: a read showed record %d, the journal ends at %d", id, seq, have)
+		}
+	}
+	for i := range l.answers {
+		a := &l.answers[i]
+		if l.flipped[a.account] {
+			continue
+		}
+		now, err := l.shown(a.tx.ID)
+		switch {
+		case err != nil:
+			l.fail("%v: %v", a.tx.ID, err)
+		case a.refused && now != nil && a.tx.Status == ledger.StatusRefused:
+			l.fail("%v was refused, and is %v", a.tx.ID, now.Status)
+		case a.refused:
+		case now == nil:
+			l.fail("%v was shown as %v, and is gone", a.tx.ID, a.tx.Status)
+		case !a.tx.Status.InFlight() && a.tx.Status != ledger.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
+			l.fail("%v was shown as %v, and is %v", a.tx.ID, a.tx.Status, now.Status)
+		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == ledger.TxPayout:
+			l.fail("%v has changed its amounts", a.tx.ID)
+		}
+	}
+}
+
+// shown is a transaction as lists show it; nil where there is none.
+func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
+	b, ok, err := l.paper.Get(ledger.IDKey(id.Short()))
+	if err != nil || !ok {
+		return nil, err
+	}
+	row, err := ledger.DecodeIDRow(b)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok, err = l.paper.Get(ledger.ItemKey(row.Account, row.Ordinal)); err != nil || !ok {
+		return nil, fmt.Errorf("an id row without an item: %w", err)
+	}
+	item, err := ledger.DecodeItemRow(b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rows{l.paper}.Record(row.Account, item.Seq)
+	if err != nil {
+		return nil, err
+	}
+	return r.Tx, nil
+}
+
+// judge looks at a world at rest.
+func (l *life) judge() {
+	l.remembered()
+	l.rebuilt()
+	l.atRest()
+	l.theBooks()
+	for kind := range l.alerts {
+		if kind == ledger.AlertContradiction || kind == "quarantine" && len(l.flipped) == 0 {
+			l.fail("%d alerts %s", l.alerts[kind], kind)
+		}
+	}
+	for _, k := range sorted(l.kept) {
+		l.ask(k.request)
+		l.settle()
+	}
+}
+
+// rebuilt holds the rows against those that the records alone make.
+func (l *life) rebuilt() {
+	want := wal.NewPaper()
+	head := map[ledger.AccountID]*ledger.Account{}
+	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
+		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
+		if stream == 0 || l.flipped[ledger.AccountID(stream)] {
+			return true, nil
+		}
+		r, err := rows{l.paper}.Record(ledger.AccountID(stream), seq)
+		if err != nil {
+			return false, err
+		}
+		h := head[r.Account]
+		if h == nil {
+			h = &ledger.Account{ID: r.Account}
+			head[r.Account] = h
+		}
+		if err := h.Apply(r); err != nil {
+			return false, err
+		}
+		e := &wal.Entry{}
+		for _, row := range ledger.Project(nil, r) {
+			op := wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value}
+			if row.Value == nil {
+				op.Kind = wal.OpDelete
+			}
+			e.Ops = append(e.Ops, op)
+		}
+		want.Append(e)
+		want.Settle()
+		return true, nil
+	})
+	if err != nil {
+		l.fail("rebuild: %v", err)
+	}
+	if len(l.flipped) > 0 {
+		return // their rows lie among the others'
+	}
+	have := dump(l.paper)
+	for k, v := range dump(want) {
+		if !bytes.Equal(have[k], v) {
+			l.fail("row %x is %x, the records make %x", k, have[k], v)
+		}
+		delete(have, k)
+	}
+	for k := range have {
+		l.fail("row %x comes of no record", k)
+	}
+}
+
+func number(b []byte) (n uint64) {
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+// dump is the rows that records make.
+func dump(p *wal.Paper) map[string][]byte {
+	out := map[string][]byte{}
+	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {
+		if k[0] != 'h' {
+			out[string(k)] = v
+		}
+		return true, nil
+	})
+	return out
+}
+
+// atRest: no hold without work, and after all this time no work either.
+func (l *life) atRest() {
+	for id := ledger.AccountID(1); id <= accounts; id++ {
+		a := l.account(id)
+		if l.flipped[id] {
+			if a.Broken() == nil {
+				continue // the bit lies where nothing has read it yet
+			}
+			continue
+		}
+		if a.Broken() != nil {
+			l.fail("%v is quarantined: %v", id, a.Broken())
+			continue
+		}
+		if t := a.Head().Totals; t.Pending != 0 || a.Working() != 0 {
+			l.fail("%v: %d held and %d children, with nothing left to do", id, t.Pending, a.Working())
+		}
+	}
+	if len(l.flipped) > 0 {
+		return
+	}
+	for name, bounds := range map[string]func() (lo, hi []byte){
+		"open": ledger.OpenRange, "due": ledger.AllDue, "queue": func() (lo, hi []byte) { return ledger.QueueFrom(0) },
+	} {
+		_ = l.paper.Scan(first(bounds()), second(bounds()), func(k, _ []byte) (bool, error) {
+			l.fail("%s row %x is left", name, k)
+			return true, nil
+		})
+	}
+}
+
+func first(a, _ []byte) []byte  { return a }
+func second(_, b []byte) []byte { return b }
+
+// theBooks: each account has what the scheme and the operators moved, to the base
+// unit; what the scheme settled, the engine has settled, once.
+func (l *life) theBooks() {
+	want := map[ledger.AccountID]ledger.Amount{}
+	for reference, done := range sorted(l.credited) {
+		var id ledger.AccountID
+		var amount ledger.Amount
+		if _, err := fmt.Sscan(reference, &id, &amount); err != nil || !done {
+			l.fail("credit %s: confirmed %v, %v", reference, done, err)
+		}
+		want[id] += amount
+	}
+	paid := map[string]ledger.TxID{}
+	moves, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	if err != nil {
+		l.fail("movements: %v", err)
+	}
+	for _, m := range moves {
+		switch m.Kind {
+		case sim.MovedPayment:
+			want[m.Account] += m.Amount - 3
+		case sim.MovedReturn:
+			want[m.Account] += m.Amount
+		case sim.MovedPayout:
+			want[m.Account] -= m.Amount + 7 + (m.Amount*25+5_000)/10_000
+			if before, twice := paid[m.EndToEnd]; twice {
+				l.fail("%s was paid by %v and %v", m.EndToEnd, before, m.Tx)
+			}
+			paid[m.EndToEnd] = m.Tx
+			l.settledHere(m)
+		}
+	}
+	for id := ledger.AccountID(1); id <= accounts; id++ {
+		if l.flipped[id] {
+			continue
+		}
+		if got := l.account(id).Head().Totals.Balance; got != want[id] {
+			l.fail("%v: balance %d, what moved makes %d", id, got, want[id])
+		}
+	}
+}
+
+func (l *life) settledHere(m sim.Movement) {
+	if l.flipped[m.Account] {
+		return
+	}
+	t, err := l.shown(m.Tx)
+	if err != nil || t == nil || t.Status != ledger.StatusSettled {
+		l.fail("%v settled at the scheme, here it is %+v %v", m.Tx, t, err)
+	}
+}
+
+// orphans: nothing is settled here that the scheme did not settle.
+func (l *life) orphans() {
+	for i := range l.answers {
+		a := &l.answers[i]
+		if a.tx.Kind != ledger.TxPayout || l.flipped[a.account] {
+			continue
+		}
+		t, err := l.shown(a.tx.ID)
+		if err != nil || t == nil || t.Status != ledger.StatusSettled {
+			continue
+		}
+		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
+		if err != nil || s.Progress != scheme.Settled {
+			l.fail("%v is settled here, at the scheme %v %v", t.ID, s, err)
+		}
+	}
+}
+
+// flip damages a record's bytes on the disk.
+func (l *life) flip() {
+	id := l.someone()
+	if l.paper.Flip(wal.Stream(id), l.rng.IntN) {
+		l.say("a bit of %v flips", id)
+		l.flipped[id] = true
+		delete(l.accounts, id) // as the directory does with one that is idle
+	}
+}
+
+// run lives one life and says what was wrong with it.
+func run(seed uint64) (l *life, err error) {
+	l = newLife(seed)
+	l.live()
+	l.contained(l.heal)
+	for range 3 {
+		if len(l.wrong) == 0 {
+			l.contained(l.rest)
+		}
+	}
+	if len(l.wrong) == 0 {
+		l.contained(l.judge)
+		l.orphans()
+	}
+	if len(l.wrong) == 0 {
+		l.crash("the end")
+		l.remembered()
+		l.contained(l.judge)
+	}
+	if len(l.wrong) > 0 {
+		return l, errors.New(l.wrong[0])
+	}
+	return l, nil
+}

@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/sim"
+	"pixd/wal"
+)
+
+// outside is the scheme, and the wires to it, which are bad.
+type outside struct {
+	l    *life
+	sim  *sim.Sim
+	down ledger.Millis    // it cannot be reached before
+	late []scheme.Payment // submitted, and still on their way
+	held []delivery       // notices on their way, in any order
+}
+
+// delivery is a notice on its way.
+type delivery struct {
+	notice scheme.Notice
+	done   func(error)
+}
+
+// prompt is the simulator's book: what is written is durable at once.
+type prompt struct{ *wal.Paper }
+
+// Append implements sim.Store.
+func (p prompt) Append(e *wal.Entry) wal.Ticket {
+	t := p.Paper.Append(e)
+	p.Settle()
+	return t
+}
+
+func newOutside(l *life) *outside {
+	o := &outside{l: l}
+	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
+	s, err := sim.Open(sim.Options{
+		Store: prompt{wal.NewPaper()}, SettleDelay: delay,
+		Now: func() ledger.Millis { return l.clock }, Chance: l.chance, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		l.fail("scheme: %v", err)
+	}
+	o.sim = s
+	return o
+}
+
+func (o *outside) register(k ledger.Key, id ledger.AccountID) {
+	if err := o.sim.RegisterKey(context.Background(), k, id); err != nil {
+		o.l.fail("register %s: %v", k.Value, err)
+	}
+}
+
+var errLost = errors.New("the wire is dead")
+
+// act is what comes of one act of a payout's child.
+func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis) payout.Reply {
+	r := payout.Reply{Expired: o.l.clock >= deadline}
+	if act == payout.Pause {
+		return r
+	}
+	if o.l.clock < o.down || o.l.odds(o.l.mood.lost) {
+		r.Failed = true // it never got there
+		return r
+	}
+	var err error
+	ctx := context.Background()
+	switch act {
+	case payout.Lookup:
+		r.Owner, err = o.sim.Lookup(ctx, m.Query())
+	case payout.Submit:
+		if o.l.odds(o.l.mood.late) {
+			o.late = append(o.late, m.Payment())
+			r.Failed = true
+			return r
+		}
+		if r.State, err = o.sim.Submit(ctx, m.Payment()); o.l.odds(o.l.mood.doubled) {
+			r.State, err = o.sim.Submit(ctx, m.Payment())
+		}
+	case payout.Ask:
+		r.State, err = o.sim.Ask(ctx, m.Outcome.ID, m.Outcome.EndToEnd)
+	}
+	if err != nil && !errors.As(err, &r.Refused) {
+		o.l.fail("scheme: %v", err)
+	}
+	if o.l.odds(o.l.mood.lost) { // the answer got lost
+		return payout.Reply{Failed: true, Expired: r.Expired}
+	}
+	return r
+}
+
+// arrive lets a submission in that was on its way.
+func (o *outside) arrive() {
+	if len(o.late) == 0 {
+		return
+	}
+	i := o.l.rng.IntN(len(o.late))
+	p := o.late[i]
+	o.late = append(o.late[:i], o.late[i+1:]...)
+	state, err := o.sim.Submit(context.Background(), p)
+	o.l.say("late submission of %v arrives: %v %v", p.Tx, state, err)
+}
+
+// tell moves one notice on: it is lost, comes twice, is overtaken, or arrives.
+func (o *outside) tell() bool {
+	if len(o.held) > 0 && o.l.odds(2) {
+		i := o.l.rng.IntN(len(o.held))
+		d := o.held[i]
+		o.held = append(o.held[:i], o.held[i+1:]...)
+		o.l.take(d)
+		return true
+	}
+	n, done, ok := o.sim.Due()
+	if !ok {
+		return false
+	}
+	d := delivery{n, done}
+	switch m := &o.l.mood; {
+	case o.l.clock < o.down || o.l.odds(m.lost):
+		done(errLost)
+	case o.l.odds(m.late):
+		o.held = append(o.held, d)
+	case o.l.odds(m.doubled):
+		o.l.take(delivery{n, func(error) {}})
+		o.l.take(d)
+	case o.l.odds(m.lost): // it arrives, and the acknowledgement does not
+		o.l.take(delivery{n, func(error) {}})
+		done(errLost)
+	default:
+		o.l.take(d)
+	}
+	return true
+}
+
+// pay is a customer's payment to an account.
+func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // whoever pays does not wait for the engine
+	e2e, _, err := o.sim.Pay(ctx, sim.Payment{Key: keyOf(id), Amount: amount, TxID: txid})
+	if err != nil {
+		o.l.fail("pay %v: %v", id, err)
+		return
+	}
+	o.l.say("a customer pays %v %d as %s", id, amount, e2e)
+}
+
+// giveBack returns a part of a settled payout, or all.
+func (o *outside) giveBack(endToEnd string, amount ledger.Amount) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	id, err := o.sim.Return(ctx, sim.Return{EndToEnd: endToEnd, Amount: amount, Reason: "MD06"})
+	o.l.say("return of %s, %d: %s %v", endToEnd, amount, id, err)
+}

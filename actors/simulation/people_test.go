@@ -1,0 +1,260 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pixd/actors/account"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/sim"
+)
+
+// people are the clients and operators: what they ask, and what they were told.
+type people struct {
+	asked    []*request                  // waiting
+	answers  []answer                    // everything that was ever said of a transaction
+	kept     map[string]*kept            // what was said under an idempotency key
+	credited map[string]bool             // references of credits, and whether that was confirmed
+	seen     map[ledger.AccountID]uint64 // the newest record that a read showed
+	numbers  int
+}
+
+// request is a command on its way, and how to make it again.
+type request struct {
+	account ledger.AccountID
+	make    func() ledger.Command
+	key     string // idempotency key; empty: none
+	at      ledger.Millis
+	asked   *account.Asked
+}
+
+// answer is what a client holds.
+type answer struct {
+	account ledger.AccountID
+	tx      ledger.Transaction
+	refused bool
+}
+
+// kept is an answer under a key, and the request.
+type kept struct {
+	request *request
+	from    ledger.Millis // the claim is not older
+	until   ledger.Millis // and not younger
+	body    string
+	tx      ledger.TxID
+}
+
+func newPeople() people {
+	return people{kept: map[string]*kept{}, credited: map[string]bool{}, seen: map[ledger.AccountID]uint64{}}
+}
+
+// ask sends a request.
+func (l *life) ask(r *request) {
+	again := *r
+	again.at = l.now()
+	l.say("%v is asked %T under %q", r.account, r.make(), r.key)
+	again.asked = l.account(r.account).Do(again.make())
+	l.asked = append(l.asked, &again)
+}
+
+func (l *life) claim(key string) *ledger.Claim {
+	if key == "" {
+		return nil
+	}
+	c := &ledger.Claim{}
+	copy(c.Scope[:], key)
+	return c
+}
+
+var scripts = []string{
+	"ana@example.com", "eva@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "silent@pix.test", "returned@pix.test",
+	"not-found@pix.test", "lookup-failed@pix.test", "client-limited-2@pix.test", "bucket-exhausted-1@pix.test",
+	"client-limited@pix.test", "send-rate-limited@pix.test", "provider-rejected@pix.test",
+}
+
+// payout asks for one; few amounts and keys, so that many repeat.
+func (l *life) payout() {
+	id := l.someone()
+	pix := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
+	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
+	own := ""
+	if l.odds(8) {
+		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%02d%06d", id, l.rng.IntN(6)))
+	}
+	key := ""
+	if l.odds(2) {
+		l.numbers++
+		key = fmt.Sprintf("p%d", l.numbers)
+	}
+	l.ask(&request{account: id, key: key, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: pix}, EndToEnd: own, Claim: l.claim(key)}
+	}})
+}
+
+func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.rng.IntN(accounts)) }
+
+func (l *life) charge() {
+	key := ""
+	if l.odds(2) {
+		l.numbers++
+		key = fmt.Sprintf("c%d", l.numbers)
+	}
+	id := l.someone()
+	l.ask(&request{account: id, key: key, make: func() ledger.Command {
+		return ledger.CreateCharge{Amount: 5_000, Key: ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}, Claim: l.claim(key)}
+	}})
+}
+
+// credit brings money, once however often it is asked.
+func (l *life) credit(id ledger.AccountID, amount ledger.Amount) {
+	l.numbers++
+	reference := fmt.Sprintf("%d %d %d", id, amount, l.numbers)
+	l.credited[reference] = false
+	l.creditAgain(reference)
+}
+
+func (l *life) creditAgain(reference string) {
+	var id ledger.AccountID
+	var amount ledger.Amount
+	var n int
+	if _, err := fmt.Sscan(reference, &id, &amount, &n); err != nil {
+		l.fail("%v", err)
+	}
+	l.ask(&request{account: id, make: func() ledger.Command {
+		return ledger.Credit{Kind: ledger.TxTED, Amount: amount, Reference: reference}
+	}})
+}
+
+// again repeats a request that has a key: one that waits, or one of long ago.
+func (l *life) again() {
+	if len(l.asked) > 0 && l.odds(2) {
+		if r := l.asked[l.rng.IntN(len(l.asked))]; r.key != "" {
+			l.ask(r)
+		}
+		return
+	}
+	if l.numbers > 0 {
+		for _, kind := range [...]string{"p", "c"} {
+			if k := l.kept[fmt.Sprint(kind, 1+l.rng.IntN(l.numbers))]; k != nil {
+				l.ask(k.request)
+			}
+		}
+	}
+}
+
+// hear takes what answers there are.
+func (l *life) hear() {
+	waiting := l.asked[:0]
+	for _, r := range l.asked {
+		a, err, there := r.asked.Answer()
+		if !there {
+			waiting = append(waiting, r)
+			continue
+		}
+		if err != nil {
+			l.say("%v hears %v", r.account, err)
+			if !errors.Is(err, ledger.ErrCut) && !errors.Is(err, ledger.ErrBusy) && !errors.Is(err, ledger.ErrQuarantined) {
+				l.fail("%v hears %v", r.account, err)
+			}
+			continue
+		}
+		l.hears(r, &a)
+	}
+	l.asked = waiting
+}
+
+func (l *life) hears(r *request, a *ledger.Answer) {
+	l.say("%v hears %s", r.account, describe(a))
+	if a.Head != nil {
+		l.seen[r.account] = max(l.seen[r.account], a.Head.Seq)
+	}
+	if c, ok := r.make().(ledger.Credit); ok && a.Refusal == nil {
+		l.credited[c.Reference] = true
+	}
+	if a.Tx != nil {
+		l.answers = append(l.answers, answer{r.account, *a.Tx, a.Refusal != nil})
+	}
+	if r.key != "" && a.Refusal == nil {
+		l.compare(r, a)
+	}
+}
+
+func describe(a *ledger.Answer) string {
+	switch {
+	case a.Refusal != nil:
+		return a.Refusal.Code.String()
+	case a.Stored != nil:
+		return fmt.Sprintf("%d %s", a.Stored.Status, a.Stored.Body)
+	case a.Tx != nil:
+		return fmt.Sprintf("%v is %v", a.Tx.ID, a.Tx.Status)
+	}
+	return "nothing"
+}
+
+const day = ledger.Millis(24 * 3_600_000)
+
+// compare holds an answer under a key against the first.
+func (l *life) compare(r *request, a *ledger.Answer) {
+	if a.Stored == nil {
+		l.fail("%v: answered under %s, and nothing is kept", r.account, r.key)
+		return
+	}
+	first := l.kept[r.key]
+	if first == nil || r.at > first.until+day || l.now() > first.from+day && first.body != string(a.Stored.Body) {
+		l.kept[r.key] = &kept{request: r, from: r.at, until: l.now(), body: string(a.Stored.Body)}
+		return
+	}
+	if first.body != string(a.Stored.Body) {
+		l.fail("%v: %s was answered %s, and now %s", r.account, r.key, first.body, a.Stored.Body)
+	}
+}
+
+// lost is what a crash means to them: nobody who waited hears any more.
+func (l *life) lost() {
+	l.asked = nil
+}
+
+// decide is an operator's word on something that waits for it.
+func (l *life) decide() {
+	for i := range l.answers {
+		a := &l.answers[len(l.answers)-1-i]
+		if a.tx.Status != ledger.StatusPending || !l.odds(2) {
+			continue
+		}
+		word := ledger.Approved
+		if l.odds(4) {
+			word = ledger.Declined
+		}
+		id := a.tx.ID
+		l.ask(&request{account: a.account, make: func() ledger.Command {
+			return ledger.DecideApproval{ID: id, Word: word, Operator: "ana"}
+		}})
+		return
+	}
+}
+
+// govern changes what operators may change.
+func (l *life) govern() {
+	id := l.someone()
+	switch l.rng.IntN(3) {
+	case 0:
+		if err := l.registry.SetActive(id, !l.active(id)); err != nil {
+			l.fail("set active: %v", err)
+		}
+		l.say("%v is active: %v", id, l.active(id))
+	case 1:
+		capacity := [...]sim.Capacity{sim.Available, sim.Available, sim.ClientLimited, sim.BucketExhausted}[l.rng.IntN(4)]
+		l.say("capacity %v", capacity)
+		if err := l.outside.sim.SetCapacity(context.Background(), capacity); err != nil {
+			l.fail("capacity: %v", err)
+		}
+	case 2:
+		for i := range l.answers {
+			if a := &l.answers[len(l.answers)-1-i]; a.tx.Kind == ledger.TxPayout && !a.refused && l.odds(4) {
+				l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(3))*3_000)
+				return
+			}
+		}
+	}
+}

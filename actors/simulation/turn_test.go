@@ -1,0 +1,202 @@
+package simulation
+
+import (
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/sim"
+)
+
+// mood is how much of what goes on in a life: each is once in so many, 0 never.
+type mood struct {
+	lost, late, doubled int // messages
+	crash, fail, flip   int // of the process, the disk, a bit
+	jump                int // of the clock
+	steps               int
+	lazy                int // how seldom the journal moves
+}
+
+// drawMood makes lives differ: most have some trouble, few all of it.
+func (l *life) drawMood() mood {
+	one := func(often ...int) int { return often[l.rng.IntN(len(often))] }
+	return mood{
+		lost: one(0, 0, 20, 6), late: one(0, 0, 10, 4), doubled: one(0, 8, 3),
+		crash: one(0, 400, 120, 40), fail: one(0, 0, 300), flip: one(0, 0, 0, 0, 0, 0, 0, 400),
+		jump: one(0, 0, 0, 200), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
+	}
+}
+
+// live is the life's middle: things happen.
+func (l *life) live() {
+	for range l.mood.steps {
+		l.contained(l.turn)
+		if len(l.wrong) > 0 {
+			return
+		}
+	}
+}
+
+// contained lets one thing happen, which may end the process in the middle of it.
+func (l *life) contained(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(powerCut); !ok {
+				panic(p)
+			}
+			l.crash("in the middle of a call")
+		}
+	}()
+	f()
+}
+
+// turn is one thing that happens.
+func (l *life) turn() {
+	m := &l.mood
+	switch {
+	case l.odds(m.crash):
+		l.crash("the power is cut")
+		return
+	case l.odds(m.fail):
+		l.say("the disk fails")
+		l.paper.Fail(errDisk)
+		l.crash("the disk failed")
+		return
+	case l.odds(m.flip):
+		l.flip()
+		return
+	case l.odds(m.jump):
+		l.skew = ledger.Millis(l.rng.IntN(8*3_600_000) - 4*3_600_000)
+		l.say("the clock jumps")
+		return
+	}
+	l.clock += ledger.Millis(l.rng.IntN(300))
+	switch n := l.rng.IntN(100); {
+	case n < 14:
+		l.payout()
+	case n < 16:
+		l.charge()
+	case n < 20:
+		l.again()
+	case n < 22:
+		l.customer()
+	case n < 24:
+		l.read()
+	case n < 45:
+		if len(l.children) > 0 {
+			l.carry(l.rng.IntN(len(l.children)))
+		}
+	case n < 70:
+		l.move()
+	case n < 80:
+		l.outside.tell()
+	case n < 84:
+		l.look()
+	case n < 86:
+		l.outside.arrive()
+	case n < 89:
+		l.post()
+	case n < 91:
+		l.decide()
+	case n < 93:
+		l.govern()
+	case n < 94:
+		l.putAway()
+	case n < 95:
+		l.hangUp()
+	case n < 96:
+		l.outside.down = l.clock + ledger.Millis(l.rng.IntN(20_000))*ledger.Millis(min(m.lost, 1))
+	case n < 98:
+		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
+	}
+	l.hear()
+}
+
+// move lets the journal do a step of its work.
+func (l *life) move() {
+	commit, sync := l.paper.Waiting()
+	switch {
+	case !l.odds(l.mood.lazy):
+	case commit:
+		l.paper.Commit(l.rng.IntN(6))
+	case sync:
+		l.paper.Sync()
+	}
+}
+
+// post delivers a letter.
+func (l *life) post() bool {
+	if len(l.mail) == 0 {
+		return false
+	}
+	m := l.mail[0]
+	l.mail = l.mail[1:]
+	m.put(l.account(m.to))
+	return true
+}
+
+func (l *life) read() {
+	l.ask(&request{account: l.someone(), make: func() ledger.Command { return ledger.ReadAccount{} }})
+}
+
+// customer pays one of the accounts, perhaps a charge of its.
+func (l *life) customer() {
+	id, txid := l.someone(), ""
+	for i := range l.answers {
+		if a := &l.answers[i]; a.tx.Kind == ledger.TxCharge && a.account == id && l.odds(3) {
+			txid = a.tx.Public()
+		}
+	}
+	l.outside.pay(id, 5_000, txid)
+}
+
+func (l *life) hangUp() {
+	if len(l.asked) > 0 {
+		i := l.rng.IntN(len(l.asked))
+		l.asked = append(l.asked[:i], l.asked[i+1:]...)
+	}
+}
+
+// heal ends all trouble.
+func (l *life) heal() {
+	m := &l.mood
+	m.lost, m.late, m.doubled, m.crash, m.fail, m.flip, m.jump, m.lazy = 0, 0, 0, 0, 0, 0, 0, 1
+	l.outside.down, l.skew = 0, 0
+	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {
+		l.fail("capacity: %v", err)
+	}
+	for len(l.outside.late) > 0 {
+		l.outside.arrive()
+	}
+}
+
+// rest lets everything come to its end: the clock goes on where nothing else does.
+func (l *life) rest() {
+	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000}
+	for idle := 0; idle < len(steps)+20; {
+		busy := false
+		for len(l.children) > 0 {
+			l.carry(0)
+			busy = true
+		}
+		l.settle()
+		for l.post() || l.outside.tell() {
+			busy = true
+			l.settle()
+		}
+		for reference, done := range sorted(l.credited) {
+			if !done {
+				l.creditAgain(reference)
+			}
+		}
+		l.look()
+		l.settle()
+		if busy || len(l.children) > 0 || len(l.mail) > 0 {
+			idle = 0
+			l.clock += 100
+			continue
+		}
+		l.clock += steps[min(idle, len(steps)-1)]
+		idle++
+		if len(l.wrong) > 0 {
+			return
+		}
+	}
+}

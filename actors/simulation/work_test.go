@@ -1,0 +1,184 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"pixd/actors/account"
+	"pixd/actors/due"
+	"pixd/actors/history"
+	"pixd/actors/keyed"
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/wal"
+)
+
+// rows reads the journal as accounts do.
+type rows struct{ *wal.Paper }
+
+// Record implements account.Rows.
+func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return history.Record(r.Paper, a, seq)
+}
+
+// filled is the filter over end-to-end rows, told what there is.
+func (l *life) filled() *keyed.Filter {
+	f := keyed.NewFilter(1 << 10)
+	lo, hi := ledger.EndToEndRange()
+	_ = l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) { f.Add(k); return true, nil })
+	if !l.odds(4) { // a process that has not looked at all yet
+		f.Ready()
+	}
+	return f
+}
+
+// claims witnesses idempotency claims from the next hour on, as the engine's do.
+func (l *life) claims() *keyed.Hours {
+	_, newest, _ := l.paper.Head()
+	return keyed.NewHours(int64(max(l.now(), ledger.Millis(newest))/3_600_000), 1<<10)
+}
+
+// child carries a payout, an act at a time.
+type child struct {
+	account  ledger.AccountID
+	machine  *payout.Machine
+	act      payout.Act
+	deadline ledger.Millis
+	then     func(account.Visited)
+}
+
+// begin is Around.Begin.
+func (l *life) begin(j payout.Job, then func(account.Visited)) {
+	m := payout.New(j)
+	l.say("child of %v %v begins, errand %d", j.Account, j.Tx.ID, j.Errand)
+	l.children = append(l.children, &child{j.Account, m, m.Begin(), l.clock + schemeTimeout, then})
+}
+
+// carry takes a child one act further, and brings its report home.
+func (l *life) carry(i int) {
+	c := l.children[i]
+	act := c.act
+	r := l.outside.act(c.machine, act, c.deadline)
+	c.act = c.machine.Step(r)
+	l.say("%v: act %d: %+v, next %d", c.machine.Outcome.ID, act, r, c.act)
+	if c.act != payout.Report {
+		return
+	}
+	l.children = append(l.children[:i], l.children[i+1:]...)
+	l.report(c)
+}
+
+func (l *life) report(c *child) {
+	out := c.machine.Outcome
+	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
+	l.account(c.account).Outcome(out, c.then, func(err error) {
+		if err != nil {
+			l.say("outcome of %v not taken: %v", out.ID, err)
+			if l.account(c.account).Broken() == nil {
+				l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
+			} else if c.then != nil {
+				c.then(account.Visited{Err: err})
+			}
+		}
+	})
+}
+
+// take routes a notice as the engine does.
+func (l *life) take(d delivery) {
+	l.say("notice %d of %v %s", d.notice.Kind, d.notice.Tx, d.notice.EndToEnd)
+	f := account.Feed{
+		Get: l.paper.Get, Recent: l.around.Config.Recent,
+		Key: func(key string) (ledger.AccountID, bool) {
+			k, ok := l.registry.PixKey(key)
+			if !ok {
+				return 0, false
+			}
+			return k.Account, true
+		},
+		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
+	}
+	f.Take(d.notice, func(err error) {
+		if err != nil {
+			l.say("notice of %v not taken: %v", d.notice.Tx, err)
+		}
+		d.done(err)
+	})
+}
+
+// look lets the scanner look.
+func (l *life) look() {
+	visits, err := l.due.Tick(l.now(), l.paper)
+	if err != nil {
+		l.fail("due: %v", err)
+	}
+	machine := l.due // of this process
+	for _, v := range visits {
+		l.say("visit %v %v, retry %v", v.Account, v.ID, v.Retry)
+		l.visits++
+		once := false
+		then := func(came account.Visited) {
+			if once {
+				l.fail("visit of %v ended twice", v.ID)
+			}
+			once = true
+			if machine != l.due {
+				return
+			}
+			l.visits--
+			l.say("visit of %v ended: %+v", v.ID, came)
+			machine.Came(v, due.Came{
+				Again: came.Again, Unheard: came.Unheard, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
+			}, l.now())
+		}
+		if v.Retry {
+			l.account(v.Account).Retry(v.ID, then)
+		} else {
+			l.account(v.Account).Due(v.ID, v.Seq, then)
+		}
+	}
+}
+
+// crash ends the process. What was on its way to the disk may be there or not.
+func (l *life) crash(why string) {
+	kept := l.odds(2)
+	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
+	l.paper = l.paper.Crash(kept)
+	l.lost()
+	l.boot()
+}
+
+// putAway sends idle accounts away, as the directory does.
+func (l *life) putAway() {
+	for id := ledger.AccountID(1); id <= accounts; id++ {
+		a := l.accounts[id]
+		if a == nil || a.Broken() != nil {
+			continue
+		}
+		if a.Tidy() && l.odds(2) && a.PutAway() {
+			delete(l.accounts, id)
+		}
+	}
+}
+
+// Handle implements slog.Handler: alerts are counted, and what the engine says is
+// kept.
+func (h *listener) Handle(_ context.Context, r slog.Record) error {
+	said := map[string]string{}
+	r.Attrs(func(a slog.Attr) bool { said[a.Key] = a.Value.String(); return true })
+	if kind := said["alert"]; kind != "" {
+		h.l.alerts[kind]++
+	}
+	b, _ := json.Marshal(said)
+	h.l.say("log %s %s", r.Message, b)
+	if r.Message == "account: panic" {
+		h.l.fail("panic: %s", b)
+	}
+	return nil
+}
+
+// Enabled implements slog.Handler.
+func (h *listener) Enabled(context.Context, slog.Level) bool { return true }
+
+var errDisk = errors.New("no space left on device")

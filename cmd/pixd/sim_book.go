@@ -1,0 +1,179 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/actors/ledger"
+)
+
+func simBookCommand() *cobra.Command {
+	f := simAsked()
+	c := &cobra.Command{
+		Use:   "book [END_TO_END_ID]",
+		Short: "Show what has settled at the scheme, or what it knows of one payment",
+		Long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
+			"settled movements alone, in base units (1.00 BRL = 10000). With an end-to-end id it shows what the\n" +
+			"scheme knows of that payment." + simHelp,
+		Example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				var b simBook
+				return f.told(c, http.MethodGet, "/sim/book", nil, &b, func() string { return b.show() })
+			}
+			id, err := segment(args[0])
+			if err != nil {
+				return err
+			}
+			var p simPayment
+			return f.told(c, http.MethodGet, "/sim/book/"+id, nil, &p, func() string { return p.show() })
+		},
+	}
+	f.add(c)
+	c.AddCommand(simMovementsCommand(f))
+	return c
+}
+
+// simSums are one side's settled movements.
+type simSums struct {
+	Sent, Received ledger.Amount
+	ReturnedBy     ledger.Amount `json:"returned_by"`
+	ReturnedTo     ledger.Amount `json:"returned_to"`
+}
+
+func (s *simSums) row(who string, more ...any) table.Row {
+	return append(table.Row{plain(who), s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
+}
+
+type simBook struct {
+	At           string
+	OldestOpen   *string `json:"oldest_open"`
+	Participants []struct {
+		ISPB string
+		simSums
+		Messages uint64
+	}
+	Accounts []struct {
+		ID string `json:"account_id"`
+		simSums
+	}
+}
+
+func (b *simBook) show() string {
+	sums := []string{"SENT", "RECEIVED", "RETURNED BY", "RETURNED TO", "MESSAGES"}
+	participants, accounts := newTable(), newTable()
+	participants.AppendHeader(table.Row{"PARTICIPANT", sums[0], sums[1], sums[2], sums[3], sums[4]})
+	accounts.AppendHeader(table.Row{"ACCOUNT", sums[0], sums[1], sums[2], sums[3]})
+	rightAligned(participants, sums...)
+	rightAligned(accounts, sums[:4]...)
+	for _, p := range b.Participants {
+		participants.AppendRow(p.row(p.ISPB, p.Messages))
+	}
+	for _, a := range b.Accounts {
+		accounts.AppendRow(a.row(a.ID))
+	}
+	open := "none"
+	if b.OldestOpen != nil {
+		open = moment(*b.OldestOpen)
+	}
+	head := facts([]fact{{"read at", moment(b.At)}, {"oldest notice not acknowledged", open}})
+	if len(b.Participants) == 0 {
+		return head + "\nnothing has settled\n"
+	}
+	return head + "\n" + participants.Render() + "\n\n" + accounts.Render() + "\n"
+}
+
+type simPayment struct {
+	Kind           string
+	TransactionID  *string `json:"transaction_id"`
+	EndToEndID     string  `json:"end_to_end_id"`
+	AccountID      string  `json:"account_id"`
+	PixKey         string  `json:"pix_key"`
+	Amount         ledger.Amount
+	Status         string
+	Reason         *string
+	CreatedAt      string        `json:"created_at"`
+	FinalAt        *string       `json:"final_at"`
+	ReturnedAmount ledger.Amount `json:"returned_amount"`
+	Returns        []struct {
+		ID     string `json:"return_id"`
+		Amount ledger.Amount
+		Reason string
+		At     string
+	}
+}
+
+func (p *simPayment) show() string {
+	all := []fact{{"kind", plain(p.Kind)}}
+	if p.TransactionID != nil {
+		all = append(all, fact{"transaction id", plain(*p.TransactionID)})
+	}
+	status := plain(p.Status)
+	if p.Reason != nil {
+		status += " (" + plain(*p.Reason) + ")"
+	}
+	all = append(all, fact{"end-to-end id", plain(p.EndToEndID)}, fact{"account", plain(p.AccountID)}, fact{"pix key", plain(p.PixKey)},
+		fact{"amount", money(p.Amount)}, fact{"status", status}, fact{"created", moment(p.CreatedAt)})
+	if p.FinalAt != nil {
+		all = append(all, fact{"final", moment(*p.FinalAt)})
+	}
+	all = append(all, fact{"returned", money(p.ReturnedAmount)})
+	for _, r := range p.Returns {
+		all = append(all, fact{"return", plain(r.ID) + " of " + money(r.Amount) + ", " + plain(r.Reason) + ", " + moment(r.At)})
+	}
+	return facts(all)
+}
+
+type simMovement struct {
+	At         string
+	Kind       string
+	EndToEndID string  `json:"end_to_end_id"`
+	ReturnID   *string `json:"return_id"`
+	AccountID  string  `json:"account_id"`
+	Amount     ledger.Amount
+}
+
+func simMovementsCommand(f *adminFlags) *cobra.Command {
+	var p listFlags
+	var since string
+	c := &cobra.Command{
+		Use:   "movements [--since TIME]",
+		Short: "List the movements that have settled, the oldest first",
+		Long: "Lists every settled movement, the oldest first: payouts, customers' payments and returns of payouts." + listHelp +
+			simHelp,
+		Example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, again := "/sim/book/movements", "pixd sim book movements"
+			if since != "" {
+				path += "?" + url.Values{"since": {since}}.Encode()
+				again += " --since " + plain(since)
+			}
+			return showList(c, f, &p, path, again, movementTable)
+		},
+	}
+	p.add(c)
+	c.Flags().StringVar(&since, "since", "", "those that settled at or after an ISO 8601 `TIME`")
+	return c
+}
+
+func movementTable(all []simMovement) string {
+	if len(all) == 0 {
+		return "no movements\n"
+	}
+	t := newTable()
+	t.AppendHeader(table.Row{"AT", "KIND", "AMOUNT", "ACCOUNT", "END-TO-END ID", "RETURN ID"})
+	rightAligned(t, "AMOUNT")
+	for _, m := range all {
+		back := ""
+		if m.ReturnID != nil {
+			back = plain(*m.ReturnID)
+		}
+		t.AppendRow(table.Row{moment(m.At), plain(m.Kind), m.Amount, plain(m.AccountID), plain(m.EndToEndID), back})
+	}
+	return t.Render() + "\n"
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi/operator"
+)
+
+// book tells what has settled.
+func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, error) {
+	b, err := s.sim.Book(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusOK, provider.TellBook(b), nil
+}
+
+var kindNames = map[sim.MovementKind]string{sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return"}
+
+// paymentAnswer is one payment. What does not apply, or is not known yet, is null.
+type paymentAnswer struct {
+	Kind           string        `json:"kind"`
+	TransactionID  *string       `json:"transaction_id"`
+	EndToEndID     string        `json:"end_to_end_id"`
+	AccountID      string        `json:"account_id"`
+	PixKey         string        `json:"pix_key"`
+	Amount         ledger.Amount `json:"amount"`
+	Status         string        `json:"status"`
+	Reason         *string       `json:"reason"`
+	CreatedAt      string        `json:"created_at"`
+	FinalAt        *string       `json:"final_at"`
+	ReturnedAmount ledger.Amount `json:"returned_amount"`
+	Returns        []returned    `json:"returns"`
+}
+
+type returned struct {
+	ID     string        `json:"return_id"`
+	Amount ledger.Amount `json:"amount"`
+	Reason string        `json:"reason"`
+	At     string        `json:"at"`
+}
+
+// known tells of one payment.
+func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	endToEnd, _ := r.UserValue("end_to_end_id").(string)
+	k, err := s.sim.Know(ctx, endToEnd)
+	if err != nil {
+		return 0, nil, problem(err)
+	}
+	m := paymentAnswer{
+		Kind: kindNames[k.Kind], TransactionID: txID(k.Tx), EndToEndID: k.EndToEnd, AccountID: k.Account.String(), PixKey: k.Key,
+		Amount: k.Amount, Status: "pending", CreatedAt: k.At.String(), Returns: make([]returned, 0, len(k.Returns)),
+	}
+	switch k.State.Progress {
+	case scheme.Settled:
+		m.Status = "settled"
+	case scheme.Rejected:
+		m.Status, m.Reason = "rejected", &k.State.Reason
+	}
+	if k.FinalAt != 0 {
+		at := k.FinalAt.String()
+		m.FinalAt = &at
+	}
+	for _, r := range k.Returns {
+		m.ReturnedAmount += r.Amount
+		m.Returns = append(m.Returns, returned{r.ID, r.Amount, r.Reason, r.At.String()})
+	}
+	return fasthttp.StatusOK, m, nil
+}
+
+func txID(tx ledger.TxID) *string {
+	if tx == (ledger.TxID{}) {
+		return nil
+	}
+	s := tx.String()
+	return &s
+}
+
+// movement is one settled movement.
+type movement struct {
+	At            string        `json:"at"`
+	Kind          string        `json:"kind"`
+	TransactionID *string       `json:"transaction_id"`
+	EndToEndID    string        `json:"end_to_end_id"`
+	ReturnID      *string       `json:"return_id"`
+	AccountID     string        `json:"account_id"`
+	Amount        ledger.Amount `json:"amount"`
+	Counterparty  string        `json:"counterparty_ispb"`
+}
+
+type movements struct {
+	Data []movement `json:"data"`
+	Next *string    `json:"next_cursor"`
+}
+
+const (
+	defaultMovements = 100
+	maxMovements     = 1000
+)
+
+// movements tells what has settled, oldest first.
+func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	since, limit, err := window(r.QueryArgs())
+	if err != nil {
+		return 0, nil, err
+	}
+	page, next, err := s.sim.Movements(ctx, since, string(r.QueryArgs().Peek("cursor")), limit)
+	if err != nil {
+		return 0, nil, problem(err)
+	}
+	m := movements{Data: make([]movement, 0, len(page))}
+	for _, p := range page {
+		one := movement{
+			At: p.At.String(), Kind: kindNames[p.Kind], TransactionID: txID(p.Tx), EndToEndID: p.EndToEnd,
+			AccountID: p.Account.String(), Amount: p.Amount, Counterparty: p.Other,
+		}
+		if p.ReturnID != "" {
+			one.ReturnID = &p.ReturnID
+		}
+		m.Data = append(m.Data, one)
+	}
+	if next != "" {
+		m.Next = &next
+	}
+	return fasthttp.StatusOK, m, nil
+}
+
+// window reads since and limit from the query.
+func window(q *fasthttp.Args) (since ledger.Millis, limit int, err error) {
+	limit = defaultMovements
+	if q.Has("limit") {
+		if limit, err = strconv.Atoi(string(q.Peek("limit"))); err != nil || limit < 1 || limit > maxMovements {
+			return 0, 0, operator.Bad("limit must be an integer from 1 to %d", maxMovements)
+		}
+	}
+	if q.Has("since") {
+		t, err := time.Parse(time.RFC3339Nano, string(q.Peek("since")))
+		if err != nil {
+			return 0, 0, operator.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
+		}
+		since = ledger.Millis(t.UnixMilli())
+	}
+	return since, limit, nil
+}

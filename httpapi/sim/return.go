@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/scheme/provider"
+	"pixd/actors/scheme/sim"
+	"pixd/httpapi/operator"
+)
+
+type returnAnswer struct {
+	ID string `json:"return_id"`
+}
+
+// giveBack makes the counterparty return a payout.
+func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	var back sim.Return
+	f := operator.Read(r.PostBody(), "end_to_end_id", "amount", "reason")
+	f.Need("end_to_end_id")
+	f.Text("end_to_end_id", &back.EndToEnd)
+	amount(f, &back.Amount)
+	if f.Text("reason", &back.Reason) && !isReason(back.Reason) {
+		f.Refuse("reason", "4 capital letters or digits, such as MD06")
+	}
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	id, err := s.sim.Return(ctx, back)
+	return fasthttp.StatusCreated, returnAnswer{id}, problem(err)
+}
+
+// isReason tells the form of the scheme's codes.
+func isReason(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return len(s) == 4
+}
+
+type reportAnswer struct {
+	ID     string `json:"infraction_id"`
+	Status string `json:"status,omitempty"`
+}
+
+// report makes a payer report a payment that an account received.
+func (s *service) report(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	about := sim.Report{Situation: provider.Situations[0]}
+	f := operator.Read(r.PostBody(), "end_to_end_id", "amount", "situation")
+	f.Need("end_to_end_id")
+	f.Text("end_to_end_id", &about.EndToEnd)
+	amount(f, &about.Amount)
+	if f.Text("situation", &about.Situation) && !slices.Contains(provider.Situations, about.Situation) {
+		f.Refuse("situation", "one of "+strings.Join(provider.Situations, ", "))
+	}
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	id, err := s.sim.Report(ctx, about)
+	return fasthttp.StatusCreated, reportAnswer{ID: id}, problem(err)
+}
+
+// withdraw makes the payer take a report back.
+func (s *service) withdraw(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	if err := noBody(r); err != nil {
+		return 0, nil, err
+	}
+	id, _ := r.UserValue("id").(string)
+	return fasthttp.StatusOK, reportAnswer{id, "cancelled"}, problem(s.sim.Withdraw(ctx, id))
+}
+
+// noBody takes an empty body, or an object without a field.
+func noBody(r *fasthttp.RequestCtx) error {
+	if len(r.PostBody()) == 0 {
+		return nil
+	}
+	return operator.Read(r.PostBody()).Fault()
+}
+
+type capacityAnswer struct {
+	Lookups string `json:"lookups"`
+}
+
+// capacity sets what every lookup meets.
+func (s *service) capacity(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+	var lookups string
+	f := operator.Read(r.PostBody(), "lookups")
+	f.Need("lookups")
+	f.Text("lookups", &lookups)
+	c, ok := sim.ParseCapacity(lookups)
+	if !ok {
+		f.Refuse("lookups", "available, client_limited or bucket_exhausted")
+	}
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusOK, capacityAnswer{lookups}, s.sim.SetCapacity(ctx, c)
+}
