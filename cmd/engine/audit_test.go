@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -121,6 +122,52 @@ func TestAuditWaits(t *testing.T) {
 	r := w.audits()
 	if took := time.Since(asked); len(r.Differences) != 1 || took < 600*time.Millisecond || took > 5*time.Second {
 		t.Errorf("%+v after %v", r, took)
+	}
+}
+
+// TestAuditUnderLoad: with the simulator's own book, while payouts and payments go
+// on and some are rejected, and at rest, where no slack is left.
+func TestAuditUnderLoad(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
+	id, _ := ledger.ParseAccountID(w.ID)
+	var work sync.WaitGroup
+	stop := make(chan struct{})
+	for n := range 4 {
+		work.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				to := [...]string{"a@pix.test", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[i%4]
+				command := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: to}}
+				if _, err := w.Directory.Do(id, command); err != nil {
+					t.Error(err)
+				}
+				if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d}`, w.EVP, 200+n)); status != 201 {
+					t.Errorf("%d %s", status, got)
+				}
+			}
+		})
+	}
+	for range 4 {
+		if r := w.audits(); r.Book != compared || len(r.Differences) > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	close(stop)
+	work.Wait()
+	w.becomes("at rest", 10*time.Second, func() bool { r := w.audits(); return r.InFlight == 0 && len(r.Differences) == 0 })
+	r := w.audits()
+	book, err := w.Engine.scheme.Book(t.Context())
+	if err != nil || len(book.Accounts) != 1 || book.Accounts[0].Sent != r.Rows[0].Sent || book.Accounts[0].Received != r.Rows[0].Received || r.Rows[0].Sent == 0 {
+		t.Errorf("%+v\n%+v %v", r, book, err)
+	}
+	w.Engine.scheme = &keptBook{Scheme: w.Engine.scheme, read: func() scheme.Book { b := book; b.Accounts[0].Received++; return b }}
+	if r := w.audits(); len(r.Differences) != 1 || *r.Differences[0].Field != "received" {
+		t.Errorf("one base unit: %+v", r)
 	}
 }
 

@@ -56,7 +56,7 @@ func (w *world) alerted(kind, transaction string) (message string) {
 func (w *world) tell(n scheme.Notice) {
 	w.t.Helper()
 	done := make(chan error, 1)
-	w.feed.take(n, func(err error) { done <- err })
+	w.feed.Take(n, func(err error) { done <- err })
 	if err := <-done; err != nil {
 		w.t.Fatal(err)
 	}
