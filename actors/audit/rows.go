@@ -144,35 +144,39 @@ func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
 
 // strays names the rows that are without work, of the kinds that have some.
 func (a *Account) strays(r Rows, some [3]bool) error {
-	if some[0] {
-		lo, hi := ledger.OpenOf(a.ID)
-		err := r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-			_, id, err := ledger.DecodeOpenKey(k)
-			if w, ok := a.open[id]; err == nil && (!ok || w.status == ledger.StatusHeld) {
-				a.tell(KindOpen, id.Public(ledger.TxPayout), "stands for no payout in flight")
+	for n, name := range []func(Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
+		if some[n] {
+			if err := name(r); err != nil {
+				return err
 			}
-			return true, err
-		})
-		if err != nil {
-			return err
 		}
 	}
-	if some[1] {
-		lo, hi := ledger.AllDue()
-		err := r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-			at, account, id, err := ledger.DecodeDueKey(k)
-			if w, ok := a.open[id]; err == nil && account == a.ID && (!ok || w.due != at) {
-				a.tell(KindDue, id.Public(ledger.TxPayout), "at %v nothing is due", at)
-			}
-			return true, err
-		})
-		if err != nil {
-			return err
+	return nil
+}
+
+func (a *Account) strayOpen(r Rows) error {
+	lo, hi := ledger.OpenOf(a.ID)
+	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := ledger.DecodeOpenKey(k)
+		if w, ok := a.open[id]; err == nil && (!ok || w.status == ledger.StatusHeld) {
+			a.tell(KindOpen, id.Public(ledger.TxPayout), "stands for no payout in flight")
 		}
-	}
-	if !some[2] {
-		return nil
-	}
+		return true, err
+	})
+}
+
+func (a *Account) strayDue(r Rows) error {
+	lo, hi := ledger.AllDue()
+	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		at, account, id, err := ledger.DecodeDueKey(k)
+		if w, ok := a.open[id]; err == nil && account == a.ID && (!ok || w.due != at) {
+			a.tell(KindDue, id.Public(ledger.TxPayout), "at %v nothing is due", at)
+		}
+		return true, err
+	})
+}
+
+func (a *Account) strayQueued(r Rows) error {
 	lo, hi := ledger.QueueFrom(0)
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		q, err := ledger.DecodeQueued(k, v)

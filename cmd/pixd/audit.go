@@ -53,26 +53,17 @@ func (f *auditFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var report engine.AuditReport
-	var raw json.RawMessage
+	read := f.live
 	if offline {
-		config := engine.Defaults()
-		config.DataDir, config.SimDir = f.dataDir, f.simDir
-		found, err := engine.Audit(c.Context(), config)
-		if err != nil {
-			return err
-		}
-		report = *found
-		if raw, err = json.Marshal(found); err != nil {
-			return err
-		}
-	} else {
-		if raw, err = f.live(c.Context()); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil {
-			return errors.Join(fmt.Errorf("%s answers no audit", f.url), err)
-		}
+		read = f.files
+	}
+	raw, err := read(c.Context())
+	if err != nil {
+		return err
+	}
+	var report engine.AuditReport
+	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil {
+		return errors.Join(fmt.Errorf("%s answers no audit", f.url), err)
 	}
 	if f.json {
 		err = printJSON(c.OutOrStdout(), raw)
@@ -83,6 +74,17 @@ func (f *auditFlags) run(c *cobra.Command) error {
 		err = fmt.Errorf("the books differ in %d places", n)
 	}
 	return err
+}
+
+// files reads what an engine has left.
+func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
+	c := engine.Defaults()
+	c.DataDir, c.SimDir = f.dataDir, f.simDir
+	found, err := engine.Audit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(found)
 }
 
 // live asks the engine, and is patient.
@@ -140,16 +142,7 @@ func audited(r *engine.AuditReport) string {
 		fmt.Fprintf(&b, "and %d more accounts without a difference\n\n", r.LeftOut)
 	}
 	if len(r.Differences) > 0 {
-		t := newTable()
-		t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
-		for _, d := range r.Differences {
-			transaction := ""
-			if d.Transaction != nil {
-				transaction = plain(*d.Transaction)
-			}
-			t.AppendRow(table.Row{plain(d.Account), plain(d.Kind), transaction, plain(d.Message)})
-		}
-		b.WriteString(t.Render() + "\n\n")
+		b.WriteString(differences(r.Differences) + "\n\n")
 	}
 	b.WriteString(facts([]fact{
 		{"read at", moment(r.At)},
@@ -162,4 +155,17 @@ func audited(r *engine.AuditReport) string {
 		{"differences", fmt.Sprint(len(r.Differences))},
 	}))
 	return b.String()
+}
+
+func differences(all []engine.AuditDifference) string {
+	t := newTable()
+	t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
+	for _, d := range all {
+		transaction := ""
+		if d.Transaction != nil {
+			transaction = plain(*d.Transaction)
+		}
+		t.AppendRow(table.Row{plain(d.Account), plain(d.Kind), transaction, plain(d.Message)})
+	}
+	return t.Render()
 }

@@ -50,7 +50,7 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s: %s", c.word, got)
 		}
 		f.expect("GET", "/admin/payouts?status=pending_approval", "", 200, `{"data":[],"next_cursor":null}`)
-		f.expect("POST", path+c.word, `{"operator":"Rui"}`, 200, `{"account_id":"`+account+`",…`)
+		f.expect("POST", path+c.word, `{"operator":"`+strings.Repeat("ç", 100)+`"}`, 200, `{"account_id":"`+account+`",…`)
 		f.expect("POST", "/admin/payouts/"+strings.ToUpper(id)+"/"+c.word, ana, 200, `{"account_id":"`+account+`",…`)
 		f.expect("POST", path+other, ana, 409, problem(409, "the payout was "+map[string]string{"approve": "approved", "decline": "declined"}[c.word]+" already"))
 		f.expect("GET", "/admin/transactions/"+public, "", 200, `{"account_id":"`+account+`","state":"…`)
