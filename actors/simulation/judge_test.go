@@ -91,10 +91,7 @@ func (l *life) judge() {
 			l.fail("%d alerts %s", l.alerts[kind], kind)
 		}
 	}
-	for _, k := range sorted(l.kept) {
-		l.ask(k.request)
-		l.settle()
-	}
+	l.repeat()
 }
 
 // rebuilt holds the rows against those that the records alone make.
@@ -277,7 +274,6 @@ func (l *life) flip() {
 	if l.paper.Flip(wal.Stream(id), l.rng.IntN) {
 		l.say("a bit of %v flips", id)
 		l.flipped[id] = true
-		delete(l.accounts, id) // as the directory does with one that is idle
 	}
 }
 

@@ -21,6 +21,7 @@ type life struct {
 	seed  uint64
 	rng   *rand.Rand
 	mood  mood
+	jumpy bool            // the clock jumps in it
 	told  strings.Builder // what went on, for whoever looks into a failure
 	wrong []string        // what must not be
 
@@ -44,8 +45,9 @@ type process struct {
 	due      *due.Machine
 	children []*child
 	mail     []letter
-	visits   int // under way
-	lives    int // how many processes there have been
+	visits   int      // under way
+	unheard  []func() // what ends notices whose process is gone
+	lives    int      // how many processes there have been
 }
 
 // letter is a message to an account, on its way.
@@ -66,12 +68,21 @@ var terms = ledger.Terms{
 
 var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
+// render is the merchant API's, without the drawing of QR codes.
+func render(a *ledger.Answer, camel bool) (int, []byte) {
+	if a.Refusal == nil && a.Tx.Kind == ledger.TxCharge {
+		return 200, []byte(a.Tx.Public())
+	}
+	return queueing.Render(a, camel)
+}
+
 // newLife is a world with a few funded accounts in it.
 func newLife(seed uint64) *life {
 	l := &life{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(), alerts: map[string]int{}, flipped: map[ledger.AccountID]bool{},
 	}
 	l.mood = l.drawMood()
+	l.jumpy = l.mood.jump > 0
 	l.outside = newOutside(l)
 	l.people = newPeople()
 	l.boot()
@@ -127,7 +138,7 @@ func (l *life) boot() {
 	l.registry = r
 	l.around = account.Around{
 		Config: &account.Config{
-			Secret: []byte("a secret of the simulation's own"), Render: queueing.Render, HeadEvery: 8, Terms: terms,
+			Secret: []byte("a secret of the simulation's own"), Render: render, HeadEvery: 8, Terms: terms,
 			EndToEnd: l.filled(), Claims: l.claims(),
 		},
 		Journal: l.paper, Rows: rows{l.paper}, Tail: l.paper,

@@ -61,6 +61,7 @@ func (l *life) turn() {
 		return
 	case l.odds(m.flip):
 		l.flip()
+		l.crash("a bit flipped")
 		return
 	case l.odds(m.jump):
 		l.skew = ledger.Millis(l.rng.IntN(8*3_600_000) - 4*3_600_000)
@@ -165,19 +166,36 @@ func (l *life) heal() {
 	for len(l.outside.late) > 0 {
 		l.outside.arrive()
 	}
+	l.repeat()
+}
+
+// repeat asks everything once more that has an answer for a day.
+func (l *life) repeat() {
+	for _, k := range sorted(l.kept) {
+		if l.now() < k.from+day-l.slack() {
+			l.ask(k.request)
+			l.settle()
+		}
+	}
 }
 
 // rest lets everything come to its end: the clock goes on where nothing else does.
 func (l *life) rest() {
 	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000}
-	for idle := 0; idle < len(steps)+20; {
+	for idle, rounds := 0, 0; idle < 20 || rounds < 6*len(steps)+20; rounds++ {
 		busy := false
+		if rounds == 400 {
+			if len(l.flipped) == 0 {
+				l.fail("no rest: %d children, %d letters", len(l.children), len(l.mail))
+			}
+			return
+		}
 		for len(l.children) > 0 {
 			l.carry(0)
 			busy = true
 		}
 		l.settle()
-		for l.post() || l.outside.tell() {
+		for n := 0; n < 1_000 && (l.post() || l.outside.tell()); n++ {
 			busy = true
 			l.settle()
 		}
@@ -190,11 +208,10 @@ func (l *life) rest() {
 		l.settle()
 		if busy || len(l.children) > 0 || len(l.mail) > 0 {
 			idle = 0
-			l.clock += 100
-			continue
+		} else {
+			idle++
 		}
-		l.clock += steps[min(idle, len(steps)-1)]
-		idle++
+		l.clock += steps[min(rounds/6, len(steps)-1)]
 		if len(l.wrong) > 0 {
 			return
 		}

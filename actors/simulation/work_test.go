@@ -99,7 +99,14 @@ func (l *life) take(d delivery) {
 		},
 		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}
+	told := new(bool)
+	l.unheard = append(l.unheard, func() {
+		if !*told {
+			d.done(errLost)
+		}
+	})
 	f.Take(d.notice, func(err error) {
+		*told = true
 		if err != nil {
 			l.say("notice of %v not taken: %v", d.notice.Tx, err)
 		}
@@ -145,7 +152,10 @@ func (l *life) crash(why string) {
 	kept := l.odds(2)
 	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
 	l.paper = l.paper.Crash(kept)
-	l.lost()
+	l.asked = nil // nobody who waited hears any more
+	for _, lost := range l.unheard {
+		lost()
+	}
 	l.boot()
 }
 

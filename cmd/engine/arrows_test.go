@@ -41,6 +41,7 @@ var knows = []struct {
 	{"actors/history", []string{"actors/ledger", "wal"}},
 	{"actors/due", []string{"actors/ledger", "wal"}},
 	{"actors/account", []string{"actors/keyed", "actors/ledger", "actors/payout", "actors/scheme", "wal"}},
+	{"actors/simulation", nil}, // its lives are tests, and know everyone
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},

@@ -98,17 +98,14 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / time.Millisecond) }
 
 // follows is what a payment brings with it: its notice, the movement where it
-// settles, and what the script sends back. What settles at once needs no notice:
-// the answer to the submit says it, and Ask says it again: own is the key of its
-// open row, where it has one. The caller holds order.
+// settles, and what the script sends back. own is the key of its open row, where it
+// has one. The caller holds order.
 func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
 	if row.DueAt == never {
 		return ops, nil, nil
 	}
-	if !row.immediate() {
-		own = openKey(row.DueAt, row.Tx[:])
-		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: own, Value: tagPayment})
-	}
+	own = openKey(row.DueAt, row.Tx[:])
+	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: own, Value: tagPayment})
 	if row.Reason != "" {
 		return ops, own, nil
 	}
@@ -124,13 +121,19 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []
 
 var tagPayment = []byte{rowPayment}
 
-func (p *payment) immediate() bool { return p.DueAt == p.At && p.Reason == "" }
+// courtesy is how long the notice of what settles at once waits, in milliseconds:
+// the answer to the submit says it too, and is only now and then lost.
+const courtesy = 1000
 
 // taken follows a payment's durability: its row answers for it now.
 func (s *Sim) taken(row *payment, own []byte, back *item) {
 	s.letGo(row.EndToEnd, row.Tx)
 	if own != nil {
-		s.out.add(item{at: row.DueAt, key: own, notice: row.notice()})
+		i := item{at: row.DueAt, key: own, notice: row.notice()}
+		if row.DueAt == row.At && row.Reason == "" {
+			i.at += courtesy
+		}
+		s.out.add(i)
 	}
 	if back != nil {
 		s.out.add(*back)
