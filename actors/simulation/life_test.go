@@ -207,6 +207,9 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
+// Get implements registry.Journal.
+func (p patient) Get(key []byte) (value []byte, ok bool, err error) { return p.l.paper.Get(key) }
+
 // Read implements registry.Journal.
 func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
 	return p.l.paper.Read(s, from, prev, fn)

@@ -34,6 +34,7 @@ type Engine struct {
 	feed      *account.Feed
 	registrar *registrar
 	uses      *lastUsed
+	auditor   auditor
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	chances   *chances
 	ready     atomic.Bool
@@ -233,6 +234,7 @@ func (e *Engine) closeRooms() error {
 	if e.Directory != nil {
 		e.Directory.Close()
 	}
+	e.auditor.end()
 	e.work.Wait()
 	if e.uses != nil {
 		errs = append(errs, e.uses.keep())

@@ -241,6 +241,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:      s.meters.book.read,
+		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,
