@@ -157,7 +157,11 @@ func TestAuditUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	work.Wait()
-	w.becomes("at rest", 10*time.Second, func() bool { r := w.audits(); return r.InFlight == 0 && len(r.Differences) == 0 })
+	w.becomes("at rest", 10*time.Second, func() bool {
+		b, err := w.Engine.scheme.Book(t.Context())
+		r := w.audits()
+		return err == nil && b.OldestOpen == 0 && r.InFlight == 0 && len(r.Differences) == 0
+	})
 	r := w.audits()
 	book, err := w.Engine.scheme.Book(t.Context())
 	if err != nil || len(book.Accounts) != 1 || book.Accounts[0].Sent != r.Rows[0].Sent || book.Accounts[0].Received != r.Rows[0].Received || r.Rows[0].Sent == 0 {
