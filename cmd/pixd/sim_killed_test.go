@@ -11,8 +11,8 @@ import (
 )
 
 // TestPairKilled: each process is killed under load and started again, and ended
-// under load. Every payment happens once, everything settles, and the balance is
-// exact.
+// under load. Every payment happens once, everything settles, the balance is exact,
+// and an audit finds the engine's book and the scheme's equal.
 func TestPairKilled(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
@@ -82,6 +82,9 @@ func TestPairKilled(t *testing.T) {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+	if told := p.engine.told("audit"); !strings.Contains(told, "scheme's book  compared\ndifferences    0\n") {
+		t.Error(told)
 	}
 	for _, one := range []*process{p.engine, p.sim} {
 		if code := one.end(syscall.SIGTERM); code != 0 {
