@@ -14,25 +14,28 @@ const (
 // interval, wherever it begins, sees more tries than one round makes.
 type line struct {
 	next    ledger.Millis // when a round may begin
-	after   ledger.TxID // the one tried last: the rotation goes on behind it
-	from    ledger.TxID // where the round began
-	wrapped bool        // the round has come around to the line's beginning
-	over    bool        // the round has seen the whole line
-	credit  int         // how many more may start
+	after   ledger.TxID   // the one tried last: the rotation goes on behind it
+	from    ledger.TxID   // where the round began
+	wrapped bool          // the round has come around to the line's beginning
+	over    bool          // the round has seen the whole line
+	credit  int           // how many more may start
 	skipped int
 	flying  map[ledger.TxID]bool
 }
 
 // inLine starts rounds, and finds who is next in each line that has room.
 func (m *Machine) inLine(visits []Visit, now ledger.Millis, rows Rows) ([]Visit, error) {
-	if now >= m.round || m.round > now+m.every {
-		if err := m.begin(now, rows); err != nil {
+	if now >= m.find || m.find > now+m.every {
+		if err := m.findLines(rows); err != nil {
 			return visits, err
 		}
-		m.round = now + m.every/15
+		m.find = now + m.every/3
 	}
 	for _, id := range m.order {
 		l := m.lines[id]
+		if now >= l.next || l.next > now+m.every {
+			l.begin()
+		}
 		for l.credit > 0 && !l.over {
 			before := len(visits)
 			var err error
@@ -47,9 +50,14 @@ func (m *Machine) inLine(visits []Visit, now ledger.Millis, rows Rows) ([]Visit,
 	return visits, nil
 }
 
-// begin finds the lines that somebody stands in, and starts the rounds that may
-// begin.
-func (m *Machine) begin(now ledger.Millis, rows Rows) error {
+// begin starts a round behind who was tried last.
+func (l *line) begin() {
+	l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
+	l.credit, l.skipped = probes-len(l.flying), 0
+}
+
+// findLines finds the lines that somebody stands in, a look at each.
+func (m *Machine) findLines(rows Rows) error {
 	lines := make(map[ledger.Line]*line, len(m.lines))
 	m.order = m.order[:0]
 	for next, more := ledger.Line(0), true; more; {
@@ -64,10 +72,6 @@ func (m *Machine) begin(now ledger.Millis, rows Rows) error {
 			if l == nil {
 				l = &line{flying: map[ledger.TxID]bool{}}
 			}
-			if now >= l.next || l.next > now+m.every {
-				l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
-				l.credit, l.skipped = probes-len(l.flying), 0
-			}
 			lines[q.Line] = l
 			m.order = append(m.order, q.Line)
 			next, more = q.Line+1, q.Line != ^ledger.Line(0)
@@ -78,9 +82,8 @@ func (m *Machine) begin(now ledger.Millis, rows Rows) error {
 		}
 	}
 	for id, l := range m.lines {
-		if lines[id] == nil && len(l.flying) > 0 { // nobody stands there, and some are on their way
-			l.over = true
-			lines[id] = l
+		if lines[id] == nil && len(l.flying) > 0 {
+			lines[id] = l // nobody stands there, and some are on their way
 		}
 	}
 	m.lines = lines

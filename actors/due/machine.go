@@ -72,7 +72,7 @@ type Machine struct {
 	quiet   ledger.Millis // until then none starts
 	silent  bool          // the scheme is: that was told
 
-	round ledger.Millis // when lines are looked for again
+	find  ledger.Millis // when lines are looked for again
 	lines map[ledger.Line]*line
 	order []ledger.Line
 }
