@@ -94,7 +94,9 @@ func (e *Engine) open() error {
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
 		Opening: e.opening, Active: e.active, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})
-	e.registrar = &registrar{registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout}
+	e.registrar = &registrar{
+		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
+	}
 	return e.start()
 }
 

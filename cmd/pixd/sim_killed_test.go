@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -130,4 +131,26 @@ func settledDown(p *process, s shop) int64 {
 	}
 	p.t.Fatal("payouts stay pending")
 	return 0
+}
+
+// TestSchemeForgets: a scheme that has lost its book learns the engine's keys again
+// while the engine goes on.
+func TestSchemeForgets(t *testing.T) {
+	t.Parallel()
+	p := openPair(t, false)
+	s := p.engine.shop()
+	p.sim.end(syscall.SIGKILL)
+	if err := os.RemoveAll(filepath.Join(p.dir, "sim")); err != nil {
+		t.Fatal(err)
+	}
+	p.startSim()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		status, got, err := p.sim.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":500}`, s.Key))
+		if status == 201 {
+			return
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal(status, string(got), err)
+		}
+	}
 }
