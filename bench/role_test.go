@@ -67,6 +67,9 @@ func playEngine() {
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.OnFailure = func(err error) { panic(err) }
 	c.RateLimit = 1 << 30 // counted, and never met: the load comes from one address
+	if ttl, err := time.ParseDuration(os.Getenv(queueTTLVariable)); err == nil {
+		c.QueueTTL = ttl
+	}
 	go engine.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})
 	if err != nil {
@@ -82,7 +85,14 @@ func playEngine() {
 	})
 	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
 		keys, bytes := s.Store.Written()
-		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident()})
+		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups()})
+	})
+	http.HandleFunc("/lookups", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.Lookups()) })
+	http.HandleFunc("/queued", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(countQueued(s)) })
+	http.HandleFunc("/queue", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		fillQueue(s, n)
+		_ = json.NewEncoder(w).Encode(n)
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,7 +103,7 @@ func playEngine() {
 	panic(http.Serve(l, nil))
 }
 
-type counters struct{ Keys, Bytes, Resident uint64 }
+type counters struct{ Keys, Bytes, Resident, Lookups uint64 }
 
 // resident is the process's memory after a forced collection, in bytes.
 func resident() uint64 {

@@ -91,14 +91,13 @@ func TestCommands(t *testing.T) {
 	want := ledger.RequestPayout{
 		Amount: 700, Key: ledger.Key{Type: ledger.KeyPhone, Value: "+5511987654321"}, Description: "café", ExternalID: "o-1",
 		RecipientISPB: "60701190", EndToEnd: e2e, Purpose: "rent", GivenDocument: "12345678909",
-		OwnISPB: "99999004", OrphanAfter: 30 * 60 * 1000,
 	}
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)
 	}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":null,"end_to_end_id":null,"external_id":12,"pix_key":"` + testEVP + `","pix_key_type":null,"purpose":null,"recipient_document":5,"recipient_ispb":null}`})
 	want = ledger.RequestPayout{
-		Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, KeyIsOurs: true, OwnISPB: "99999004", OrphanAfter: 30 * 60 * 1000,
+		Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, KeyIsOurs: true,
 	}
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)

@@ -57,7 +57,7 @@ func underscored(t *testing.T, body string) (found []string) {
 // and says the same otherwise.
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
-	p := payout(ledger.StatusAccepted)
+	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
 	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Key: testEVP, MerchantName: "Ana", MerchantCity: "Rio"}
 	f.history = fakeHistory{"tx": &p}
 	f.handler = New(f.options())
@@ -70,6 +70,8 @@ func TestCamelAnswers(t *testing.T) {
 	}{
 		"balance":     {sent{method: "GET", path: balance}, ledger.Answer{Head: head()}, 200, "worked"},
 		"cash-out":    {sent{path: cashOut, body: payBody}, ledger.Answer{Tx: &p}, 202, "transactionId endToEndId externalId feeAmount netAmount"},
+		"queued":      {sent{path: cashOut, body: payBody}, ledger.Answer{Tx: &queued}, 202, "outboundRequestId estimatedRetrySeconds queueTtlSeconds"},
+		"approval":    {sent{path: cashOut, body: payBody}, ledger.Answer{Tx: &pending}, 202, "transactionId netAmount detail"},
 		"cash-in":     {sent{path: cashIn, body: someBody}, ledger.Answer{Tx: &charge}, 200, "transactionId qrCode qrCodeImage externalId"},
 		"lookup":      {sent{method: "GET", path: "/api/external/transactions/tx"}, ledger.Answer{}, 200, "createdAt bookedAt payerBankName duplicateOf originalEndToEndId"},
 		"cpf":         {sent{path: validate, body: `{"cpf":"12345678909"}`}, ledger.Answer{}, 200, "valid cpf"},

@@ -20,7 +20,7 @@ func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 	case ledger.RefuseKeyType, ledger.RefuseDescription, ledger.RefuseRecipientISPB, ledger.RefuseEndToEnd, ledger.RefusePurpose:
 		return fasthttp.StatusBadRequest, fieldBody(opened(camel, 256), r.Code.String(), r.Message)
 	case ledger.RefuseSetting, ledger.RefuseCredit, ledger.RefuseReference, ledger.RefuseNotOpened, ledger.RefuseAlreadyThere,
-		ledger.RefuseCPF:
+		ledger.RefuseCPF, ledger.RefuseUnknownPayout, ledger.RefuseNotPending, ledger.RefuseInactive, ledger.RefuseExpired:
 		return internalBody()
 	case ledger.RefuseOverflow:
 		return fasthttp.StatusUnprocessableEntity, atomBody(camel, "unprocessable_entity", r.Message)

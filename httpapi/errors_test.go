@@ -50,14 +50,18 @@ func TestRefusePayout(t *testing.T) {
 		ledger.RefuseNotOpened:        {500, ours},
 		ledger.RefuseAlreadyThere:     {500, ours},
 		ledger.RefuseCPF:              {500, ours},
+		ledger.RefuseUnknownPayout:    {500, ours},
+		ledger.RefuseNotPending:       {500, ours},
+		ledger.RefuseInactive:         {500, ours},
+		ledger.RefuseExpired:          {500, ours},
 	}
-	for code := ledger.RefuseNothing + 1; code <= ledger.RefuseCPF; code++ {
+	for code := ledger.RefuseNothing + 1; code <= ledger.RefuseExpired; code++ {
 		r := &ledger.Refusal{Code: code, Field: code.String(), Message: "why", Ceiling: 5000}
 		status, body := refusePayout(r, false)
 		if status != want[code].status || string(body) != want[code].body {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
-		rendered, same := Render(&ledger.Answer{Refusal: r}, false)
+		rendered, same := queueing.Render(&ledger.Answer{Refusal: r}, false)
 		if rendered != status || string(same) != string(body) {
 			t.Errorf("%v: rendered %d %s", code, rendered, same)
 		}

@@ -64,6 +64,9 @@ type fixture struct {
 	now     ledger.Millis
 }
 
+// queueing is as an operator might set it: no whole seconds.
+var queueing = Queueing{Retry: 2001 * time.Millisecond, TTL: 90*time.Minute - time.Nanosecond}
+
 const testRate = 1000 // requests, and failed credentials, of one address in a minute
 
 func newFixture(t testing.TB) *fixture {
@@ -75,7 +78,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) options() Options {
 	return Options{
-		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", OrphanAfter: 30 * time.Minute,
+		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", Queueing: queueing,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },

@@ -60,6 +60,41 @@ func TestMalformedJoins(t *testing.T) {
 	f.expect(sent{path: cashOut, body: `{}`, headers: key}, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
 }
 
+// An end-to-end id belongs to the account that named it first: another's request is
+// refused before anything is held, and its idempotency key's answer comes first.
+func TestOwnEndToEnd(t *testing.T) {
+	f := newFixture(t)
+	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout, Status: ledger.StatusAccepted}}
+	own := sent{path: cashOut, body: `{"amount":1000,"end_to_end_id":"` + e2e + `","pix_key":"a@b.com"}`}
+	for range 2 { // its own repeat goes out again: it is the scheme that says DUPL
+		f.expect(own, 202, `{"worked":true,…`)
+	}
+	asked := len(f.engine.all)
+	own.client = "cli_other"
+	const taken = `{"errors":{"bad_request":{"end_to_end_id":["end_to_end_id is used already"]}}}`
+	f.expect(own, 400, taken)
+	if len(f.engine.all) != asked {
+		t.Errorf("the engine was asked: %+v", f.engine.command)
+	}
+	own.headers = []string{"Idempotency-Key", "k"}
+	f.engine.answer = ledger.Answer{}
+	f.expect(own, 400, taken)
+	if _, recalls := f.engine.command.(ledger.Recall); !recalls {
+		t.Errorf("the engine was asked: %+v", f.engine.command)
+	}
+	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Status: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
+	f.expect(own, 202, `{"as":"it was"}`)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
+	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
+		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // what is no payout claims nothing
+		f.expect(sent{path: cashOut, body: body}, 400, `{…`)
+		other := strings.NewReplacer(`"amount":0`, `"amount":1`, `"x"`, `"a@b.com"`).Replace(body)
+		f.expect(sent{path: cashOut, body: other, client: "cli_other"}, 202, `{"worked":true,…`)
+	}
+}
+
 // A real account behind the API: the first answer is kept and comes again, byte
 // for byte, also for a body that is refused by now; a refused form keeps nothing.
 func TestReplay(t *testing.T) {
@@ -67,7 +102,7 @@ func TestReplay(t *testing.T) {
 	store := openStore(t)
 	f.keys = openRegistry(t, store)
 	d := account.NewDirectory(account.Parts{
-		Config:  account.Config{Secret: []byte("s"), Render: Render, HeadEvery: 256},
+		Config:  account.Config{Secret: []byte("s"), Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

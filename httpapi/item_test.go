@@ -44,6 +44,15 @@ func TestItem(t *testing.T) {
 	accidental.DuplicateOf = &otherID
 	returned := finished(ledger.StatusSettled, "")
 	returned.Returned = 300
+	queued := payout(ledger.StatusQueued)
+	queued.ReasonCode = "DICT_BUCKET_EXHAUSTED"
+	late := finished(ledger.StatusSettled, "")
+	late.LateAt = testNow + 9
+	back := ledger.Transaction{
+		ID: itemID, Kind: ledger.TxReturn, Status: ledger.StatusCompleted, Amount: 300, EndToEnd: "D6070119020260921132000000000001",
+		ReasonCode: "MD06", Description: "Returned by agreement between the parties", CounterpartyName: "Zé", PayerISPB: "60701190",
+		Original: &otherID, OriginalEndToEnd: e2e, OriginalAmount: 10000, Returned: 300, CreatedAt: testNow, BookedAt: testNow + 1,
+	}
 	const booked = `"booked_at":"2026-09-21T14:13:20.001Z",`
 	const done = booked + `"completed_at":"2026-09-21T14:13:20.001Z"}`
 	const notDone = `"booked_at":null,"completed_at":null}`
@@ -52,7 +61,12 @@ func TestItem(t *testing.T) {
 		want string
 	}{
 		"accepted": {payout(ledger.StatusAccepted), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
-		"queued":   {payout(ledger.StatusQueued), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"queued":   {queued, out + `"status":"pending","payment_status":"processing",` + gross + outbound + `"reason_code":"DICT_BUCKET_EXHAUSTED","failure_reason":"DICT_BUCKET_EXHAUSTED","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + notDone},
+		"approval": {payout(ledger.StatusPending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"sending":  {payout(ledger.StatusSending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"held":     {payout(ledger.StatusHeld), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
+		"late":     {late, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":"2026-09-21T14:13:20.009Z"}`},
+		"return":   {back, ids + itemID.Public(ledger.TxReturn) + `","end_to_end_id":"D6070119020260921132000000000001","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":300,"fee_amount":0,"net_amount":300,"description":"Returned by agreement between the parties","direction":"inbound","counterparty_name":"Zé","recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco","reason_code":"MD06","failure_reason":"MD06","duplicate_of":null,"returned_amount":null,"original_transaction_id":"` + otherID.Public(ledger.TxPayout) + `","original_end_to_end_id":"` + e2e + `",` + created + done},
 		"settled":  {returned, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":300,` + nullOrigin + created + done},
 		"rejected": {accidental, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"AC03","failure_reason":"AC03","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
 		"twice":    {duplicate, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"DUPL","failure_reason":"DUPL","duplicate_of":"` + otherID.Public(ledger.TxPayout) + `","returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},

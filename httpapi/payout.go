@@ -15,9 +15,28 @@ func requestPayout(c *call) {
 		c.malformed(refusal, refusePayout)
 		return
 	}
+	if command.EndToEnd != "" && !c.claimEndToEnd(command.EndToEnd) {
+		return
+	}
 	_, command.KeyIsOurs = c.Registry.PixKey(command.Key.Value)
 	command.Claim = c.claimed()
 	c.do(command, refusePayout)
+}
+
+// claimEndToEnd makes the id that the merchant named its own, before anything is
+// held under it; false where the request has been answered.
+func (c *call) claimEndToEnd(id string) bool {
+	ours, err := c.Registry.ClaimEndToEnd(c.key.Account, id)
+	switch {
+	case err != nil:
+		c.failed(err)
+		return false
+	case !ours:
+		r := &ledger.Refusal{Code: ledger.RefuseEndToEnd, Field: "end_to_end_id", Message: "end_to_end_id is used already"}
+		c.malformed(r, refusePayout)
+		return false
+	}
+	return true
 }
 
 func readPayout(c *call) ledger.PayoutForm {

@@ -79,3 +79,10 @@ func (s *Store) checkFormat() error {
 	}
 	return nil
 }
+
+// HardSetting reads a setting that never changes, as it was stored when the store
+// was made; false where it has none of that name.
+func (s *Store) HardSetting(name string) (string, bool, error) {
+	v, ok, err := get(s.db, metaKey(hardPrefix+name))
+	return string(v), ok, err
+}

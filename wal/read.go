@@ -110,8 +110,17 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 // for with a *Damage. An error of fn is returned as it is. Body is valid only
 // during the call.
 func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+	return readStream(s.db, stream, from, prev, fn)
+}
+
+// Read is Store.Read as of the view.
+func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+	return readStream(v.snap, stream, from, prev, fn)
+}
+
+func readStream(r pebble.Reader, stream Stream, from, prev uint64, fn func(Record) error) error {
 	_, hi := recordBounds(stream)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: recordKey(stream, from), UpperBound: hi})
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: recordKey(stream, from), UpperBound: hi})
 	if err != nil {
 		return unreadable(stream, from, err)
 	}

@@ -244,17 +244,19 @@ const (
 )
 
 // outcome brings a child's report home, and again until it is taken or the
-// engine ends: nobody else knows it. It has no caller and no limit.
+// engine ends: nobody else knows it. It has no caller and no limit. Whoever visited
+// hears of the first failure, and need not wait for the last try.
 func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(Visited), wait time.Duration) {
 	d.send(id, d.desk(id), &call{command: c, then: then, done: func(err error) {
 		if err == nil || d.running.Err() != nil {
 			return // at the end of the engine: the next start asks the scheme
 		}
 		d.around.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
-		if !errors.Is(err, errUnknownPayout) {
-			time.AfterFunc(wait, func() { d.outcome(id, c, then, min(2*wait, outcomeAtMost)) })
-		} else if then != nil {
+		if then != nil {
 			then(Visited{Err: err})
+		}
+		if !errors.Is(err, errUnknownPayout) {
+			time.AfterFunc(wait, func() { d.outcome(id, c, nil, min(2*wait, outcomeAtMost)) })
 		}
 	}})
 }

@@ -108,5 +108,3 @@ func (m *memory) rebuilt() *memory {
 	}
 	return out
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -330,42 +330,6 @@ func (b *bench) payout(a args) string {
 	return b.tell(e)
 }
 
-func (b *bench) outcome(a args) ledger.ResolvePayout {
-	id := b.ids[a["of"]]
-	c := ledger.ResolvePayout{ID: id, EndToEnd: a["e2e"], Reason: a["code"]}
-	if t := b.machine.work[id]; t != nil {
-		c.EndToEnd = t.EndToEnd
-	}
-	if c.EndToEnd == "held" {
-		c.EndToEnd = b.held(id).Tx.EndToEnd
-	}
-	switch a["is"] {
-	case "accepted":
-		c.Result, c.Owner = ledger.PayoutIsAccepted, ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
-		c.Doubt = a["doubt"] != ""
-	case "sending":
-		c.Result, c.Owner = ledger.PayoutIsSending, ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
-	case "voided":
-		c.Result = ledger.PayoutIsVoided
-	case "not-heard":
-		c.Result = ledger.PayoutIsNotHeard
-	case "settled":
-		c.Result = ledger.PayoutIsSettled
-	case "rejected":
-		c.Result = ledger.PayoutIsRejected
-	case "refused", "limited":
-		code, ok := ledger.ParseRefusal(a["code"])
-		if !ok {
-			b.t.Fatalf("no refusal %q", a["code"])
-		}
-		c.Result, c.Refusal, c.Reason = ledger.PayoutIsRefused, code, ""
-		if a["is"] == "limited" {
-			c.Result = ledger.PayoutIsLimited
-		}
-	}
-	return c
-}
-
 // restart loses the machine and makes it again from the store.
 func (b *bench) restart() string {
 	m, err := Restore(testConfig, testAccount, b.store)
@@ -388,34 +352,6 @@ func (b *bench) held(id ledger.TxID) *ledger.Record {
 	}
 	b.t.Fatalf("%v was never held", id)
 	return nil
-}
-
-func (b *bench) visit(a args, retry bool) string {
-	v := Visit{ID: b.ids[a["of"]], Now: b.now, Durable: b.store.ticket, Retry: retry, Inactive: a["inactive"] != ""}
-	if !retry {
-		v.Seq = b.held(v.ID).Seq
-	}
-	e, came, err := b.machine.Visit(b.store, v)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.submit(&e)
-	out := b.tell(e)
-	if came.Again != 0 {
-		out = "again at " + came.Again.String() + "\n" + out
-	}
-	if came.Queued {
-		out = "queued\n" + out
-	}
-	return out
-}
-
-func (b *bench) decide(word string, a args) string {
-	c := ledger.DecideApproval{ID: b.ids[a["of"]], Word: ledger.Approved, Operator: a["by"]}
-	if word == "decline" {
-		c.Word = ledger.Declined
-	}
-	return b.tell(b.stepAs(c, a["inactive"] != ""))
 }
 
 // TestScenarios runs the stories. Each ends with the rows that the records

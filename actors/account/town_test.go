@@ -190,6 +190,7 @@ func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) 
 
 func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
 	c.asks.Add(1)
+	c.wait(&c.submitHold)
 	return scheme.State{}, nil
 }
 

@@ -9,39 +9,55 @@ const (
 )
 
 // line is a queue in front of one directory bucket. Every round tries a few, in
-// rotation; for each that passes, another follows, until the limit returns.
+// rotation; for each that passes, another follows, until the limit returns. A round
+// begins no earlier than the interval after the end of the last try, so that no
+// interval, wherever it begins, sees more tries than one round makes.
 type line struct {
-	after   ledger.TxID // the one tried last: the rotation goes on behind it
-	from    ledger.TxID // where the round began
-	wrapped bool        // the round has come around to the line's beginning
-	over    bool        // the round has seen the whole line
-	credit  int         // how many more may start
+	next    ledger.Millis // when a round may begin
+	after   ledger.TxID   // the one tried last: the rotation goes on behind it
+	from    ledger.TxID   // where the round began
+	wrapped bool          // the round has come around to the line's beginning
+	over    bool          // the round has seen the whole line
+	credit  int           // how many more may start
 	skipped int
 	flying  map[ledger.TxID]bool
 }
 
 // inLine starts rounds, and finds who is next in each line that has room.
 func (m *Machine) inLine(visits []Visit, now ledger.Millis, rows Rows) ([]Visit, error) {
-	if now >= m.round || m.round > now+m.every {
-		if err := m.begin(rows); err != nil {
+	if now >= m.find || m.find > now+m.every {
+		if err := m.findLines(rows); err != nil {
 			return visits, err
 		}
-		m.round = now + m.every
+		m.find = now + m.every/3
 	}
 	for _, id := range m.order {
 		l := m.lines[id]
+		if now >= l.next || l.next > now+m.every {
+			l.begin()
+		}
 		for l.credit > 0 && !l.over {
+			before := len(visits)
 			var err error
 			if visits, err = m.pull(visits, id, l, rows); err != nil {
 				return visits, err
+			}
+			if len(visits) > before {
+				l.next = now + m.every
 			}
 		}
 	}
 	return visits, nil
 }
 
-// begin finds the lines that somebody stands in, and starts their rounds.
-func (m *Machine) begin(rows Rows) error {
+// begin starts a round behind who was tried last.
+func (l *line) begin() {
+	l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
+	l.credit, l.skipped = probes-len(l.flying), 0
+}
+
+// findLines finds the lines that somebody stands in, a look at each.
+func (m *Machine) findLines(rows Rows) error {
 	lines := make(map[ledger.Line]*line, len(m.lines))
 	m.order = m.order[:0]
 	for next, more := ledger.Line(0), true; more; {
@@ -56,8 +72,6 @@ func (m *Machine) begin(rows Rows) error {
 			if l == nil {
 				l = &line{flying: map[ledger.TxID]bool{}}
 			}
-			l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
-			l.credit, l.skipped = probes-len(l.flying), 0
 			lines[q.Line] = l
 			m.order = append(m.order, q.Line)
 			next, more = q.Line+1, q.Line != ^ledger.Line(0)
@@ -68,9 +82,8 @@ func (m *Machine) begin(rows Rows) error {
 		}
 	}
 	for id, l := range m.lines {
-		if lines[id] == nil && len(l.flying) > 0 { // nobody stands there, and some are on their way
-			l.over = true
-			lines[id] = l
+		if lines[id] == nil && len(l.flying) > 0 {
+			lines[id] = l // nobody stands there, and some are on their way
 		}
 	}
 	m.lines = lines
@@ -113,12 +126,15 @@ func (m *Machine) pull(visits []Visit, id ledger.Line, l *line, rows Rows) ([]Vi
 }
 
 // cameInLine makes room for another where one has passed.
-func (m *Machine) cameInLine(v Visit, c Came) {
+func (m *Machine) cameInLine(v Visit, c Came, now ledger.Millis) {
 	l := m.lines[v.Line]
 	if l == nil {
 		return
 	}
 	delete(l.flying, v.ID)
+	if !c.Skipped {
+		l.next = max(l.next, now+m.every)
+	}
 	if c.Skipped && l.skipped < skipMax {
 		l.skipped++
 	} else if c.Queued || c.Failed || c.Unheard {

@@ -15,7 +15,7 @@ func TestShortLine(t *testing.T) {
 		s.queue(0, n)
 	}
 	for round := range 3 {
-		now := ledger.Millis(10_000 + 3000*round)
+		now := ledger.Millis(10_000 + 3200*round)
 		v := look(t, m, now, s)
 		if got := ids(v); !slices.Equal(got, []int{1, 2, 3}) || !v[0].Retry || v[0].Account != 9 {
 			t.Fatalf("round %d: %v", round, v)
@@ -41,7 +41,7 @@ func TestLongLine(t *testing.T) {
 	s.queue(7, 5000)
 	seen := map[int]int{}
 	for round := range 4 {
-		now := ledger.Millis(10_000 + 3000*round)
+		now := ledger.Millis(10_000 + 3200*round)
 		long := 0
 		for _, one := range look(t, m, now, s) {
 			if one.Line == 0 {
@@ -94,7 +94,7 @@ func TestCapacityReturns(t *testing.T) {
 	if v := look(t, m, 10_003, s); len(v) != 0 {
 		t.Errorf("goes on against the limit: %v", ids(v))
 	}
-	if v := look(t, m, 13_000, s); len(v) != probes {
+	if v := look(t, m, 13_300, s); len(v) != probes {
 		t.Errorf("the next round tries %d", len(v))
 	}
 }
@@ -111,7 +111,7 @@ func TestSlowTries(t *testing.T) {
 	for _, one := range first[10:] {
 		m.Came(one, Came{Queued: true}, 10_001)
 	}
-	second := look(t, m, 13_000, s)
+	second := look(t, m, 13_300, s)
 	if len(second) != probes-10 {
 		t.Errorf("%d started beside 10 on their way", len(second))
 	}
@@ -121,9 +121,9 @@ func TestSlowTries(t *testing.T) {
 		}
 	}
 	for _, one := range first[:10] {
-		m.Came(one, Came{}, 13_001)
+		m.Came(one, Came{}, 13_301)
 	}
-	if late := look(t, m, 13_002, s); len(late) == 0 {
+	if late := look(t, m, 13_302, s); len(late) == 0 {
 		t.Error("nobody followed those that passed")
 	}
 }

@@ -72,7 +72,7 @@ type Machine struct {
 	quiet   ledger.Millis // until then none starts
 	silent  bool          // the scheme is: that was told
 
-	round ledger.Millis // when the lines' next begins
+	find  ledger.Millis // when lines are looked for again
 	lines map[ledger.Line]*line
 	order []ledger.Line
 }
@@ -211,7 +211,7 @@ func (m *Machine) dueNow(visits []Visit, now ledger.Millis, rows Rows) ([]Visit,
 func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
 	m.follow(now)
 	if v.Retry {
-		m.cameInLine(v, c)
+		m.cameInLine(v, c, now)
 		return false
 	}
 	delete(m.working, v.ID)

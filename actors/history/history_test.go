@@ -20,9 +20,13 @@ type book struct {
 	accounts map[ledger.AccountID]*ledger.Account
 	sums     map[ledger.AccountID]uint64
 	n        byte
+	now      ledger.Millis
 }
 
 const noon = ledger.Millis(1772366400000)
+
+// terms are long enough for every test.
+var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
 
 func newBook(t *testing.T) *book {
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
@@ -34,7 +38,7 @@ func newBook(t *testing.T) *book {
 			t.Error(err)
 		}
 	})
-	b := &book{t: t, store: s, accounts: map[ledger.AccountID]*ledger.Account{}, sums: map[ledger.AccountID]uint64{}}
+	b := &book{now: noon, t: t, store: s, accounts: map[ledger.AccountID]*ledger.Account{}, sums: map[ledger.AccountID]uint64{}}
 	for id := ledger.AccountID(1); id <= 2; id++ {
 		b.accounts[id] = &ledger.Account{ID: id}
 		b.do(id, ledger.OpenAccount{Settings: ledger.DefaultSettings()}, ledger.Facts{})
@@ -47,7 +51,7 @@ func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger
 	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
-	d := a.Decide(c, f, ledger.Stamp{Time: noon, ID: ledger.NewTxID(noon, [10]byte{b.n}), Terms: ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000}})
+	d := a.Decide(c, f, ledger.Stamp{Time: b.now, ID: ledger.NewTxID(b.now, [10]byte{b.n}), Terms: terms})
 	if d.Refusal != nil {
 		b.t.Fatalf("%T: %v", c, d.Refusal.Code)
 	}

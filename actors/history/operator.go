@@ -34,15 +34,19 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	return found, nil
 }
 
-// underEndToEnd goes through all that carry an end-to-end id: payouts and their
-// repeats, and what was received.
+// isReturnID tells what may be a received return's id: such ids are the length of
+// an end-to-end id and begin with D. No payout has one.
+func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
+
+// underEndToEnd goes through all that carry an end-to-end id, or carried it before
+// an approval renewed theirs: payouts and their repeats, and what was received.
 func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
-	if !ledger.ValidEndToEnd(e2e) {
+	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
 	}
 	var best *ledger.Owned
 	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
-		if tx == nil || tx.EndToEnd != e2e {
+		if tx == nil || tx.EndToEnd != e2e && tx.Former != e2e {
 			return
 		}
 		if best == nil || !best.Tx.Status.MovedMoney() && tx.Status.MovedMoney() {
@@ -110,10 +114,10 @@ func (h *History) received(v *wal.View, e2e string, consider func(ledger.Account
 }
 
 // InFlight lists payouts that wait for their end, by account and then by id: of
-// one account, or of all where it is 0; with status, those alone. It begins behind
+// one account, or of all where it is 0; with statuses, those in one of them alone. It begins behind
 // the place after, which an earlier call gave; next is nil where there are no
 // more. At most limit are listed, and at most tried are looked at.
-func (h *History) InFlight(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.OpenRange()
 	if a != 0 {
 		lo, hi = ledger.OpenOf(a)
@@ -133,7 +137,7 @@ func (h *History) InFlight(a ledger.AccountID, status ledger.TxStatus, after []b
 			if err != nil {
 				return false, err
 			}
-			if last = slices.Clone(k); status == 0 || owned.Tx.Status == status {
+			if last = slices.Clone(k); len(statuses) == 0 || slices.Contains(statuses, owned.Tx.Status) {
 				all = append(all, owned)
 			}
 			return true, nil

@@ -59,6 +59,62 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
+// TestAnyoneRenewed: a payout that went out under a fresh id is found by it and by
+// the one it had before; a new use of the old suffix is not taken for it.
+func TestAnyoneRenewed(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	always := ledger.Amount(0)
+	settings := ledger.DefaultSettings()
+	settings.ApprovalThreshold = &always
+	b.do(1, ledger.ChangeSettings{Settings: settings}, ledger.Facts{})
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	suffix := ledger.Chain{Suffix: "rrrrrrrrrrr"}
+	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key}, ledger.Facts{Chain: suffix})
+	former := held.EndToEnd
+	row, ok, err := b.store.Get(ledger.SuffixKey(suffix.Suffix))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	was, err := ledger.DecodeEndToEndRow(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.now += 12 * 60 * 60 * 1000
+	suffix.Moved = &ledger.Moved{EndToEnd: former, Row: was}
+	approved := b.do(1, ledger.DecideApproval{ID: held.ID, Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: held, Chain: suffix})
+	if approved.Former != former || approved.EndToEnd == former {
+		t.Fatalf("not renewed: %+v", approved)
+	}
+	for _, id := range []string{former, approved.EndToEnd} {
+		if got, err := h.Anyone(id); err != nil || got == nil || got.Tx.ID != held.ID || got.Account != 1 {
+			t.Errorf("by %s: %+v %v", id, got, err)
+		}
+	}
+	if got, err := h.Anyone(former[:20] + "9" + former[21:]); err != nil || got != nil {
+		t.Errorf("another minute of the suffix: %+v %v", got, err)
+	}
+}
+
+// TestAnyoneReturned: a return is found by its own id, the payout by its.
+func TestAnyoneReturned(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	paid := b.payout(2, e2eA, ledger.Facts{}, ledger.PayoutIsSettled)
+	returnID := "D60701190202603011200" + "rrrrrrrrrrr"
+	back := b.do(2, ledger.ReceiveReturn{ID: paid.ID, EndToEnd: e2eA, ReturnID: returnID, Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: paid})
+	for id, want := range map[string]ledger.TxID{returnID: back.ID, back.Public(): back.ID, e2eA: paid.ID} {
+		if got, err := h.Anyone(id); err != nil || got == nil || got.Tx.ID != want || got.Account != 2 {
+			t.Errorf("by %s: %+v %v", id, got, err)
+		}
+	}
+	if got, err := h.Anyone("D60701190202603011200" + "sssssssssss"); err != nil || got != nil {
+		t.Errorf("another return: %+v %v", got, err)
+	}
+}
+
 // TestInFlight: what waits, of one account or of all, page by page.
 func TestInFlight(t *testing.T) {
 	b := newBook(t)
@@ -76,7 +132,7 @@ func TestInFlight(t *testing.T) {
 	seen := map[ledger.TxID]bool{}
 	var after []byte
 	for page := 0; page == 0 || after != nil; page++ {
-		all, next, err := h.InFlight(0, 0, after, 3)
+		all, next, err := h.InFlight(0, nil, after, 3)
 		if err != nil || len(all) > 3 || page > 3 {
 			t.Fatalf("page %d: %v %v", page, all, err)
 		}
@@ -92,11 +148,11 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("%d of %d were listed", len(seen), len(want))
 	}
 	for a, n := range map[ledger.AccountID]int{1: 5, 2: 5, 3: 0, ^ledger.AccountID(0): 0} {
-		if all, next, err := h.InFlight(a, ledger.StatusAccepted, nil, 9); err != nil || len(all) != n || next != nil {
+		if all, next, err := h.InFlight(a, []ledger.TxStatus{ledger.StatusQueued, ledger.StatusAccepted}, nil, 9); err != nil || len(all) != n || next != nil {
 			t.Errorf("of %v: %d, %v %v", a, len(all), next, err)
 		}
 	}
-	if all, next, err := h.InFlight(0, ledger.StatusQueued, nil, 9); err != nil || len(all) != 0 || next != nil {
+	if all, next, err := h.InFlight(0, []ledger.TxStatus{ledger.StatusQueued}, nil, 9); err != nil || len(all) != 0 || next != nil {
 		t.Errorf("queued: %v %v %v", all, next, err)
 	}
 }

@@ -32,13 +32,15 @@ func goldenRecords() []Record {
 	pix := &PixKey{
 		Key: "ana@example.com", Type: ledger.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
 	}
+	claim := &EndToEndClaim{EndToEnd: "E99999004202603011200abcdefghijk", Account: 7}
 	bodies := map[RecordKind]Record{
 		AccountClaimed: {Account: account}, AccountChanged: {Account: account},
 		APIKeyMade: {APIKey: key}, APIKeyChanged: {APIKey: key},
 		PixKeyClaimed: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
+		EndToEndClaimed: {EndToEnd: claim},
 	}
 	var out []Record
-	for k := AccountClaimed; k <= PixKeyRegistered; k++ {
+	for k := AccountClaimed; k <= lastKind; k++ {
 		r, ok := bodies[k]
 		if !ok {
 			panic("no golden record of " + k.String())
@@ -54,6 +56,9 @@ func goldenRecords() []Record {
 func TestGolden(t *testing.T) {
 	for _, r := range goldenRecords() {
 		golden(t, r.Kind.String()+".golden", fmt.Sprintf("kind %d\nbody %x\n", r.Kind, r.Encode()))
+		for _, row := range Project(&r) {
+			golden(t, r.Kind.String()+".row.golden", fmt.Sprintf("key %x\nvalue %x\n", row.Key, row.Value))
+		}
 		back := Record{Kind: r.Kind, Seq: r.Seq, Time: r.Time}
 		if err := back.Decode(r.Encode()); err != nil {
 			t.Errorf("%v: %v", r.Kind, err)
@@ -67,7 +72,7 @@ func TestGolden(t *testing.T) {
 // TestGoldenIsWhole: a field that a golden record leaves empty is not pinned.
 func TestGoldenIsWhole(t *testing.T) {
 	for _, r := range goldenRecords() {
-		for _, entry := range []any{r.Account, r.APIKey, r.PixKey} {
+		for _, entry := range []any{r.Account, r.APIKey, r.PixKey, r.EndToEnd} {
 			v := reflect.ValueOf(entry)
 			if v.IsNil() {
 				continue
@@ -112,7 +117,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}{
 		"kind 0":      {0, body},
 		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
-		"newer kind":  {PixKeyRegistered + 1, body},
+		"newer kind":  {lastKind + 1, body},
 		"newer field": {AccountClaimed, newer},
 		"cut":         {AccountClaimed, body[:len(body)-1]},
 		"trailing":    {AccountClaimed, append(append([]byte{}, body...), 0)},

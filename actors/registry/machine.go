@@ -22,21 +22,25 @@ const (
 	APIKeyChanged    RecordKind = 67 // permissions, whitelist, expiry or active flag
 	PixKeyClaimed    RecordKind = 68
 	PixKeyRegistered RecordKind = 69
+	EndToEndClaimed  RecordKind = 70 // a merchant's own end-to-end id
 )
+
+const lastKind = EndToEndClaimed
 
 var kindNames = [...]string{
 	"account.claimed", "account.changed", "api_key.made", "api_key.changed", "pix_key.claimed", "pix_key.registered",
+	"end_to_end.claimed",
 }
 
 // String is the kind's name in dumps and messages.
 func (k RecordKind) String() string {
-	if k >= AccountClaimed && k <= PixKeyRegistered {
+	if k >= AccountClaimed && k <= lastKind {
 		return kindNames[k-AccountClaimed]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Record is one thing that happened; one of the three entries is set.
+// Record is one thing that happened; one of the four entries is set.
 type Record struct {
 	Kind    RecordKind    `cbor:"-"`
 	Seq     uint64        `cbor:"-"`
@@ -44,6 +48,8 @@ type Record struct {
 	Account *Account      `cbor:"1,keyasint,omitempty"`
 	APIKey  *APIKey       `cbor:"2,keyasint,omitempty"`
 	PixKey  *PixKey       `cbor:"3,keyasint,omitempty"`
+
+	EndToEnd *EndToEndClaim `cbor:"4,keyasint,omitempty"`
 }
 
 var (
@@ -65,7 +71,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote. A kind or field that this version does not
 // know is an error.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountClaimed || r.Kind > PixKeyRegistered {
+	if r.Kind < AccountClaimed || r.Kind > lastKind {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, r); err != nil {
@@ -82,7 +88,8 @@ var (
 	ErrExists         = errors.New("exists already")
 )
 
-// Machine is the registry's state: what every record so far has made of it.
+// Machine is the registry's state: what every record so far has made of it, save
+// the end-to-end claims that are on disk, which lie in rows.
 type Machine struct {
 	Seq      uint64
 	Time     ledger.Millis
@@ -90,6 +97,7 @@ type Machine struct {
 	order    []ledger.AccountID // by creation
 	apiKeys  map[string]*APIKey
 	pixKeys  map[string]*PixKey
+	claims   claims
 }
 
 // NewMachine is an empty registry.
@@ -187,6 +195,8 @@ func (m *Machine) Apply(r *Record) error {
 		m.applyAPIKey(r)
 	case r.PixKey != nil && (r.Kind == PixKeyClaimed || r.Kind == PixKeyRegistered):
 		m.applyPixKey(r)
+	case r.EndToEnd != nil && r.Kind == EndToEndClaimed:
+		m.claims.take(r)
 	default:
 		return fmt.Errorf("registry: record %d (%v) carries another entry than its kind's", r.Seq, r.Kind)
 	}

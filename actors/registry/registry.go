@@ -18,6 +18,7 @@ const Stream wal.Stream = 0
 // Journal is what the registry needs of the journal.
 type Journal interface {
 	Append(*wal.Entry) wal.Ticket
+	Get(key []byte) (value []byte, ok bool, err error)
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 }
 
@@ -32,6 +33,9 @@ type Registry struct {
 	sum     uint64
 	behind  atomic.Bool // an entry was refused
 
+	durable atomic.Uint64 // the newest record of the stream that is on disk
+	claimed *keyed.Filter // every end-to-end claim's row
+
 	// What readers see: durable entries only.
 	accounts keyed.Map[ledger.AccountID, *Account]
 	apiKeys  keyed.Map[string, *APIKey]
@@ -41,14 +45,19 @@ type Registry struct {
 
 // Open rebuilds the registry from its stream.
 func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
-	g := &Registry{journal: j, now: now, machine: NewMachine()}
+	g := &Registry{journal: j, now: now, machine: NewMachine(), claimed: keyed.NewFilter(claimFilter)}
 	err := j.Read(Stream, 1, 0, func(w wal.Record) error {
 		r := Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
 		if err := r.Decode(w.Body); err != nil {
 			return err
 		}
 		g.sum = w.Sum
-		return g.machine.Apply(&r)
+		for _, row := range Project(&r) {
+			g.claimed.Add(row.Key)
+		}
+		err := g.machine.Apply(&r)
+		g.machine.Durable(r.Seq)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("registry: replay: %w", err)
@@ -62,6 +71,7 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	for key, k := range g.machine.pixKeys {
 		g.pixKeys.Set(key, k)
 	}
+	g.claimed.Ready()
 	g.publishOrder()
 	return g, nil
 }
@@ -97,6 +107,7 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 		p.done <- errBehind
 		return p, nil
 	}
+	g.machine.Durable(g.durable.Load())
 	now := max(g.now(), g.machine.Time)
 	records, err := decide(g.machine, now)
 	if err != nil || len(records) == 0 {
@@ -107,9 +118,13 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	e := &wal.Entry{Stream: Stream, Expect: g.machine.Seq, Out: []wal.Out{p}}
 	for i := range records {
 		e.Records = append(e.Records, g.apply(&records[i], now))
+		for _, row := range Project(&records[i]) {
+			g.claimed.Add(row.Key)
+			e.Ops = append(e.Ops, wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value})
+		}
 		p.take(g.machine, &records[i])
 	}
-	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
+	p.seq, p.order = g.machine.Seq, g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.journal.Append(e)
 	return p, nil
 }
@@ -133,6 +148,7 @@ type published struct {
 	apiKeys  []*APIKey
 	pixKeys  []*PixKey
 	order    []ledger.AccountID
+	seq      uint64 // of the newest record among them
 	done     chan error
 }
 
@@ -163,6 +179,7 @@ func (p *published) Release(err error) {
 			g.pixKeys.Set(k.Key, k)
 		}
 		g.order.Store(&p.order)
+		g.durable.Store(p.seq)
 	}
 	p.done <- err
 }

@@ -246,6 +246,9 @@ func (l *life) wait() {
 	}
 }
 
+// Get implements registry.Journal.
+func (p patient) Get(key []byte) (value []byte, ok bool, err error) { return p.l.paper.Get(key) }
+
 // Read implements registry.Journal.
 func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
 	return p.l.paper.Read(s, from, prev, fn)

@@ -15,7 +15,6 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
-	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -30,11 +29,12 @@ type Engine struct {
 	History   *history.History
 	Sim       *sim.Sim // nil: the scheme is in another process
 
-	scheme    scheme.Scheme
+	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
 	registrar *registrar
 	uses      *lastUsed
+	auditor   auditor
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	chances   *chances
 	ready     atomic.Bool
@@ -94,7 +94,9 @@ func (e *Engine) open() error {
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
 		Opening: e.opening, Active: e.active, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})
-	e.registrar = &registrar{registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout}
+	e.registrar = &registrar{
+		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
+	}
 	return e.start()
 }
 
@@ -106,7 +108,7 @@ func (e *Engine) connect() (err error) {
 		e.Sim, err = sim.Open(sim.Options{
 			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 		})
-		e.scheme = e.Sim
+		e.scheme = &schemeCalls{Scheme: e.Sim}
 		return err
 	}
 	o, err := speaks(c.Scheme, c.SchemeSecret, c.Log)
@@ -114,9 +116,12 @@ func (e *Engine) connect() (err error) {
 		return err
 	}
 	e.provider, err = provider.New(o)
-	e.scheme = e.provider
+	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err
 }
+
+// Lookups is how many directory lookups this process has made.
+func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
 
 // makeFolder makes the data folder, for its owner alone. On a file system of a
 // test's there is nothing to make.
@@ -231,6 +236,7 @@ func (e *Engine) closeRooms() error {
 	if e.Directory != nil {
 		e.Directory.Close()
 	}
+	e.auditor.end()
 	e.work.Wait()
 	if e.uses != nil {
 		errs = append(errs, e.uses.keep())

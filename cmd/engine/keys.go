@@ -17,6 +17,8 @@ type registrar struct {
 	scheme   scheme.Scheme
 	log      *slog.Logger
 	timeout  time.Duration
+	// forgetful: the scheme may lose its book while this process runs.
+	forgetful bool
 }
 
 // register tells the scheme one key; true once it took it and that is durable.
@@ -34,17 +36,22 @@ func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 	return true
 }
 
-// retryEvery is how often keys that the scheme has not taken are tried again.
-const retryEvery = 30 * time.Second
+// retryEvery is how often keys that the scheme has not taken are tried again, and
+// remindAtOnce the accounts whose keys it is told again then, in rotation: it may
+// have lost its book, and the same again is harmless.
+const (
+	retryEvery   = 5 * time.Second
+	remindAtOnce = 100
+)
 
-// run retries until the context ends. It also tells the scheme once more the keys
-// that it took before: it may have lost its book, and the same again is harmless.
+// run retries until the context ends. It begins with telling the scheme every key
+// that it took before.
 func (r *registrar) run(ctx context.Context) {
-	known := r.known(ctx)
+	left, from := r.known(ctx), 0
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	for {
-		known = r.pass(ctx, known, r.remind)
+		left = r.pass(ctx, left, r.remind)
 		r.pass(ctx, r.registry.Unregistered(), func(ctx context.Context, k *registry.PixKey) bool {
 			return r.register(k.Account, ledger.Key{Type: k.Type, Value: k.Key})
 		})
@@ -53,7 +60,31 @@ func (r *registrar) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		if len(left) == 0 && r.forgetful {
+			left, from = r.some(from)
+		}
 	}
+}
+
+// some are the keys of the next few accounts that the scheme has taken before, and
+// where to go on.
+func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
+	ids, next := r.registry.Accounts(from, remindAtOnce)
+	for _, id := range ids {
+		keys = append(keys, r.taken(id)...)
+	}
+	return keys, max(next, 0)
+}
+
+// taken are an account's keys that the scheme has.
+func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
+	a, _ := r.registry.Account(id)
+	for _, key := range a.PixKeys {
+		if k, _ := r.registry.PixKey(key); k.Registered {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // giveUp is how many keys in a row are tried in vain before the scheme is left
@@ -79,18 +110,13 @@ func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func
 	return failed
 }
 
-// known are the keys that the scheme has taken before.
+// known are all keys that the scheme has taken before.
 func (r *registrar) known(ctx context.Context) (keys []*registry.PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
 		var ids []ledger.AccountID
 		ids, from = r.registry.Accounts(from, 1000)
 		for _, id := range ids {
-			a, _ := r.registry.Account(id)
-			for _, key := range a.PixKeys {
-				if k, _ := r.registry.PixKey(key); k.Registered {
-					keys = append(keys, k)
-				}
-			}
+			keys = append(keys, r.taken(id)...)
 		}
 	}
 	return keys

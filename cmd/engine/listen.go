@@ -163,6 +163,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.meters.book.open(e.Store)
+	s.meters.registry.MustRegister(e.scheme)
 	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
@@ -240,6 +241,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:      s.meters.book.read,
+		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,

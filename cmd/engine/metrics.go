@@ -27,6 +27,7 @@ type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
 	book     alertBook
+	closed   closedOff
 
 	merchant, operator, scheme traffic
 }
@@ -172,5 +173,6 @@ func (m *meters) counting(log *slog.Logger) *slog.Logger {
 	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm) {
 		m.alerts.WithLabelValues(a.Kind).Inc()
 		m.book.raise(at, a)
+		m.closed.note(a)
 	}})
 }

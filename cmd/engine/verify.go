@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -60,6 +61,7 @@ type verification struct {
 	store    *wal.Store
 	registry *registry.Machine
 	accounts map[ledger.AccountID]*derived
+	claims   uint64 // of end-to-end ids, each with its row
 }
 
 // derived is an account as its records so far have made it, and what its head
@@ -76,7 +78,7 @@ func (v *verification) record(w wal.Record) error {
 		if err := r.Decode(w.Body); err != nil {
 			return err
 		}
-		return v.registry.Apply(&r)
+		return v.entry(&r)
 	}
 	a, err := v.account(ledger.AccountID(w.Stream))
 	if err != nil {
@@ -90,6 +92,25 @@ func (v *verification) record(w wal.Record) error {
 		return err
 	}
 	return a.compare(w.Sum)
+}
+
+// entry takes a record of the registry in, and holds its rows against it.
+func (v *verification) entry(r *registry.Record) error {
+	if err := v.registry.Apply(r); err != nil {
+		return err
+	}
+	v.registry.Durable(r.Seq)
+	for _, row := range registry.Project(r) {
+		there, ok, err := v.store.Get(row.Key)
+		if err != nil {
+			return err
+		}
+		if !ok || !bytes.Equal(there, row.Value) {
+			return fmt.Errorf("claim row %q is not what record %d of the registry makes", row.Key, r.Seq)
+		}
+		v.claims++
+	}
+	return nil
 }
 
 func (v *verification) account(id ledger.AccountID) (*derived, error) {
@@ -126,12 +147,20 @@ func (a *derived) compare(sum uint64) error {
 	return nil
 }
 
-// finish finds head rows ahead of their records.
+// finish finds head rows ahead of their records, and claims without one.
 func (v *verification) finish() error {
 	for id, a := range v.accounts {
 		if a.at > a.head.Seq {
 			return fmt.Errorf("head row of %v stands at record %d, the journal ends at %d", id, a.at, a.head.Seq)
 		}
+	}
+	lo, hi := registry.ClaimRange()
+	rows := uint64(0)
+	if err := v.store.Scan(lo, hi, func(_, _ []byte) (bool, error) { rows++; return true, nil }); err != nil {
+		return err
+	}
+	if rows != v.claims {
+		return fmt.Errorf("there are %d claim rows, and records for %d", rows, v.claims)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestAccountCommands(t *testing.T) {
 	made := p.told("account", "create", "--name", "Loja \x1b[31mAurora", "--document", "12.345.678/0001-95", "--city", "Recife",
 		"--active=false", "--cash-in-fixed", "7", "--cash-out-fixed", "100", "--cash-out-bps", "25", "--cash-out-ceiling", "50000000",
 		"--block-cnpj-out", "--authorized-cnpj", "12ABC34501DE35, 00000000000191", "--authorized-cnpj", "12345678000195",
-		"--repeat-window", "90s", "--approval-threshold", "none")
+		"--repeat-window", "90s", "--approval-threshold", "10000000")
 	same(t, made, `
 account             acc_{}
 name                Loja \x1b[31mAurora
@@ -70,7 +70,7 @@ med held            0 (0.00 BRL)
 cash-in fee         7 (0.0007 BRL)
 cash-out fee        100 (0.01 BRL) + 25 bps (0.25 %)
 cash-out ceiling    50000000 (5,000.00 BRL)
-approval threshold  none
+approval threshold  10000000 (1,000.00 BRL)
 block cnpj out      yes
 authorized cnpjs    00000000000191,12345678000195,12ABC34501DE35
 repeat window       1m30s
@@ -82,10 +82,11 @@ created             {}Z
 	}
 	var before, after map[string]any
 	p.read(&before, "account", "show", id)
-	p.read(&after, "account", "set", id, "--cash-in-bps", "5", "--active", "--authorized-cnpj", "", "--block-cnpj-out=false")
+	p.read(&after, "account", "set", id, "--cash-in-bps", "5", "--active", "--authorized-cnpj", "", "--block-cnpj-out=false",
+		"--approval-threshold", "none")
 	for name, want := range map[string]string{
 		"fees":   "map[cash_in:map[bps:5 fixed:7] cash_out:map[bps:25 fixed:100]]",
-		"active": "true", "authorized_cnpjs": "[]", "block_cnpj_out": "false",
+		"active": "true", "authorized_cnpjs": "[]", "block_cnpj_out": "false", "approval_threshold": "<nil>",
 	} {
 		if got := fmt.Sprint(after[name]); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -245,7 +246,7 @@ func TestOperatorRefusals(t *testing.T) {
 		{"account set --name x", "name the account to change, as `pixd account list` has it"},
 		{"account set acc_none --name x", `no account "acc_none" (404)`},
 		{"account set " + s.ID + " --approval-threshold soon", `--approval-threshold "soon": base units, such as 10000000, or none`},
-		{"account set " + s.ID + " --approval-threshold 5", "approval_threshold must be null: payouts that wait for approval are not available in this version (400)"},
+		{"account set " + s.ID + " --approval-threshold -5", "approval_threshold must be null or an amount in base units (400)"},
 		{"account set " + s.ID + " --cash-out-bps 10001", "fees.cash_out: fixed must be 0 to 99999999999900 base units and bps 0 to 10000 (400)"},
 		{"account set " + s.ID + " --cash-out-ceiling 1.50", `invalid argument "1.50" for "--cash-out-ceiling" flag: strconv.ParseInt: parsing "1.50": invalid syntax`},
 		{"account set " + s.ID + " --repeat-window 13h", "repeat_window must be from 1m to 12h (400)"},
@@ -254,6 +255,11 @@ func TestOperatorRefusals(t *testing.T) {
 		{"account list --limit 201", "limit must be an integer from 1 to 200 (400)"},
 		{"account list --cursor next", "cursor must be a next_cursor of this list (400)"},
 		{"account list --colour", "unknown flag: --colour"},
+		{"approve", "name the payout, by its transaction_id"},
+		{"approve PIXOUT", `required flag(s) "operator" not set`},
+		{"approve PIXOUT --operator x", `no payout "PIXOUT" (404)`},
+		{"decline PIXOUT --operator \xff", "--operator is not in UTF-8"},
+		{"decline PIXOUT x --operator x", `"x" is one word too many`},
 		{"key create", `required flag(s) "account", "ip", "permission" not set`},
 		{"key create --account acc_none --permission * --ip 127.0.0.1", `no account "acc_none" (404)`},
 		{"key create --account " + s.ID + " --permission pix:eat --ip 127.0.0.1", `permissions: unknown permission "pix:eat" (400)`},

@@ -44,6 +44,7 @@ func TestStrangeAnswers(t *testing.T) {
 		{200, `{"data":[7],"next_cursor":null}`, "account list", "entry 1 of the list: json: "},
 		{200, `{"data":[],"next_cursor":"1"}`, "account list", "the list does not go on: its next_cursor is the one that was sent"},
 		{200, "7", "account show acc_x", "HOST answers no account: json: "},
+		{200, "7", "decline x --operator y", "HOST answers no payout: json: "},
 		{200, "7", "key revoke cli_x", "HOST answers no API key: json: "},
 		{502, "<html>", "account list", "HOST answers 502 Bad Gateway: it may be no operator API"},
 		{799, "", "account list", "HOST answers 799 with an unknown status: it may be no operator API"},
@@ -96,7 +97,9 @@ func TestHostileTexts(t *testing.T) {
 	const evil = "x\\u001b]0;owned\\u0007\u009b2J\u202e"
 	account := strings.ReplaceAll(`{"account_id":"E","name":"E","document":"E","city":"E","active":true,"fees":{},"authorized_cnpjs":["E"],"repeat_window":"E","created_at":"E"}`, "E", evil)
 	key := strings.ReplaceAll(`{"client_id":"E","client_secret":"sk_secret","account_id":"E","permissions":["E"],"ip_whitelist":["E"],"expires_at":"E","last_used_at":"E","created_at":"E","warnings":["E"]}`, "E", evil)
+	payout := strings.ReplaceAll(`{"account_id":"E","transaction_id":"E","state":"E","end_to_end_id":"E","recipient_key":"E","reason_code":"E","created_at":"E"}`, "E", evil)
 	for args, body := range map[string]string{
+		"approve x --operator y":                                payout,
 		"account show x":                                        account,
 		"account list --limit 1":                                `{"data":[` + account + `],"next_cursor":"` + evil + `"}`,
 		"key set x --ip 127.0.0.1":                              key,

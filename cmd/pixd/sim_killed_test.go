@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -11,8 +12,8 @@ import (
 )
 
 // TestPairKilled: each process is killed under load and started again, and ended
-// under load. Every payment happens once, everything settles, and the balance is
-// exact.
+// under load. Every payment happens once, everything settles, the balance is exact,
+// and an audit finds the engine's book and the scheme's equal.
 func TestPairKilled(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
@@ -83,6 +84,9 @@ func TestPairKilled(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	if told := p.engine.told("audit"); !strings.Contains(told, "scheme's book  compared\ndifferences    0\n") {
+		t.Error(told)
+	}
 	for _, one := range []*process{p.engine, p.sim} {
 		if code := one.end(syscall.SIGTERM); code != 0 {
 			t.Errorf("SIGTERM: exit %d\n%s", code, one.words())
@@ -127,4 +131,26 @@ func settledDown(p *process, s shop) int64 {
 	}
 	p.t.Fatal("payouts stay pending")
 	return 0
+}
+
+// TestSchemeForgets: a scheme that has lost its book learns the engine's keys again
+// while the engine goes on.
+func TestSchemeForgets(t *testing.T) {
+	t.Parallel()
+	p := openPair(t, false)
+	s := p.engine.shop()
+	p.sim.end(syscall.SIGKILL)
+	if err := os.RemoveAll(filepath.Join(p.dir, "sim")); err != nil {
+		t.Fatal(err)
+	}
+	p.startSim()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		status, got, err := p.sim.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":500}`, s.Key))
+		if status == 201 {
+			return
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal(status, string(got), err)
+		}
+	}
 }

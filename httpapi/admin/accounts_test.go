@@ -31,6 +31,17 @@ func TestAccounts(t *testing.T) {
 	f.expect("POST", "/admin/accounts", full, 201, `{"account_id":"acc_…`)
 	f.expect("PATCH", path, full, 200, `{"account_id":"`+id+`","name":"B & <C>","document":"12345678000195","city":"Rio","active":false,"fees":{"cash_in":{"fixed":5,"bps":10},"cash_out":{"fixed":7,"bps":0}},"cash_out_ceiling":900,"approval_threshold":null,"block_cnpj_out":true,"authorized_cnpjs":["12ABC34501DE35"],"repeat_window":"1m30s",`+zero)
 	f.expect("PATCH", path, `{"fees":{"cash_out":{"bps":25}},"active":true,"repeat_window":"1h"}`, 200, `{"account_id":"`+id+`","name":"B & <C>","document":"12345678000195","city":"Rio","active":true,"fees":{"cash_in":{"fixed":5,"bps":10},"cash_out":{"fixed":7,"bps":25}},"cash_out_ceiling":900,"approval_threshold":null,"block_cnpj_out":true,"authorized_cnpjs":["12ABC34501DE35"],"repeat_window":"1h",`+zero)
+	for given, want := range map[string]string{`10000000`: `10000000`, `0`: `0`, `null`: `null`} {
+		if got := f.expect("PATCH", path, `{"approval_threshold":`+given+`}`, 200, `{…`); !strings.Contains(got, `,"approval_threshold":`+want+`,`) {
+			t.Errorf("threshold %s: %s", given, got)
+		}
+		if got := f.expect("PATCH", path, `{"city":"Rio"}`, 200, `{…`); !strings.Contains(got, `,"approval_threshold":`+want+`,`) {
+			t.Errorf("threshold %s after another change: %s", given, got)
+		}
+		if got := f.expect("POST", "/admin/accounts", `{"name":"Ana","document":"12345678909","approval_threshold":`+given+`}`, 201, `{…`); !strings.Contains(got, `,"approval_threshold":`+want+`,`) {
+			t.Errorf("made with threshold %s: %s", given, got)
+		}
+	}
 	f.expect("GET", "/admin/accounts/acc_none", "", 404, problem(404, `no account \"acc_none\"`))
 	f.expect("PATCH", "/admin/accounts/acc_none", "{}", 404, problem(404, `no account \"acc_none\"`))
 }
@@ -132,7 +143,7 @@ func TestBadBodies(t *testing.T) {
 		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":-1}`, "cash_out_ceiling"},
 		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":"5"}`, "cash_out_ceiling"},
 		{"POST", "/admin/accounts", `{` + who + `,"cash_out_ceiling":9223372036854775808}`, "cash_out_ceiling"},
-		{"POST", "/admin/accounts", `{` + who + `,"approval_threshold":5}`, "approval_threshold"},
+		{"POST", "/admin/accounts", `{` + who + `,"approval_threshold":-1}`, "approval_threshold"},
 		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":"13h"}`, "repeat_window"},
 		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":"59s"}`, "repeat_window"},
 		{"POST", "/admin/accounts", `{` + who + `,"repeat_window":12}`, "repeat_window"},
@@ -142,7 +153,7 @@ func TestBadBodies(t *testing.T) {
 		{"PATCH", path, `{"city":null}`, "city"},
 		{"PATCH", path, `{"fees":null}`, "fees"},
 		{"PATCH", path, `{"balance":5}`, "balance"},
-		{"PATCH", path, `{"approval_threshold":0}`, "approval_threshold"},
+		{"PATCH", path, `{"approval_threshold":"0"}`, "approval_threshold"},
 		{"POST", path + "/api-keys", `{}`, "permissions"},
 		{"POST", path + "/api-keys", `{"permissions":[]}`, "permissions"},
 		{"POST", path + "/api-keys", `{"permissions":["pix:eat"]}`, "pix:eat"},

@@ -38,6 +38,10 @@ type Options struct {
 	// those alone that come behind after, where that is what an earlier call gave.
 	Alerts func(since ledger.Millis, after string, limit int) (all []Alert, next string, err error)
 
+	// Audit holds the engine's books against each other and the scheme's; what it
+	// finds is sent as JSON. It may take a minute.
+	Audit func() (any, error)
+
 	Metrics      fasthttp.RequestHandler // nil: none
 	GuardMetrics bool                    // they need the token too
 
@@ -91,10 +95,19 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/alerts", s.listAlerts)
+	handle("GET", "/admin/audit", s.audit)
 	handle("GET", "/admin/payouts", s.listPayouts)
+	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
+	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
+}
+
+// audit is GET /admin/audit.
+func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
+	report, err := s.Audit()
+	return fasthttp.StatusOK, report, err
 }
 
 // account is the one that the path names.
@@ -128,7 +141,9 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 // refused turns an account's refusal into what the operator is told.
 func refused(r *ledger.Refusal) error {
 	switch r.Code {
-	case ledger.RefuseReference:
+	case ledger.RefuseUnknownPayout:
+		return operator.Missing("%s", r.Message)
+	case ledger.RefuseReference, ledger.RefuseNotPending, ledger.RefuseInactive, ledger.RefuseExpired:
 		return operator.Refuse(fasthttp.StatusConflict, "%s", r.Message)
 	case ledger.RefuseOverflow:
 		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "%s", r.Message)

@@ -24,6 +24,8 @@ import (
 
 const testNow = ledger.Millis(1_790_000_000_000)
 
+var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1_800_000, QueueTTL: 7_200_000, ApprovalTTL: 604_800_000}
+
 type rows struct{ *wal.Store }
 
 func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
@@ -38,25 +40,26 @@ type fixture struct {
 	takes   bool
 	ready   bool
 	drawn   byte
+	now     ledger.Millis // of the engine
 	options Options
 	handler fasthttp.RequestHandler
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, takes: true}
+	f := &fixture{t: t, takes: true, now: testNow}
 	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	now := func() ledger.Millis { return testNow }
+	now := func() ledger.Millis { return f.now }
 	if f.keys, err = registry.Open(store, now); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	d := account.NewDirectory(account.Parts{
-		Config:  account.Config{Secret: []byte("s"), Render: httpapi.Render, HeadEvery: 256},
+		Config:  account.Config{Secret: []byte("s"), Render: httpapi.Queueing{}.Render, HeadEvery: 256, Terms: terms},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)
@@ -65,7 +68,8 @@ func newFixture(t *testing.T) *fixture {
 			}
 			return *a.Opening, true
 		},
-		Now: now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); return b }, Log: log,
+		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
+		Now:    now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
 	t.Cleanup(d.Close)
 	f.options = Options{

@@ -24,9 +24,7 @@ func settings(f operator.Form, s *ledger.Settings, active *bool) error {
 	fee(fees.Object("cash_in", "fixed", "bps"), &s.CashInFee)
 	fee(fees.Object("cash_out", "fixed", "bps"), &s.CashOutFee)
 	f.Amount("cash_out_ceiling", &s.CashOutCeiling)
-	if f.Has("approval_threshold") && !f.Null("approval_threshold") {
-		f.Refuse("approval_threshold", "null: payouts that wait for approval are not available in this version")
-	}
+	threshold(f, &s.ApprovalThreshold)
 	f.Flag("block_cnpj_out", &s.BlockCNPJOut)
 	f.Texts("authorized_cnpjs", &s.AuthorizedCNPJs)
 	window(f, &s.RepeatWindow)
@@ -50,6 +48,17 @@ func fieldMessage(r *ledger.Refusal) string {
 func fee(f operator.Form, into *ledger.Fee) {
 	f.Amount("fixed", &into.Fixed)
 	f.Integer("bps", &into.BPS)
+}
+
+// threshold is an amount, or null: none.
+func threshold(f operator.Form, into **ledger.Amount) {
+	var a ledger.Amount
+	switch {
+	case f.Null("approval_threshold"):
+		*into = nil
+	case f.Amount("approval_threshold", &a):
+		*into = &a
+	}
 }
 
 func window(f operator.Form, into *ledger.Millis) {

@@ -15,12 +15,14 @@ import (
 // History is the read side over all accounts.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
-	InFlight(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 }
 
-// ownedItem is a transaction item and, before all else, whose it is.
+// ownedItem is a transaction item and, before all else, whose it is, and the state
+// that its status stands for: to merchants all that is in flight is pending.
 func ownedItem(o ledger.Owned) json.RawMessage {
-	return append([]byte(`{"account_id":"`+o.Account.String()+`",`), httpapi.Item(o.Tx)[1:]...)
+	begin := `{"account_id":"` + o.Account.String() + `","state":"` + o.Tx.Status.String() + `",`
+	return append([]byte(begin), httpapi.Item(o.Tx)[1:]...)
 }
 
 // showTransaction is GET /admin/transactions/:id.
@@ -41,8 +43,9 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 }
 
 // inFlight are the statuses that a payout may wait in.
-var inFlight = map[string]ledger.TxStatus{
-	"accepted": ledger.StatusAccepted, "queued": ledger.StatusQueued, "pending_approval": ledger.StatusPending,
+var inFlight = map[string][]ledger.TxStatus{
+	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // sending: on its way to be
+	"queued":   {ledger.StatusQueued}, "pending_approval": {ledger.StatusPending},
 }
 
 // listPayouts is GET /admin/payouts?account_id=&status=: what is in flight.
@@ -64,7 +67,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 		account = id
 	}
 	text := string(q.Peek("status"))
-	status, ok := inFlight[text]
+	statuses, ok := inFlight[text]
 	if text != "" && !ok {
 		return 0, nil, operator.Bad("status must be accepted, queued or pending_approval: payouts in flight are listed")
 	}
@@ -72,7 +75,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil || len(after) != 0 && !ledger.IsOpenKey(after) {
 		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
 	}
-	all, next, err := s.History.InFlight(account, status, after, limit)
+	all, next, err := s.History.InFlight(account, statuses, after, limit)
 	if err != nil {
 		return 0, nil, err
 	}

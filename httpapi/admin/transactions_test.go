@@ -18,8 +18,8 @@ type pages struct {
 	next  []byte
 }
 
-func (p *pages) InFlight(a ledger.AccountID, s ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
-	p.asked = fmt.Sprintf("%v %d %x %d", a, s, after, limit)
+func (p *pages) InFlight(a ledger.AccountID, s []ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+	p.asked = fmt.Sprintf("%v %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
 }
 
@@ -33,14 +33,14 @@ func TestPayoutsInFlight(t *testing.T) {
 	f.options.History = p
 	f.handler = New(f.options)
 	for query, want := range map[string]string{
-		"":                               fmt.Sprintf("%v 0  50", ledger.AccountID(0)),
-		"?account_id=" + id:              fmt.Sprintf("%v 0  50", account),
-		"?status=accepted&limit=3":       fmt.Sprintf("%v %d  3", ledger.AccountID(0), ledger.StatusAccepted),
-		"?status=queued":                 fmt.Sprintf("%v %d  50", ledger.AccountID(0), ledger.StatusQueued),
-		"?status=pending_approval":       fmt.Sprintf("%v %d  50", ledger.AccountID(0), ledger.StatusPending),
-		fmt.Sprintf("?cursor=%x", place): fmt.Sprintf("%v 0 %x 50", ledger.AccountID(0), place),
+		"":                               fmt.Sprintf("%v []  50", ledger.AccountID(0)),
+		"?account_id=" + id:              fmt.Sprintf("%v []  50", account),
+		"?status=accepted&limit=3":       fmt.Sprintf("%v [%v %v]  3", ledger.AccountID(0), ledger.StatusAccepted, ledger.StatusSending),
+		"?status=queued":                 fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusQueued),
+		"?status=pending_approval":       fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusPending),
+		fmt.Sprintf("?cursor=%x", place): fmt.Sprintf("%v [] %x 50", ledger.AccountID(0), place),
 	} {
-		body := f.expect("GET", "/admin/payouts"+query, "", 200, `{"data":[{"account_id":"`+id+`","id":"…`)
+		body := f.expect("GET", "/admin/payouts"+query, "", 200, `{"data":[{"account_id":"`+id+`","state":"accepted","id":"…`)
 		if p.asked != want || !strings.HasSuffix(body, `"next_cursor":"`+hex.EncodeToString(place)+`"}`) || !json.Valid([]byte(body)) {
 			t.Errorf("%s asks for %q, want %q\n%s", query, p.asked, want, body)
 		}
@@ -66,7 +66,7 @@ func TestAnyTransaction(t *testing.T) {
 	if err := json.Unmarshal([]byte(made), &tx); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"account_id":"` + id + `",` + made[1:]
+	want := `{"account_id":"` + id + `","state":"completed",` + made[1:]
 	f.expect("GET", "/admin/transactions/"+tx.ID, "", 200, want)
 	f.expect("GET", "/admin/transactions/"+tx.Public, "", 200, want)
 	f.expect("GET", "/admin/transactions/E99999004202603011200aaaaaaaaaaa", "", 404, `{"error":{"status":404,"message":"no transaction…`)

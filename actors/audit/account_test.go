@@ -1,0 +1,236 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// life is an account that works, with rows as its records make them.
+type life struct {
+	t       *testing.T
+	account ledger.Account
+	records []ledger.Record
+	rows    rows
+	n       byte
+}
+
+var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
+
+const noon = ledger.Millis(1772366400000)
+
+func begin(t *testing.T, id ledger.AccountID) *life {
+	l := &life{t: t, account: ledger.Account{ID: id}, rows: rows{}}
+	s := ledger.DefaultSettings()
+	s.CashOutFee, s.CashInFee = ledger.Fee{Fixed: 7}, ledger.Fee{Fixed: 3}
+	l.do(ledger.OpenAccount{Settings: s}, ledger.Facts{})
+	return l
+}
+
+func (l *life) do(c ledger.Command, f ledger.Facts) *ledger.Transaction {
+	l.t.Helper()
+	l.n++
+	d := l.account.Decide(c, f, ledger.Stamp{Time: noon + ledger.Millis(l.n), ID: ledger.NewTxID(noon, [10]byte{l.n}), Terms: terms})
+	if d.Refusal != nil && len(d.Records) == 0 {
+		l.t.Fatalf("%T: %v", c, d.Refusal)
+	}
+	for i := range d.Records {
+		if err := l.account.Apply(&d.Records[i]); err != nil {
+			l.t.Fatal(err)
+		}
+		l.records = append(l.records, d.Records[i])
+		for _, row := range ledger.Project(nil, &d.Records[i]) {
+			if row.Value == nil {
+				delete(l.rows, string(row.Key))
+			} else {
+				l.rows[string(row.Key)] = row.Value
+			}
+		}
+	}
+	return d.Tx
+}
+
+func (l *life) payout(n int) *ledger.Transaction {
+	l.t.Helper()
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	chain := ledger.Chain{Suffix: fmt.Sprintf("%011d", n)}
+	return l.do(ledger.RequestPayout{Amount: 100, Key: key}, ledger.Facts{Chain: chain})
+}
+
+func (l *life) resolve(t *ledger.Transaction, c ledger.ResolvePayout) *ledger.Transaction {
+	l.t.Helper()
+	c.ID, c.EndToEnd = t.ID, t.EndToEnd
+	row := ledger.EndToEndRow{Account: l.account.ID, ID: t.ID, Status: ledger.StatusHeld}
+	return l.do(c, ledger.Facts{Tx: t, Row: &row})
+}
+
+// whole is a life in which everything happens.
+func whole(t *testing.T) *life {
+	l := begin(t, 7)
+	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
+	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500}, ledger.Facts{})
+	accepted := ledger.ResolvePayout{Result: ledger.PayoutIsAccepted}
+	limited := ledger.ResolvePayout{Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}
+	payers := ledger.ResolvePayout{Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseRateLimited}
+	settled := l.resolve(l.payout(1), ledger.ResolvePayout{Result: ledger.PayoutIsSettled})
+	l.do(ledger.ReceiveReturn{ID: settled.ID, EndToEnd: settled.EndToEnd, ReturnID: "D60701190202603011200abcdefghijk", Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: settled})
+	l.resolve(l.resolve(l.payout(2), accepted), ledger.ResolvePayout{Result: ledger.PayoutIsRejected, Reason: "AC03"})
+	l.resolve(l.payout(3), ledger.ResolvePayout{Result: ledger.PayoutIsRefused, Refusal: ledger.RefuseKeyNotFound})
+	void := l.resolve(l.resolve(l.payout(4), accepted), ledger.ResolvePayout{Result: ledger.PayoutIsVoided})
+	l.resolve(void, ledger.ResolvePayout{Result: ledger.PayoutIsSettled})
+	l.resolve(l.payout(5), accepted)
+	l.resolve(l.payout(6), limited)
+	l.resolve(l.payout(7), payers)
+	l.resolve(l.resolve(l.payout(8), limited), ledger.ResolvePayout{Result: ledger.PayoutIsSending})
+	l.payout(9)
+	always := ledger.Amount(0)
+	waits := l.account.Settings
+	waits.ApprovalThreshold = &always
+	l.do(ledger.ChangeSettings{Settings: waits}, ledger.Facts{})
+	l.payout(10)
+	l.do(ledger.DecideApproval{ID: l.payoutID(11), Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: l.last()})
+	return l
+}
+
+func (l *life) payoutID(n int) ledger.TxID { return l.payout(n).ID }
+
+func (l *life) last() *ledger.Transaction { return l.records[len(l.records)-1].Tx }
+
+func (l *life) audit() *Account {
+	l.t.Helper()
+	a := NewAccount(l.account.ID)
+	for i := range l.records {
+		a.Record(&l.records[i])
+	}
+	w, err := CountWaiting(l.rows)
+	if err == nil {
+		err = a.Check(l.rows, w)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, id := range w.Left() {
+		a.tell(KindOpen, "", "rows of %v are left", id)
+	}
+	return a
+}
+
+// rows are a store in memory.
+type rows map[string][]byte
+
+func (r rows) Get(k []byte) ([]byte, bool, error) { v, ok := r[string(k)]; return v, ok, nil }
+
+func (r rows) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	var keys []string
+	for k := range r {
+		if k >= string(lo) && k < string(hi) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if more, err := fn([]byte(k), r[k]); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestWhole: of a life in which everything happens nothing differs, and its sums
+// are what was settled, without fees.
+func TestWhole(t *testing.T) {
+	l := whole(t)
+	a := l.audit()
+	if len(a.Found()) > 0 {
+		t.Errorf("%+v", a.Found())
+	}
+	if a.Sums.Sent != 200 || a.Sums.Received != 500 || a.Sums.ReturnedTo != 40 || a.Sums.ReturnedBy != 0 {
+		t.Errorf("%+v", a.Sums)
+	}
+	if a.InFlight() != 7 || a.Totals != l.account.Totals || a.Totals.Pending != 7*107 || a.Records != uint64(len(l.records)) {
+		t.Errorf("%d in flight, %+v", a.InFlight(), a.Totals)
+	}
+}
+
+func (l *life) find(kind ledger.RecordKind) *ledger.Record {
+	l.t.Helper()
+	for i := range l.records {
+		if l.records[i].Kind == kind {
+			return &l.records[i]
+		}
+	}
+	l.t.Fatalf("no %v", kind)
+	return nil
+}
+
+// row is the only row of a kind, or the first of several, of a payout.
+func (l *life) row(tag byte) string {
+	for k := range l.rows {
+		if k[0] == tag {
+			return k
+		}
+	}
+	l.t.Fatalf("no row %q", tag)
+	return ""
+}
+
+// TestPlanted: whatever is not as it should be is found, under its kind, and
+// nothing beside it.
+func TestPlanted(t *testing.T) {
+	for name, c := range map[string]struct {
+		plant func(l *life)
+		kind  string
+		says  string
+	}{
+		"balance": {func(l *life) { l.records[4].Totals.Balance++ }, KindTotals, "carries balance"},
+		"pending": {func(l *life) { l.records[len(l.records)-1].Totals.Pending-- }, KindTotals, "carries balance"},
+		"a fee":   {func(l *life) { t := *l.records[1].Tx; t.Fee = 1; l.records[1].Tx = &t }, KindTotals, "record 2 (credited)"},
+		"a debit": {func(l *life) {
+			t := *l.find(ledger.PayoutSettledLate).Tx
+			t.Amount++
+			l.find(ledger.PayoutSettledLate).Tx = &t
+		}, KindTotals, "payout.settled_late"},
+		"ends as another": {func(l *life) {
+			t := *l.find(ledger.PayoutRejected).Tx
+			t.Amount++
+			l.find(ledger.PayoutRejected).Tx = &t
+		}, KindHolds, "ends a payout of 108, which held 107"},
+		"no open row":      {func(l *life) { delete(l.rows, l.row('o')) }, KindOpen, "has none"},
+		"a stray open row": {func(l *life) { l.rows[string(ledger.OpenKey(7, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "stands for no payout in flight"},
+		"an old open row":  {func(l *life) { l.rows[l.row('o')] = []byte{0, 0, 0, 0, 0, 0, 0, 1} }, KindOpen, "leads to record 1, its newest is"},
+		"another's":        {func(l *life) { l.rows[string(ledger.OpenKey(8, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "are left"},
+		"no due row":       {func(l *life) { delete(l.rows, l.row('d')) }, KindDue, "has none"},
+		"a stray due row":  {func(l *life) { l.rows[string(ledger.DueKey(noon, 7, ledger.TxID{1}))] = make([]byte, 9) }, KindDue, "nothing is due"},
+		"due twice":        {func(l *life) { l.rows[string(ledger.DueKey(noon, 7, l.last().ID))] = make([]byte, 9) }, KindDue, "nothing is due"},
+		"not in the queue": {func(l *life) { delete(l.rows, l.row('q')) }, KindQueue, "has none"},
+		"a stray in it": {func(l *life) {
+			l.rows[string(ledger.QueueKey(0, l.last().ID))] = l.rows[l.row('q')]
+		}, KindQueue, "stands for no queued payout"},
+	} {
+		l := whole(t)
+		c.plant(l)
+		found := l.audit().Found()
+		if len(found) != 1 || found[0].Kind != c.kind || !strings.Contains(found[0].Message, c.says) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// TestHoldsNothing: what ends or goes on must have been held, once.
+func TestHoldsNothing(t *testing.T) {
+	for _, kind := range []ledger.RecordKind{ledger.PayoutSettled, ledger.PayoutRefused, ledger.PayoutSending, ledger.PayoutHeld} {
+		l := whole(t)
+		r := *l.find(kind)
+		a := NewAccount(7)
+		a.Record(&r)
+		if kind == ledger.PayoutHeld {
+			a.Record(&r)
+		}
+		if !slices.ContainsFunc(a.Found(), func(d Difference) bool { return d.Kind == KindHolds && d.Transaction == r.Tx.Public() }) {
+			t.Errorf("%v: %+v", kind, a.Found())
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// Comparison holds the engine's sums against the scheme's book while both go on.
+// The scheme settles before the engine does and its sums only grow. So each
+// reading is the scheme's book, then the engine's, then the scheme's again: the
+// engine may have no more than the last, and no less than an earlier one whose
+// notices were all acknowledged before the engine was read.
+type Comparison struct {
+	before *book // the scheme's, read last before the engine
+	next   *book // becomes the floor when its notices are acknowledged
+	floor  *book // nil: none yet
+
+	only map[ledger.AccountID]bool // those that differed at the last judgement; nil: there was none
+}
+
+type book struct {
+	at  ledger.Millis
+	all map[ledger.AccountID]scheme.Sums
+}
+
+func bookOf(b *scheme.Book) *book {
+	all := make(map[ledger.AccountID]scheme.Sums, len(b.Accounts))
+	for _, a := range b.Accounts {
+		all[a.Account] = a.Sums
+	}
+	return &book{b.At, all}
+}
+
+// Before takes the scheme's book as it is before the engine is read.
+func (c *Comparison) Before(b *scheme.Book) {
+	c.before = bookOf(b)
+	if c.next == nil {
+		c.next = c.before
+	}
+	switch {
+	case b.OldestOpen == 0:
+		c.floor = c.before
+	case b.OldestOpen > c.next.at:
+		c.floor = c.next
+	default:
+		return
+	}
+	c.next = c.before
+}
+
+// Certain tells that everything which the scheme had told at the first reading is
+// acknowledged: what differs now is no notice on its way.
+func (c *Comparison) Certain() bool { return c.floor != nil }
+
+// Judge lists where the engine's sums are not between the scheme's, which after
+// is, read when the engine had been. What has no account on one side is zero
+// there. Until Certain, a difference may be a notice on its way. An account that
+// did not differ once is not looked at again, and need not be read again.
+func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *scheme.Book) []Difference {
+	low := c.before
+	if c.floor != nil {
+		low = c.floor
+	}
+	high := bookOf(after)
+	var found []Difference
+	for id := range union(engine, low.all, high.all) {
+		if c.only != nil && !c.only[id] {
+			continue
+		}
+		found = append(found, between(id, engine[id], low.all[id], high.all[id])...)
+	}
+	c.only = make(map[ledger.AccountID]bool, len(found))
+	for _, d := range found {
+		c.only[d.Account] = true
+	}
+	slices.SortStableFunc(found, func(x, y Difference) int { return cmp.Compare(x.Account, y.Account) })
+	return found
+}
+
+func union(sides ...map[ledger.AccountID]scheme.Sums) map[ledger.AccountID]bool {
+	all := map[ledger.AccountID]bool{}
+	for _, m := range sides {
+		for id := range m {
+			all[id] = true
+		}
+	}
+	return all
+}
+
+func between(id ledger.AccountID, engine, low, high scheme.Sums) (found []Difference) {
+	for _, f := range []struct {
+		name              string
+		engine, low, high ledger.Amount
+	}{
+		{"sent", engine.Sent, low.Sent, high.Sent},
+		{"received", engine.Received, low.Received, high.Received},
+		{"returned_by", engine.ReturnedBy, low.ReturnedBy, high.ReturnedBy},
+		{"returned_to", engine.ReturnedTo, low.ReturnedTo, high.ReturnedTo},
+	} {
+		expected := f.low
+		if f.engine > f.high {
+			expected = f.high
+		} else if f.engine >= f.low {
+			continue
+		}
+		found = append(found, Difference{
+			Account: id, Kind: KindBook, Field: f.name, Engine: f.engine, Scheme: expected,
+			Message: fmt.Sprintf("%s: the engine has %d, the scheme %d", f.name, f.engine, expected),
+		})
+	}
+	return found
+}

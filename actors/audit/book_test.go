@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// book7 is a scheme's book in which account 7 has sent so much.
+func book7(at, open ledger.Millis, sent ledger.Amount) *scheme.Book {
+	b := &scheme.Book{At: at, OldestOpen: open}
+	if sent > 0 {
+		b.Accounts = []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Sent: sent}}}
+	}
+	return b
+}
+
+func sent(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
+	return map[ledger.AccountID]scheme.Sums{7: {Sent: n}, 8: {}}
+}
+
+// TestComparison tells readings: the scheme's book before, the engine's sum, the
+// scheme's after; how much differs, and whether that is certain.
+func TestComparison(t *testing.T) {
+	type reading struct {
+		before  *scheme.Book
+		engine  ledger.Amount
+		after   *scheme.Book
+		differ  bool
+		certain bool
+	}
+	for name, readings := range map[string][]reading{
+		"at rest":             {{book7(10, 0, 5), 5, book7(11, 0, 5), false, true}},
+		"in motion":           {{book7(10, 9, 5), 6, book7(11, 0, 7), false, false}},
+		"less, at rest":       {{book7(10, 0, 5), 4, book7(11, 0, 5), true, true}, {book7(20, 0, 5), 4, book7(21, 0, 5), true, true}},
+		"more, at rest":       {{book7(10, 0, 5), 6, book7(11, 0, 5), true, true}},
+		"more, in motion":     {{book7(10, 9, 5), 8, book7(11, 9, 7), true, false}},
+		"a notice on its way": {{book7(10, 9, 5), 4, book7(11, 9, 5), true, false}, {book7(20, 0, 5), 5, book7(21, 0, 5), false, true}},
+		// Always something on its way: what was told at the first reading has come.
+		"never at rest": {{book7(10, 9, 5), 4, book7(11, 9, 6), true, false}, {book7(20, 19, 8), 7, book7(21, 19, 9), false, true}},
+		// One payout is lost, under load: the floor follows.
+		"lost under load": {
+			{book7(10, 9, 50), 48, book7(11, 9, 51), true, false},
+			{book7(20, 19, 80), 78, book7(21, 19, 90), false, true},
+		},
+		"much lost under load": {
+			{book7(10, 9, 50), 8, book7(11, 9, 51), true, false},
+			{book7(20, 19, 80), 38, book7(21, 19, 90), true, true},
+			{book7(30, 29, 110), 68, book7(31, 29, 120), true, true},
+		},
+		"the same instant":         {{book7(10, 10, 5), 4, book7(11, 10, 5), true, false}, {book7(20, 10, 5), 4, book7(21, 10, 5), true, false}},
+		"not at the scheme":        {{book7(10, 0, 0), 1, book7(11, 0, 0), true, true}},
+		"clean is not seen again":  {{book7(10, 9, 5), 5, book7(11, 9, 5), false, false}, {book7(20, 0, 9), 5, book7(21, 0, 9), false, true}},
+		"the books are as of then": {{book7(10, 9, 5), 4, book7(11, 9, 5), true, false}, {book7(20, 15, 7), 6, book7(21, 15, 7), false, true}, {book7(30, 25, 7), 6, book7(31, 25, 7), false, true}},
+	} {
+		var c Comparison
+		for n, r := range readings {
+			c.Before(r.before)
+			found := c.Judge(sent(r.engine), r.after)
+			if (len(found) > 0) != r.differ || c.Certain() != r.certain {
+				t.Errorf("%s, reading %d: %+v, certain %v", name, n, found, c.Certain())
+			}
+		}
+	}
+}
+
+// TestJudgeFields: each sum is compared, of accounts on either side.
+func TestJudgeFields(t *testing.T) {
+	b := &scheme.Book{At: 1, Accounts: []scheme.AccountBook{
+		{Account: 7, Sums: scheme.Sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4}}, {Account: 9, Sums: scheme.Sums{Received: 5}},
+	}}
+	var c Comparison
+	c.Before(b)
+	found := c.Judge(map[ledger.AccountID]scheme.Sums{7: {}, 8: {Sent: 6}}, b)
+	var got string
+	for _, d := range found {
+		got += d.Account.String()[12:] + " " + d.Message + "\n"
+	}
+	const want = `aaaao sent: the engine has 0, the scheme 1
+aaaao received: the engine has 0, the scheme 2
+aaaao returned_by: the engine has 0, the scheme 3
+aaaao returned_to: the engine has 0, the scheme 4
+aaaaq sent: the engine has 6, the scheme 0
+aaaas received: the engine has 0, the scheme 5
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}

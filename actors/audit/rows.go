@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"bytes"
+	"slices"
+
+	"pixd/actors/ledger"
+)
+
+// Rows are the store at the moment that the records are from.
+type Rows interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+}
+
+// Waiting counts, by account, the rows that stand for work in flight.
+type Waiting struct{ open, due, queued map[ledger.AccountID]int }
+
+// CountWaiting goes over them once: they lie by instant and by line, not by
+// account.
+func CountWaiting(r Rows) (Waiting, error) {
+	w := Waiting{map[ledger.AccountID]int{}, map[ledger.AccountID]int{}, map[ledger.AccountID]int{}}
+	for _, c := range []struct {
+		into   map[ledger.AccountID]int
+		lo, hi []byte
+		owner  func(k, v []byte) (ledger.AccountID, error)
+	}{
+		{w.open, first(ledger.OpenRange()), second(ledger.OpenRange()), ownerOfOpen},
+		{w.due, first(ledger.AllDue()), second(ledger.AllDue()), ownerOfDue},
+		{w.queued, first(ledger.QueueFrom(0)), second(ledger.QueueFrom(0)), ownerOfQueued},
+	} {
+		err := r.Scan(c.lo, c.hi, func(k, v []byte) (bool, error) {
+			a, err := c.owner(k, v)
+			c.into[a]++
+			return true, err
+		})
+		if err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func first(lo, _ []byte) []byte  { return lo }
+func second(_, hi []byte) []byte { return hi }
+
+func ownerOfOpen(k, _ []byte) (ledger.AccountID, error) {
+	a, _, err := ledger.DecodeOpenKey(k)
+	return a, err
+}
+
+func ownerOfDue(k, _ []byte) (ledger.AccountID, error) {
+	_, a, _, err := ledger.DecodeDueKey(k)
+	return a, err
+}
+
+func ownerOfQueued(k, v []byte) (ledger.AccountID, error) {
+	q, err := ledger.DecodeQueued(k, v)
+	return q.Account, err
+}
+
+// Left are the accounts with rows that no Check has asked for.
+func (w Waiting) Left() []ledger.AccountID {
+	var left []ledger.AccountID
+	for _, m := range []map[ledger.AccountID]int{w.open, w.due, w.queued} {
+		for a := range m {
+			left = append(left, a)
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
+}
+
+// Check holds the account's work in flight against the rows: each has its due row
+// and, once it was shown, its open row; each that is queued has its place; and no
+// row is without work.
+func (a *Account) Check(r Rows, w Waiting) error {
+	var open, due, queued int
+	ids := make([]ledger.TxID, 0, len(a.open))
+	for id := range a.open {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(x, y ledger.TxID) int { return bytes.Compare(x[:], y[:]) })
+	for _, id := range ids {
+		now := a.open[id]
+		if now.status != ledger.StatusHeld {
+			if err := a.openRow(r, id, &open); err != nil {
+				return err
+			}
+		}
+		if err := a.must(r, ledger.DueKey(now.due, a.ID, id), KindDue, id, &due); err != nil {
+			return err
+		}
+		if now.status != ledger.StatusQueued {
+			continue
+		}
+		if err := a.must(r, a.place(id), KindQueue, id, &queued); err != nil {
+			return err
+		}
+	}
+	strays := [3]bool{open != w.open[a.ID], due != w.due[a.ID], queued != w.queued[a.ID]}
+	delete(w.open, a.ID)
+	delete(w.due, a.ID)
+	delete(w.queued, a.ID)
+	return a.strays(r, strays)
+}
+
+// place is where a queued payout stands.
+func (a *Account) place(id ledger.TxID) []byte {
+	if a.open[id].bucket == ledger.BucketClient {
+		return ledger.QueueKey(ledger.Line(a.ID), id)
+	}
+	return ledger.QueueKey(0, id)
+}
+
+// must tells where a payout in flight has not the row that it needs, and counts
+// those there are.
+func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *int) error {
+	_, ok, err := r.Get(key)
+	if ok {
+		*there++
+	} else if err == nil {
+		a.tell(kind, id.Public(ledger.TxPayout), "a payout that is %v has none", a.open[id].status)
+	}
+	return err
+}
+
+func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
+	v, ok, err := r.Get(ledger.OpenKey(a.ID, id))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		a.tell(KindOpen, id.Public(ledger.TxPayout), "a payout that is %v has none", a.open[id].status)
+		return nil
+	}
+	*there++
+	seq, err := ledger.DecodeSeqRow(v)
+	if err == nil && seq != a.open[id].seq {
+		a.tell(KindOpen, id.Public(ledger.TxPayout), "leads to record %d, its newest is %d", seq, a.open[id].seq)
+	}
+	return err
+}
+
+// strays names the rows that are without work, of the kinds that have some.
+func (a *Account) strays(r Rows, some [3]bool) error {
+	for n, name := range []func(Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
+		if some[n] {
+			if err := name(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Account) strayOpen(r Rows) error {
+	lo, hi := ledger.OpenOf(a.ID)
+	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := ledger.DecodeOpenKey(k)
+		if w, ok := a.open[id]; err == nil && (!ok || w.status == ledger.StatusHeld) {
+			a.tell(KindOpen, id.Public(ledger.TxPayout), "stands for no payout in flight")
+		}
+		return true, err
+	})
+}
+
+func (a *Account) strayDue(r Rows) error {
+	lo, hi := ledger.AllDue()
+	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		at, account, id, err := ledger.DecodeDueKey(k)
+		if w, ok := a.open[id]; err == nil && account == a.ID && (!ok || w.due != at) {
+			a.tell(KindDue, id.Public(ledger.TxPayout), "at %v nothing is due", at)
+		}
+		return true, err
+	})
+}
+
+func (a *Account) strayQueued(r Rows) error {
+	lo, hi := ledger.QueueFrom(0)
+	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		q, err := ledger.DecodeQueued(k, v)
+		w, ok := a.open[q.ID]
+		if err == nil && q.Account == a.ID && (!ok || w.status != ledger.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
+			a.tell(KindQueue, q.ID.Public(ledger.TxPayout), "stands for no queued payout")
+		}
+		return true, err
+	})
+}

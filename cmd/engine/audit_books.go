@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pixd/actors/audit"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// books are what the engine's accounts have settled with the scheme, and how far
+// each was read: a second look goes on from there.
+type books struct{ accounts map[ledger.AccountID]*read }
+
+type read struct {
+	seq, sum uint64
+	settled  scheme.Sums
+}
+
+// errRecord is of a record that is whole and not understood.
+var errRecord = errors.New("record cannot be read")
+
+// derive reads every account from its first record on, one after the other, and
+// reports what it comes to.
+func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID, r *AuditReport) error {
+	b.accounts = make(map[ledger.AccountID]*read, len(ids))
+	waiting, err := audit.CountWaiting(v)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		a, at := audit.NewAccount(id), &read{}
+		err := at.goOn(ctx, v, id, a.Record)
+		if damage := (*wal.Damage)(nil); errors.As(err, &damage) || errors.Is(err, errRecord) {
+			r.differ([]audit.Difference{{Account: id, Kind: audit.KindDamage, Message: err.Error()}})
+			err = nil
+		}
+		if err == nil {
+			err = a.Check(v, waiting)
+		}
+		if err != nil {
+			return fmt.Errorf("account %v: %w", id, err)
+		}
+		at.settled = a.Sums
+		b.accounts[id] = at
+		r.take(a)
+	}
+	for _, id := range waiting.Left() { // rows of accounts that are not there
+		a := audit.NewAccount(id)
+		if err := a.Check(v, waiting); err != nil {
+			return err
+		}
+		r.differ(a.Found())
+	}
+	return nil
+}
+
+// goOn reads what came since, of the accounts that differ.
+func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference) error {
+	done := map[ledger.AccountID]bool{}
+	for _, d := range differ {
+		if done[d.Account] {
+			continue
+		}
+		done[d.Account] = true
+		at := b.accounts[d.Account]
+		if at == nil {
+			at = &read{}
+			b.accounts[d.Account] = at
+		}
+		var failed error
+		err := at.goOn(ctx, v, d.Account, func(r *ledger.Record) { failed = errors.Join(failed, audit.Settled(&at.settled, r)) })
+		if damage := (*wal.Damage)(nil); errors.As(err, &damage) || errors.Is(err, errRecord) {
+			continue // it was told, and differs
+		}
+		if err = errors.Join(err, failed); err != nil {
+			return fmt.Errorf("account %v: %w", d.Account, err)
+		}
+	}
+	return nil
+}
+
+// goOn reads an account's records behind those that were read.
+func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take func(*ledger.Record)) error {
+	return v.Read(wal.Stream(id), at.seq+1, at.sum, func(w wal.Record) error {
+		if w.Seq%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+		if err := r.Decode(w.Body); err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
+		}
+		take(&r)
+		at.seq, at.sum = w.Seq, w.Sum
+		return nil
+	})
+}
+
+func (b *books) sums() map[ledger.AccountID]scheme.Sums {
+	all := make(map[ledger.AccountID]scheme.Sums, len(b.accounts))
+	for id, at := range b.accounts {
+		all[id] = at.settled
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"pixd/actors/audit"
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/wal"
+)
+
+// Audit holds the books of a data folder against each other without an engine,
+// and against the simulator's where it has one. What is in the journal is only
+// read. A folder in use is an error that names the process.
+func Audit(ctx context.Context, c Config) (*AuditReport, error) {
+	dir := filepath.Join(c.DataDir, journalFolder)
+	if c.FS == nil {
+		if err := wal.InUse(dir); err != nil {
+			return nil, fmt.Errorf("%w: a running engine is audited with --admin", err)
+		}
+	}
+	store, err := wal.Open(wal.Options{Dir: dir, FS: c.FS, ReadOnly: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	r, err := auditStore(ctx, c, store)
+	if closed := store.Close(); err == nil {
+		err = closed
+	}
+	return r, err
+}
+
+func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, error) {
+	known, err := registry.Open(store, now)
+	if err != nil {
+		return nil, err
+	}
+	_, at, _ := store.Head()
+	r := newAuditReport(ledger.Millis(at))
+	e := &Engine{Config: c, Store: store, Registry: known, chances: newChances()}
+	var b books
+	v := store.View()
+	err = b.derive(ctx, v, e.accounts(), r)
+	if closed := v.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := e.compareOffline(ctx, &b, r); err != nil {
+		return nil, err
+	}
+	return r.finished(), nil
+}
+
+// compareOffline opens the simulator's book where there is one. What it has told
+// and the engine has not heard is in flight.
+func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) error {
+	c := &e.Config
+	if c.FS == nil {
+		if _, err := os.Stat(filepath.Join(c.simDir(), "lock")); err != nil {
+			r.Book = notCompared + "no simulator's book in " + c.simDir()
+			return nil //nolint:nilerr // that there is none is no failure
+		}
+	}
+	ispb, ok, err := e.Store.HardSetting("ispb")
+	if err != nil {
+		return err
+	}
+	if ok {
+		c.ISPB = ispb
+	}
+	c.Scheme, c.Log = inProcess, slog.New(slog.DiscardHandler)
+	if err := e.connect(); err != nil {
+		r.Book = notCompared + err.Error()
+		return nil //nolint:nilerr // the rest was audited all the same
+	}
+	book, err := e.scheme.Book(ctx)
+	if closed := e.Sim.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return err
+	case book.At == 0:
+		r.Book = notCompared + "the scheme keeps none"
+		return nil
+	}
+	r.Book = compared
+	var compare audit.Comparison
+	compare.Before(&book)
+	differ := compare.Judge(b.sums(), &book)
+	if !compare.Certain() {
+		r.Book += ", but for notices that were not acknowledged: the scheme may be ahead"
+		differ = slices.DeleteFunc(differ, func(d audit.Difference) bool { return d.Engine < d.Scheme })
+	}
+	r.differ(differ)
+	return nil
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"math/big"
+	"slices"
+
+	"pixd/actors/audit"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// AuditReport is what an audit has found. Amounts are base units.
+type AuditReport struct {
+	At          string            `json:"at"`       // when the engine was read
+	Book        string            `json:"book"`     // whether the scheme's was compared, or why not
+	Accounts    int               `json:"accounts"` // how many
+	Records     uint64            `json:"records"`
+	InFlight    int               `json:"in_flight"` // transactions that hold money
+	Balance     *big.Int          `json:"balance"`   // sums over all accounts: they may pass what one can hold
+	Pending     *big.Int          `json:"pending"`
+	Differences []AuditDifference `json:"differences"`
+	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and others
+	LeftOut     int               `json:"left_out"` // others that are not among the rows
+}
+
+// AuditDifference is a place where two books do not agree.
+type AuditDifference struct {
+	Account     string         `json:"account_id"`
+	Kind        string         `json:"kind"`
+	Transaction *string        `json:"transaction_id"`
+	Message     string         `json:"message"`
+	Field       *string        `json:"field"` // with the kind book, else null
+	Engine      *ledger.Amount `json:"engine"`
+	Scheme      *ledger.Amount `json:"scheme"`
+}
+
+// AuditAccount is one account's line.
+type AuditAccount struct {
+	ID          string        `json:"account_id"`
+	Balance     ledger.Amount `json:"balance"`
+	Pending     ledger.Amount `json:"pending"`
+	InFlight    int           `json:"in_flight"`
+	Sent        ledger.Amount `json:"sent"`
+	Received    ledger.Amount `json:"received"`
+	ReturnedBy  ledger.Amount `json:"returned_by"`
+	ReturnedTo  ledger.Amount `json:"returned_to"`
+	Differences int           `json:"differences"`
+}
+
+const (
+	compared    = "compared"
+	notCompared = "not compared: "
+)
+
+// auditRows is how many accounts without a difference have a line.
+const auditRows = 1000
+
+func newAuditReport(at ledger.Millis) *AuditReport {
+	return &AuditReport{
+		At: at.String(), Balance: new(big.Int), Pending: new(big.Int),
+		Differences: []AuditDifference{}, Rows: []AuditAccount{},
+	}
+}
+
+// take adds an account's line.
+func (r *AuditReport) take(a *audit.Account) {
+	r.Accounts++
+	r.Records += a.Records
+	r.InFlight += a.InFlight()
+	add(r.Balance, a.Totals.Balance)
+	add(r.Pending, a.Totals.Pending)
+	r.differ(a.Found())
+	r.Rows = append(r.Rows, auditAccount(a.ID, &a.Totals, a.InFlight(), &a.Sums))
+}
+
+func auditAccount(id ledger.AccountID, t *ledger.Totals, inFlight int, s *scheme.Sums) AuditAccount {
+	return AuditAccount{
+		ID: id.String(), Balance: t.Balance, Pending: t.Pending, InFlight: inFlight,
+		Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo,
+	}
+}
+
+func (r *AuditReport) differ(found []audit.Difference) {
+	for _, d := range found {
+		one := AuditDifference{Account: d.Account.String(), Kind: d.Kind, Message: d.Message}
+		if d.Transaction != "" {
+			one.Transaction = &d.Transaction
+		}
+		if d.Kind == audit.KindBook {
+			one.Field, one.Engine, one.Scheme = &d.Field, &d.Engine, &d.Scheme
+		}
+		r.Differences = append(r.Differences, one)
+	}
+}
+
+// finished counts the differences to the lines, and leaves lines out where there
+// are too many to look at.
+func (r *AuditReport) finished() *AuditReport {
+	count := map[string]int{}
+	for _, d := range r.Differences {
+		count[d.Account]++
+	}
+	kept := 0
+	r.Rows = slices.DeleteFunc(r.Rows, func(a AuditAccount) bool {
+		if count[a.ID] == 0 {
+			kept++
+		}
+		return count[a.ID] == 0 && kept > auditRows
+	})
+	r.LeftOut = max(0, kept-auditRows)
+	for i := range r.Rows {
+		r.Rows[i].Differences = count[r.Rows[i].ID]
+	}
+	return r
+}

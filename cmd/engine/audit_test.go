@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// keptBook is a scheme whose book is the test's.
+type keptBook struct {
+	scheme.Scheme
+	read func() scheme.Book
+	n    atomic.Int64
+}
+
+func (k *keptBook) Book(context.Context) (scheme.Book, error) { k.n.Add(1); return k.read(), nil }
+
+// booked is the book of a scheme at rest in which the merchant has so much.
+func (w *world) booked(sent, received ledger.Amount) scheme.Book {
+	id, _ := ledger.ParseAccountID(w.ID)
+	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
+}
+
+func (w *world) audits() AuditReport {
+	w.t.Helper()
+	var r AuditReport
+	status, got := w.operate("GET", "/admin/audit", "")
+	if status != 200 || json.Unmarshal([]byte(got), &r) != nil {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	return r
+}
+
+// pays has the merchant pay out, and a customer pay, and waits until both are done.
+func (w *world) pays() {
+	w.t.Helper()
+	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70}`, w.EVP)); status != 201 {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	id, _ := ledger.ParseAccountID(w.ID)
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	if a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key}); err != nil || a.Refusal != nil {
+		w.t.Fatalf("%+v %v", a, err)
+	}
+	w.becomes("settled", 5*time.Second, func() bool {
+		a, err := w.Directory.Do(id, ledger.ReadAccount{})
+		return err == nil && a.Head.Totals.Balance == 1_000_000+70-500
+	})
+}
+
+// TestAuditLive: books that agree are found so, work in flight is told, and a
+// scheme that has settled something else is a difference, once everything that it
+// has told is acknowledged.
+func TestAuditLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem())
+	w.pays()
+	book := &keptBook{read: func() scheme.Book { return scheme.Book{} }}
+	w.Engine.scheme = &schemeCalls{Scheme: book}
+	if r := w.audits(); r.Book != "not compared: the scheme keeps none" || len(r.Differences) > 0 {
+		t.Errorf("%+v", r)
+	}
+	book.read = func() scheme.Book { return w.booked(500, 70) }
+	r := w.audits()
+	want := AuditAccount{ID: w.ID, Balance: 999_570, Sent: 500, Received: 70}
+	if r.Book != compared || len(r.Differences) > 0 || r.Accounts != 1 || r.Records == 0 || r.Balance.Int64() != 999_570 || len(r.Rows) != 1 || r.Rows[0] != want {
+		t.Errorf("%+v", r)
+	}
+	book.n.Store(0)
+	book.read = func() scheme.Book { return w.booked(600, 70) }
+	r = w.audits()
+	if len(r.Differences) != 1 || r.Rows[0].Differences != 1 || r.Differences[0].Kind != "book" || *r.Differences[0].Field != "sent" ||
+		*r.Differences[0].Engine != 500 || *r.Differences[0].Scheme != 600 || book.n.Load() != 4 {
+		t.Errorf("%+v after %d looks", r, book.n.Load())
+	}
+}
+
+// TestAuditWaits while what the scheme has told may be on its way, and no longer.
+func TestAuditWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem())
+	w.pays()
+	book := &keptBook{}
+	w.Engine.scheme = &schemeCalls{Scheme: book}
+	began := now()
+	book.read = func() scheme.Book { // a second payment, whose notice takes three looks
+		if book.n.Load() == 6 {
+			if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":30}`, w.EVP)); status != 201 {
+				t.Errorf("%d %s", status, got)
+			}
+			w.becomes("heard", 5*time.Second, func() bool { _, got := w.balance(); return strings.Contains(got, `"balance":999600,`) })
+		}
+		b := w.booked(500, 100)
+		if book.n.Load() < 6 {
+			b.OldestOpen = began
+		}
+		return b
+	}
+	if r := w.audits(); len(r.Differences) > 0 || book.n.Load() < 6 {
+		t.Errorf("%+v after %d looks", r, book.n.Load())
+	}
+	w.auditor.patience = 600 * time.Millisecond
+	book.read = func() scheme.Book { // one that never comes
+		b := w.booked(500, 101)
+		b.OldestOpen = began
+		return b
+	}
+	asked := time.Now()
+	r := w.audits()
+	if took := time.Since(asked); len(r.Differences) != 1 || took < 600*time.Millisecond || took > 5*time.Second {
+		t.Errorf("%+v after %v", r, took)
+	}
+}
+
+// TestAuditUnderLoad: with the simulator's own book, while payouts and payments go
+// on and some are rejected, and at rest, where no slack is left.
+func TestAuditUnderLoad(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
+	id, _ := ledger.ParseAccountID(w.ID)
+	var work sync.WaitGroup
+	stop := make(chan struct{})
+	for n := range 4 {
+		work.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				to := [...]string{"a@pix.test", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[i%4]
+				command := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: to}}
+				if _, err := w.Directory.Do(id, command); err != nil {
+					t.Error(err)
+				}
+				if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d}`, w.EVP, 200+n)); status != 201 {
+					t.Errorf("%d %s", status, got)
+				}
+			}
+		})
+	}
+	for range 4 {
+		if r := w.audits(); r.Book != compared || len(r.Differences) > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	close(stop)
+	work.Wait()
+	w.becomes("at rest", 10*time.Second, func() bool {
+		b, err := w.Engine.scheme.Book(t.Context())
+		r := w.audits()
+		return err == nil && b.OldestOpen == 0 && r.InFlight == 0 && len(r.Differences) == 0
+	})
+	r := w.audits()
+	book, err := w.Engine.scheme.Book(t.Context())
+	if err != nil || len(book.Accounts) != 1 || book.Accounts[0].Sent != r.Rows[0].Sent || book.Accounts[0].Received != r.Rows[0].Received || r.Rows[0].Sent == 0 {
+		t.Errorf("%+v\n%+v %v", r, book, err)
+	}
+	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{Scheme: w.Engine.scheme, read: func() scheme.Book { b := book; b.Accounts[0].Received++; return b }}}
+	if r := w.audits(); len(r.Differences) != 1 || *r.Differences[0].Field != "received" {
+		t.Errorf("one base unit: %+v", r)
+	}
+}
+
+// TestAuditPlanted: rows and records that are not as they should be are found in
+// the engine that runs, and in its files; one account's damage is one line.
+func TestAuditPlanted(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newWorld(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
+	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { return w.booked(0, 0) }}}
+	id, _ := ledger.ParseAccountID(w.ID)
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+	if err != nil || a.Refusal != nil {
+		t.Fatalf("%+v %v", a, err)
+	}
+	if r := w.audits(); len(r.Differences) > 0 || r.InFlight != 1 || r.Pending.Int64() != 500 || r.Rows[0].InFlight != 1 {
+		t.Errorf("%+v", r)
+	}
+	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(1<<50, id, a.Tx.ID)
+	v, _, err := w.Store.Get(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []wal.Op{{Kind: wal.OpDelete, Key: open}, {Kind: wal.OpSet, Key: due, Value: make([]byte, 9)}}
+	if err := write(w.Store, ops...); err != nil {
+		t.Fatal(err)
+	}
+	found := func(r *AuditReport) (kinds string) {
+		for _, d := range r.Differences {
+			kinds += d.Kind + " " + d.Account + " " + *d.Transaction + "\n"
+		}
+		return kinds
+	}
+	want := fmt.Sprintf("open_row %s %s\ndue_row %[1]s %[2]s\n", w.ID, a.Tx.Public())
+	r := w.audits()
+	if got := found(&r); got != want || r.Rows[0].Differences != 2 {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if err := write(w.Store, wal.Op{Kind: wal.OpSet, Key: open, Value: v}, wal.Op{Kind: wal.OpDelete, Key: due}); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.audits(); len(r.Differences) > 0 {
+		t.Errorf("%+v", r.Differences)
+	}
+	w.Config.Log.Error("as if", "alert", "quarantine", "account", w.ID)
+	if r := w.audits(); len(r.Differences) > 0 {
+		t.Errorf("an account that answers is closed off: %+v", r.Differences)
+	}
+}
+
+// TestAuditOneAtATime: a second one is refused, and none begins at the end.
+func TestAuditOneAtATime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem())
+	reading, release := make(chan bool, 9), make(chan bool)
+	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { reading <- true; <-release; return w.booked(0, 0) }}}
+	first := make(chan int, 1)
+	go func() { status, _ := w.operate("GET", "/admin/audit", ""); first <- status }()
+	<-reading
+	if status, got := w.operate("GET", "/admin/audit", ""); status != 409 || got != `{"error":{"status":409,"message":"an audit is under way"}}` {
+		t.Errorf("%d %s", status, got)
+	}
+	close(release)
+	if status := <-first; status != 200 {
+		t.Errorf("%d", status)
+	}
+	w.auditor.end()
+	if status, got := w.operate("GET", "/admin/audit", ""); status != 500 {
+		t.Errorf("after the end: %d %s", status, got)
+	}
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/due"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// alerted waits until an alert of the kind is listed, alone, about the merchant's
+// payout, and counted; it gives its message.
+func (w *world) alerted(kind, transaction string) (message string) {
+	w.t.Helper()
+	type alert struct {
+		Kind        string
+		Account     string `json:"account_id"`
+		Transaction string `json:"transaction_id"`
+		Message     string
+	}
+	w.becomes(kind, 5*time.Second, func() bool {
+		var l struct{ Data []alert }
+		status, got := w.operate("GET", "/admin/alerts", "")
+		if status != 200 || json.Unmarshal([]byte(got), &l) != nil {
+			w.t.Fatalf("%d %s", status, got)
+		}
+		n := 0
+		for _, a := range l.Data {
+			if a.Kind != kind {
+				continue
+			}
+			if n++; a.Account != w.ID || a.Transaction != transaction {
+				w.t.Errorf("%+v, want it about %s of %s", a, transaction, w.ID)
+			}
+			message = a.Message
+		}
+		if n > 1 {
+			w.t.Errorf("%s: told %d times", kind, n)
+		}
+		return n > 0
+	})
+	if _, got := w.operate("GET", "/metrics", ""); !strings.Contains(got, fmt.Sprintf("pixd_alerts_total{kind=%q} 1\n", kind)) {
+		w.t.Errorf("%s is not counted: %s", kind, got)
+	}
+	return message
+}
+
+// tell has a notice taken.
+func (w *world) tell(n scheme.Notice) {
+	w.t.Helper()
+	done := make(chan error, 1)
+	w.feed.Take(n, func(err error) { done <- err })
+	if err := <-done; err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestPayoutAlerts: what the scheme says too late, or against what is final, and
+// that it says nothing, operators find with the account and the payout.
+func TestPayoutAlerts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem(), func(c *Config) { c.SettleDelay, c.OrphanAfter = time.Hour, time.Millisecond })
+	id, _ := ledger.ParseAccountID(w.ID)
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+	if err != nil || a.Refusal != nil {
+		t.Fatalf("%+v %v", a, err)
+	}
+	w.becomes("voided", 10*time.Second, func() bool {
+		_, got := w.operate("GET", "/admin/transactions/"+a.Tx.Public(), "")
+		return strings.Contains(got, ledger.ReasonVoided)
+	})
+	settled := scheme.Notice{Kind: scheme.PaymentSettled, Tx: a.Tx.ID, EndToEnd: a.Tx.EndToEnd}
+	w.tell(settled)
+	w.tell(settled)
+	if m := w.alerted("late_settlement", a.Tx.Public()); !strings.Contains(m, "after it had been voided") {
+		t.Error(m)
+	}
+	w.tell(scheme.Notice{Kind: scheme.PaymentRejected, Tx: a.Tx.ID, EndToEnd: a.Tx.EndToEnd, Reason: "AC03"})
+	if m := w.alerted("contradicting_notice", a.Tx.Public()); !strings.Contains(m, "AC03") {
+		t.Error(m)
+	}
+	unheard := func(_ due.Visit, came func(due.Came)) { came(due.Came{Unheard: true}) }
+	b, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 600, Key: key})
+	if err != nil || b.Refusal != nil {
+		t.Fatalf("%+v %v", b, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		due.NewScanner(due.New(1000), onlyDue{w.Store, id, b.Tx.ID}, unheard, now, w.Config.Log).Run(ctx)
+	}()
+	w.alerted("scheme_unreachable", b.Tx.Public())
+	cancel()
+	<-ended
+}
+
+// onlyDue are rows among which one payout is due, and stays so.
+type onlyDue struct {
+	due.Rows
+	account ledger.AccountID
+	id      ledger.TxID
+}
+
+// Scan implements due.Rows.
+func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	k := ledger.DueKey(1, o.account, o.id)
+	if string(k) < string(lo) || string(k) >= string(hi) {
+		return nil
+	}
+	_, err := fn(k, []byte{byte(ledger.DueDoubt), 0, 0, 0, 0, 0, 0, 0, 1})
+	return err
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// schemeCalls is the scheme, counted.
+type schemeCalls struct {
+	scheme.Scheme
+	counts [len(callNames)][len(outcomeNames)]atomic.Uint64
+}
+
+var (
+	callNames    = [...]string{"register_key", "lookup", "submit", "ask"}
+	outcomeNames = [...]string{"answered", "refused", "failed"}
+)
+
+const (
+	callRegister = iota
+	callLookup
+	callSubmit
+	callAsk
+)
+
+var schemeCallsTotal = prometheus.NewDesc("pixd_scheme_calls_total",
+	"Calls to the scheme by what was asked and how it came out; failed: no answer that can be relied on.", []string{"call", "outcome"}, nil)
+
+// Describe implements prometheus.Collector.
+func (s *schemeCalls) Describe(out chan<- *prometheus.Desc) { out <- schemeCallsTotal }
+
+// Collect implements prometheus.Collector.
+func (s *schemeCalls) Collect(out chan<- prometheus.Metric) {
+	for call := range s.counts {
+		for outcome := range s.counts[call] {
+			out <- prometheus.MustNewConstMetric(schemeCallsTotal, prometheus.CounterValue,
+				float64(s.counts[call][outcome].Load()), callNames[call], outcomeNames[outcome])
+		}
+	}
+}
+
+// count counts one call by what came of it.
+func (s *schemeCalls) count(call int, err error) {
+	outcome := 0
+	if err != nil {
+		outcome = 2
+		if errors.As(err, new(*scheme.Refused)) {
+			outcome = 1
+		}
+	}
+	s.counts[call][outcome].Add(1)
+}
+
+// lookups is how many directory lookups were made.
+func (s *schemeCalls) lookups() (n uint64) {
+	for i := range s.counts[callLookup] {
+		n += s.counts[callLookup][i].Load()
+	}
+	return n
+}
+
+// RegisterKey implements scheme.Scheme.
+func (s *schemeCalls) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+	err := s.Scheme.RegisterKey(ctx, k, a)
+	s.count(callRegister, err)
+	return err
+}
+
+// Lookup implements scheme.Scheme.
+func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+	o, err := s.Scheme.Lookup(ctx, q)
+	s.count(callLookup, err)
+	return o, err
+}
+
+// Submit implements scheme.Scheme.
+func (s *schemeCalls) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
+	state, err := s.Scheme.Submit(ctx, p)
+	s.count(callSubmit, err)
+	return state, err
+}
+
+// Ask implements scheme.Scheme.
+func (s *schemeCalls) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+	state, err := s.Scheme.Ask(ctx, tx, endToEnd)
+	s.count(callAsk, err)
+	return state, err
+}

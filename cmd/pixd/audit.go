@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
+)
+
+// auditTimeout is longer than reading a large journal takes, and the half minute
+// after which the books are judged as they are.
+const auditTimeout = 15 * time.Minute
+
+// auditFlags say where the books are.
+type auditFlags struct {
+	adminFlags
+	dataDir, simDir string
+}
+
+func auditCommand() *cobra.Command {
+	f := &auditFlags{}
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Hold every account's books, and the scheme's, against each other",
+		Long: "Derives every account from its records and tells, to the base unit, where credits less debits are not\n" +
+			"the balance, where what is held is not the work in flight, and where the engine and the scheme have\n" +
+			"settled different sums. Work in flight is told and is no difference. It asks a running engine, whose\n" +
+			"requests go on; what the scheme has told and the engine has not yet heard is waited for, for 30 s at\n" +
+			"most. With --data-dir it reads the files of an engine that does not run. Exit status 1, and the rows\n" +
+			"that differ, where books differ." + adminHelp,
+		Example: "  pixd audit\n  pixd audit --data-dir ./pixd-data",
+		Args:    exactly(0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	f.add(c)
+	c.Flags().StringVar(&f.dataDir, "data-dir", "", "the data `FOLDER` of an engine that does not run, instead of --admin")
+	c.Flags().StringVar(&f.simDir, "sim-dir", "", "with --data-dir: the simulator's `FOLDER` (default <data-dir>/sim)")
+	return c
+}
+
+func (f *auditFlags) run(c *cobra.Command) error {
+	offline, err := f.offline(c)
+	if err != nil {
+		return err
+	}
+	read := f.live
+	if offline {
+		read = f.files
+	}
+	raw, err := read(c.Context())
+	if err != nil {
+		return err
+	}
+	var report engine.AuditReport
+	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil {
+		return errors.Join(fmt.Errorf("%s answers no audit", f.url), err)
+	}
+	if f.json {
+		err = printJSON(c.OutOrStdout(), raw)
+	} else {
+		_, err = io.WriteString(c.OutOrStdout(), audited(&report))
+	}
+	if n := len(report.Differences); err == nil && n > 0 {
+		err = fmt.Errorf("the books differ in %d places", n)
+	}
+	return err
+}
+
+// files reads what an engine has left.
+func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
+	c := engine.Defaults()
+	c.DataDir, c.SimDir = f.dataDir, f.simDir
+	found, err := engine.Audit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(found)
+}
+
+// live asks the engine, and is patient.
+func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
+	o, err := f.operator()
+	if err != nil {
+		return nil, err
+	}
+	if o.http == nil {
+		o.http = newClient(nil)
+	}
+	o.http.Timeout = auditTimeout
+	return o.do(ctx, http.MethodGet, "/admin/audit", nil)
+}
+
+// offline tells which books are meant. What the command line says comes before
+// the environment, which may name both.
+func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
+	files, engine := given(c, "data-dir"), given(c, f.flag)
+	if files == engine {
+		files, engine = c.Flags().Changed("data-dir"), c.Flags().Changed(f.flag)
+	}
+	switch {
+	case files && engine:
+		return false, errors.New("give --admin or --data-dir: the books of a running engine, or of one that does not run")
+	case !files && f.simDir != "" && given(c, "sim-dir"):
+		return false, errors.New("--sim-dir goes with --data-dir")
+	}
+	return files, nil
+}
+
+// given tells a flag that stands on the command line: its value is not the one
+// that the environment has.
+func given(c *cobra.Command, name string) bool {
+	f := c.Flags().Lookup(name)
+	env, ok := os.LookupEnv("PIXD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	return f.Changed && (!ok || env != f.Value.String())
+}
+
+// audited is what was found, for people: the accounts, what differs, and the sums.
+func audited(r *engine.AuditReport) string {
+	var b strings.Builder
+	t := newTable()
+	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "sent", "received", "returned to", "differences"})
+	rightAligned(t, "balance", "pending", "in flight", "sent", "received", "returned to", "differences")
+	for _, a := range r.Rows {
+		t.AppendRow(table.Row{
+			plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.Sent), int64(a.Received), int64(a.ReturnedTo), a.Differences,
+		})
+	}
+	if len(r.Rows) > 0 {
+		b.WriteString(t.Render() + "\n\n")
+	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(&b, "and %d more accounts without a difference\n\n", r.LeftOut)
+	}
+	if len(r.Differences) > 0 {
+		b.WriteString(differences(r.Differences) + "\n\n")
+	}
+	b.WriteString(facts([]fact{
+		{"read at", moment(r.At)},
+		{"accounts", fmt.Sprint(r.Accounts)},
+		{"records", fmt.Sprint(r.Records)},
+		{"balance", r.Balance.String()},
+		{"pending", r.Pending.String()},
+		{"in flight", fmt.Sprint(r.InFlight)},
+		{"scheme's book", plain(r.Book)},
+		{"differences", fmt.Sprint(len(r.Differences))},
+	}))
+	return b.String()
+}
+
+func differences(all []engine.AuditDifference) string {
+	t := newTable()
+	t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
+	for _, d := range all {
+		transaction := ""
+		if d.Transaction != nil {
+			transaction = plain(*d.Transaction)
+		}
+		t.AppendRow(table.Row{plain(d.Account), plain(d.Kind), transaction, plain(d.Message)})
+	}
+	return t.Render()
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"pixd/cmd/engine"
+)
+
+// TestAuditCommand: the books of an engine that runs, and of its files when it
+// does not; never of files in use.
+func TestAuditCommand(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, dir)
+	empty := p.told("audit")
+	if !strings.Contains(empty, "\naccounts       0\n") || !strings.Contains(empty, "\ndifferences    0\n") {
+		t.Errorf("%s", empty)
+	}
+	s := p.shop()
+	p.told("account", "set", s.ID, "--approval-threshold", "0")
+	if status, got, err := s.ask(p.merchant, "/pix/cash-out", `{"amount":7,"pix_key":"a@pix.test"}`, ""); status != 202 || err != nil {
+		t.Fatalf("%d %s %v", status, got, err)
+	}
+	const table = `
+ACCOUNT               BALANCE  PENDING  IN FLIGHT  SENT  RECEIVED  RETURNED TO  DIFFERENCES
+ID  1000000000      700          1     0         0            0            0
+
+read at        {}Z
+accounts       1
+records        5
+balance        1000000000
+pending        700
+in flight      1
+`
+	want := strings.ReplaceAll(table, "ID", s.ID)
+	same(t, cutAt(p.told("audit"), "scheme's book"), want)
+	var r engine.AuditReport
+	if p.read(&r, "audit"); len(r.Rows) != 1 || r.Rows[0].Pending != 700 || r.Differences == nil || len(r.Differences) > 0 {
+		t.Errorf("%+v", r)
+	}
+	code, out, errs := run(t, nil, "audit", "--data-dir", dir)
+	if code != 1 || out != "" || !strings.Contains(errs, "in use by process") || !strings.HasSuffix(errs, ": a running engine is audited with --admin\n") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	for args, says := range map[string]string{
+		"audit --data-dir x --admin http://127.0.0.1:1": "give --admin or --data-dir",
+		"audit --sim-dir x":                             "--sim-dir goes with --data-dir",
+		"audit --data-dir " + dir + "-none":             "no such file",
+		"audit all":                                     `"all" is one word too many`,
+	} {
+		if code, out, errs := p.operates(strings.Fields(args)...); code != 1 || out != "" || !strings.Contains(errs, says) {
+			t.Errorf("%s: exit %d\n%s%s", args, code, out, errs)
+		}
+	}
+	p.end(syscall.SIGKILL)
+	// The environment names both: what the command line says counts.
+	for _, env := range [][]string{nil, {"PIXD_ADMIN=" + p.operator, "PIXD_DATA_DIR=/none"}} {
+		code, out, errs = run(t, env, "audit", "--data-dir", dir)
+		if code != 0 || errs != "" {
+			t.Errorf("exit %d\n%s%s", code, out, errs)
+		}
+		same(t, cutAt(out, "scheme's book"), want)
+	}
+	_, out, _ = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", dir+"-none", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Book != "not compared: no simulator's book in "+dir+"-none" || r.Accounts != 1 {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+// cutAt is a text up to a word.
+func cutAt(s, word string) string {
+	before, _, _ := strings.Cut(s, word)
+	return before
+}
+
+// TestAuditDiffers: where books differ the rows are printed, and the exit status
+// is 1; what answers otherwise is no audit.
+func TestAuditDiffers(t *testing.T) {
+	t.Parallel()
+	const report = `{"at":"2026-01-31T12:00:00.007Z","book":"compared","accounts":1002,"records":9,"in_flight":1,"balance":123456789012345678901,` +
+		`"pending":7,"differences":[{"account_id":"acc_x","kind":"book","transaction_id":null,"message":"sent: the engine has 1, the scheme 2","field":"sent","engine":1,"scheme":2},` +
+		`{"account_id":"acc_x","kind":"due_row","transaction_id":"PIXOUT1","message":"x\u001b[31m","field":null,"engine":null,"scheme":null}],` +
+		`"rows":[{"account_id":"acc_x","balance":5,"pending":7,"in_flight":1,"sent":1,"received":3,"returned_by":0,"returned_to":4,"differences":2}],"left_out":1001}`
+	s := answering(t, 200, report)
+	code, out, errs := asks(t, s.URL, "audit")
+	same(t, out, `
+ACCOUNT  BALANCE  PENDING  IN FLIGHT  SENT  RECEIVED  RETURNED TO  DIFFERENCES
+acc_x          5        7          1     1         3            4            2
+
+and 1001 more accounts without a difference
+
+ACCOUNT  DIFFERS IN  TRANSACTION  HOW
+acc_x    book                     sent: the engine has 1, the scheme 2
+acc_x    due_row     PIXOUT1      x\x1b[31m
+
+read at        2026-01-31T12:00:00Z
+accounts       1002
+records        9
+balance        123456789012345678901
+pending        7
+in flight      1
+scheme's book  compared
+differences    2
+`)
+	if code != 1 || errs != "pixd: the books differ in 2 places\n" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if code, out, _ := asks(t, s.URL, "audit", "--json"); code != 1 || out != report+"\n" {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for body, want := range map[string]string{"{}": "answers no audit\n", "7": "answers no audit; json: "} {
+		s := answering(t, 200, body)
+		if code, out, errs := asks(t, s.URL, "audit"); code != 1 || out != "" || !strings.HasPrefix(errs, fmt.Sprintf("pixd: %s %s", s.URL, want)) {
+			t.Errorf("%s: exit %d\n%s%s", body, code, out, errs)
+		}
+	}
+}

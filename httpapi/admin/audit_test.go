@@ -1,0 +1,24 @@
+package admin
+
+import (
+	"errors"
+	"testing"
+
+	"pixd/httpapi/operator"
+)
+
+// TestAudit: what is found is sent as it is; what cannot be is an error of its own.
+func TestAudit(t *testing.T) {
+	f := newFixture(t)
+	var report any
+	var failed error
+	f.options.Audit = func() (any, error) { return report, failed }
+	f.handler = New(f.options)
+	report = map[string]int{"accounts": 7}
+	f.expect("GET", "/admin/audit", "", 200, `{"accounts":7}`)
+	failed = operator.Refuse(409, "an audit is under way")
+	f.expect("GET", "/admin/audit", "", 409, problem(409, "an audit is under way"))
+	failed = errors.New("rows are gone")
+	f.expect("GET", "/admin/audit", "", 500, problem(500, "internal error"))
+	f.expect("POST", "/admin/audit", "", 405, problem(405, "this path does not take this method"))
+}

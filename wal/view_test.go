@@ -1,0 +1,53 @@
+package wal
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestViewReads: a stream's records as they were when the view was opened, from
+// any of them on, verified like the store's.
+func TestViewReads(t *testing.T) {
+	s := memStore(t, Options{FS: vfs.NewMem()})
+	sum := uint64(0)
+	add := func(seq uint64) {
+		t.Helper()
+		sealed := Seal(sum, Record{Stream: 7, Seq: seq, Kind: 1, Time: int64(seq), Body: []byte{byte(seq)}})
+		sum = sealed.Sum
+		done := make(chanOut, 1)
+		s.Append(&Entry{Stream: 7, Expect: seq - 1, Records: []Sealed{sealed}, Out: []Out{done}})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sums [4]uint64
+	for seq := uint64(1); seq <= 3; seq++ {
+		add(seq)
+		sums[seq] = sum
+	}
+	v := s.View()
+	defer func() { _ = v.Close() }()
+	add(4)
+	for from := uint64(1); from <= 4; from++ {
+		var got []uint64
+		err := v.Read(7, from, sums[from-1], func(r Record) error { got = append(got, r.Seq); return nil })
+		if err != nil || len(got) != int(4-from) || len(got) > 0 && got[0] != from {
+			t.Errorf("from %d: %v %v", from, got, err)
+		}
+	}
+	if err := v.Read(7, 2, sums[3], func(Record) error { return nil }); err == nil {
+		t.Error("a chain that does not continue was read")
+	}
+}
+
+// TestHardSettingIsRead as it was stored.
+func TestHardSettingIsRead(t *testing.T) {
+	s := memStore(t, Options{FS: vfs.NewMem(), Hard: map[string]string{"ispb": "12345678"}})
+	if v, ok, err := s.HardSetting("ispb"); v != "12345678" || !ok || err != nil {
+		t.Errorf("%q %v %v", v, ok, err)
+	}
+	if v, ok, err := s.HardSetting("other"); v != "" || ok || err != nil {
+		t.Errorf("%q %v %v", v, ok, err)
+	}
+}
