@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"pixd/actors/account"
+	"pixd/actors/ledger"
+)
+
+var (
+	faultsFrom = flag.Int64("faults.from", 1, "the first operation of a load to fail")
+	faultsStep = flag.Int64("faults.step", 0, "and every so many after it; 0: some")
+	faultsAt   = flag.Int64("faults.at", 0, "fail only this one")
+)
+
+// failing lets one operation that changes the disk fail, once.
+type failing struct {
+	count atomic.Int64
+	at    atomic.Int64 // which; 0: none
+	cause error
+	hit   atomic.Pointer[errorfs.Op]
+}
+
+func (f *failing) String() string { return "failing disk" }
+
+// MaybeError implements errorfs.Injector.
+func (f *failing) MaybeError(op errorfs.Op) error {
+	at := f.at.Load()
+	if at == 0 || op.Kind.ReadOrWrite() != errorfs.OpIsWrite || f.count.Add(1) != at {
+		return nil
+	}
+	f.hit.Store(&op)
+	return f.cause
+}
+
+// mustEnd are the operations whose failure loses data unless everything stops.
+var mustEnd = map[errorfs.OpKind]bool{
+	errorfs.OpFileWrite: true, errorfs.OpFileWriteAt: true, errorfs.OpFileSync: true,
+	errorfs.OpFileSyncData: true, errorfs.OpFileSyncTo: true,
+}
+
+// faultAnswers is how many answers the load of one such life takes, where nothing
+// fails before.
+const faultAnswers = 150
+
+// faulty is one life: an engine under load, one failed operation, and an engine
+// started on what the disk kept.
+type faulty struct {
+	disk   *vfs.MemFS
+	inject *failing
+	failed chan error
+	engine *Engine
+	c      clients
+}
+
+func (f *faulty) live(seed uint64, wrap func(account.Journal) account.Journal) error {
+	config := crashConfig(errorfs.Wrap(f.disk, f.inject))
+	config.OnFailure = func(err error) { f.failed <- err }
+	config.wrap = wrap
+	var err error
+	if f.engine, err = Open(config); err != nil {
+		return err
+	}
+	ids, err := populate(f.engine)
+	if err != nil {
+		return err
+	}
+	f.inject.at.Store(int64(seed))
+	var stop atomic.Bool
+	var load sync.WaitGroup
+	for i := range 6 {
+		load.Go(func() {
+			f.c.drive(f.engine, ids[i%len(ids)], rand.New(rand.NewPCG(seed, uint64(10+i))), &stop)
+		})
+	}
+	for len(f.c.sofar()) < faultAnswers && len(f.failed) == 0 {
+		time.Sleep(200 * time.Microsecond)
+	}
+	stop.Store(true)
+	over := make(chan struct{})
+	go func() { load.Wait(); close(over) }()
+	select {
+	case <-over:
+	case why := <-f.failed: // they wait for answers that never come
+		f.failed <- why
+	}
+	return nil
+}
+
+// end closes an engine that works, and checks that one that has stopped is silent.
+// It tells whether it had.
+func (f *faulty) end() (stopped bool, err error) {
+	if len(f.failed) == 0 {
+		if err = f.engine.Close(); err == nil {
+			if hit := f.inject.hit.Load(); hit != nil && mustEnd[hit.Kind] {
+				return false, fmt.Errorf("%+v failed, and nothing was said", *hit)
+			}
+			return false, nil
+		}
+		if !errors.Is(err, f.inject.cause) {
+			return true, fmt.Errorf("close: %w", err)
+		}
+		return true, nil
+	}
+	return true, f.silent()
+}
+
+// silent asks an engine whose journal has stopped for one thing more. Where it was
+// the simulator's book that failed, the journal goes on until the process has ended.
+func (f *faulty) silent() error {
+	f.engine.cancel()
+	if f.engine.Store.Err() == nil {
+		return nil
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := f.engine.Directory.Do(1, ledger.Credit{Kind: ledger.TxInternal, Amount: 50})
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		return fmt.Errorf("answered after the failure (%v)", err)
+	case <-time.After(10 * time.Millisecond):
+		return nil
+	}
+}
+
+// failOnce tells whether the load had so many operations, and whether the failure of
+// that one ended the engine.
+func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) (reached, stopped bool, err error) {
+	f := &faulty{disk: vfs.NewCrashableMem(), inject: &failing{cause: cause}, failed: make(chan error, 8)}
+	if err = f.live(uint64(n), wrap); err != nil {
+		return false, false, err
+	}
+	if stopped, err = f.end(); err != nil {
+		return true, stopped, err
+	}
+	rng := rand.New(rand.NewPCG(uint64(n), 3))
+	kept := f.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+	return f.inject.hit.Load() != nil, stopped, judge(kept, f.c.sofar())
+}
+
+// TestFailedDisk fails one operation that changes the disk, a later one each time:
+// the engine stops, nothing is answered any more, and every answer that was given
+// stands in an engine started on what the disk kept.
+func TestFailedDisk(t *testing.T) {
+	step := *faultsStep
+	switch {
+	case step > 0:
+	case testing.Short():
+		step = 67
+	default:
+		step = 13
+	}
+	for _, cause := range []error{syscall.ENOSPC, syscall.EIO} {
+		ended := 0
+		n := *faultsFrom
+		if *faultsAt != 0 {
+			n, step = *faultsAt, 1<<40
+		}
+		for ; ; n += step {
+			reached, stopped, err := failOnce(n, cause, nil)
+			if err != nil {
+				t.Fatalf("operation %d, %v: %v\nrepeat: go test ./cmd/engine -run 'TestFailedDisk$' -faults.at=%d -count=20", n, cause, err, n)
+			}
+			if !reached {
+				break
+			}
+			if stopped {
+				ended++
+			}
+		}
+		t.Logf("%v: %d failures ended the engine, up to operation %d", cause, ended, n)
+		if ended < 2 && *faultsAt == 0 {
+			t.Error("hardly any failure was met")
+		}
+	}
+}
+
+// TestFailedDiskHasTeeth: an engine that answers before durability is found out.
+func TestFailedDiskHasTeeth(t *testing.T) {
+	for n := int64(1); n <= 40; n++ {
+		if _, _, err := failOnce(n, syscall.EIO, func(j account.Journal) account.Journal { return early{j} }); err != nil {
+			t.Logf("operation %d: %v", n, err)
+			return
+		}
+	}
+	t.Fatal("an engine that answers before durability was not found out")
+}
