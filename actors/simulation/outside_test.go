@@ -19,6 +19,7 @@ type outside struct {
 	l    *life
 	sim  *sim.Sim
 	down ledger.Millis          // it cannot be reached before
+	gone string                 // a key that the directory knows no more
 	late []scheme.Payment       // submitted, and still on their way
 	held []delivery             // notices on their way, in any order
 	sent map[ledger.TxID]string // what the scheme has taken, and under which end-to-end id
@@ -77,6 +78,11 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 	ctx := context.Background()
 	switch act {
 	case payout.Lookup:
+		if o.gone != "" && m.Query().Key.Value == o.gone {
+			o.l.count("fault: key gone")
+			r.Refused = &scheme.Refused{Code: ledger.RefuseKeyNotFound}
+			return r
+		}
 		r.Owner, err = o.sim.Lookup(ctx, m.Query())
 	case payout.Submit:
 		return o.submit(m.Payment(), r)

@@ -266,7 +266,9 @@ func (l *life) decide() {
 // govern changes what operators may change.
 func (l *life) govern() {
 	id := l.someone()
-	switch l.rng.IntN(4) {
+	switch l.rng.IntN(5) {
+	case 4:
+		l.outside.gone = [...]string{"", "ana@example.com", "eva@example.com", "settle-now@pix.test"}[l.rng.IntN(4)]
 	case 3:
 		l.change(id)
 	case 0:
