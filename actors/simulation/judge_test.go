@@ -3,11 +3,9 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -274,36 +272,4 @@ func (l *life) flip() {
 		l.say("a bit of %v flips", id)
 		l.flipped[id] = true
 	}
-}
-
-// run lives one life and says what was wrong with it.
-func run(seed uint64, tells bool) (l *life, err error) {
-	l = &life{}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	l = newLife(seed, tells)
-	l.living = true
-	l.live()
-	l.living = false
-	l.contained(l.heal)
-	for range 3 {
-		if len(l.wrong) == 0 {
-			l.contained(l.rest)
-		}
-	}
-	if len(l.wrong) == 0 {
-		l.contained(l.judge)
-		l.orphans()
-	}
-	if len(l.wrong) == 0 {
-		l.crash("the end")
-		l.contained(l.judge)
-	}
-	if len(l.wrong) > 0 {
-		return l, errors.New(l.wrong[0])
-	}
-	return l, nil
 }

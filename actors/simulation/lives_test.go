@@ -2,10 +2,13 @@ package simulation
 
 import (
 	"cmp"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,4 +138,36 @@ func TestRepeats(t *testing.T) {
 			t.Fatalf("seed %d lived two different lives", seed)
 		}
 	}
+}
+
+// run lives one life and says what was wrong with it.
+func run(seed uint64, tells bool) (l *life, err error) {
+	l = &life{}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	l = newLife(seed, tells)
+	l.living = true
+	l.live()
+	l.living = false
+	l.contained(l.heal)
+	for range 3 {
+		if len(l.wrong) == 0 {
+			l.contained(l.rest)
+		}
+	}
+	if len(l.wrong) == 0 {
+		l.contained(l.judge)
+		l.orphans()
+	}
+	if len(l.wrong) == 0 {
+		l.crash("the end")
+		l.contained(l.judge)
+	}
+	if len(l.wrong) > 0 {
+		return l, errors.New(l.wrong[0])
+	}
+	return l, nil
 }

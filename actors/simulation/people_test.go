@@ -1,13 +1,11 @@
 package simulation
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
-	"pixd/actors/scheme/sim"
 )
 
 // people are the clients and operators: what they ask, and what they were told.
@@ -244,54 +242,6 @@ func (l *life) claimed(key string, before *kept) ledger.Millis {
 	return l.now()
 }
 
-// decide is an operator's word on something that waits for it.
-func (l *life) decide() {
-	for i := range l.answers {
-		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Status != ledger.StatusPending || !l.odds(2) {
-			continue
-		}
-		word := ledger.Approved
-		if l.odds(4) {
-			word = ledger.Declined
-		}
-		id := a.tx.ID
-		l.ask(&request{account: a.account, make: func() ledger.Command {
-			return ledger.DecideApproval{ID: id, Word: word, Operator: "ana"}
-		}})
-		return
-	}
-}
-
-// govern changes what operators may change.
-func (l *life) govern() {
-	id := l.someone()
-	switch l.rng.IntN(5) {
-	case 4:
-		l.outside.gone = [...]string{"", "ana@example.com", "eva@example.com", "settle-now@pix.test"}[l.rng.IntN(4)]
-	case 3:
-		l.change(id)
-	case 0:
-		if err := l.registry.SetActive(id, !l.active(id)); err != nil {
-			l.fail("set active: %v", err)
-		}
-		l.say("%v is active: %v", id, l.active(id))
-	case 1:
-		capacity := [...]sim.Capacity{sim.Available, sim.Available, sim.ClientLimited, sim.BucketExhausted}[l.rng.IntN(4)]
-		l.say("capacity %v", capacity)
-		if err := l.outside.sim.SetCapacity(context.Background(), capacity); err != nil {
-			l.fail("capacity: %v", err)
-		}
-	case 2:
-		for i := range l.answers {
-			if a := &l.answers[len(l.answers)-1-i]; a.tx.Kind == ledger.TxPayout && !a.refused && l.odds(4) {
-				l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(3))*3_000)
-				return
-			}
-		}
-	}
-}
-
 // slack is how much less than a day an answer is certainly kept.
 func (l *life) slack() ledger.Millis {
 	if l.jumpy {
@@ -325,21 +275,4 @@ func (l *life) recalledNothing(r *request) {
 	if first := l.kept[r.key]; first != nil && l.now() < first.from+day-l.slack() {
 		l.fail("%v: nothing is known of %s, which was answered %s", r.account, r.key, first.body)
 	}
-}
-
-// change is an operator's change of an account's settings. Fees and the window of
-// repeats stay: the judge works them out again.
-func (l *life) change(id ledger.AccountID) {
-	a := l.account(id)
-	if a.Broken() != nil {
-		return
-	}
-	s := a.Head().Settings
-	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
-	s.BlockCNPJOut = l.odds(2)
-	if s.ApprovalThreshold = nil; l.odds(3) {
-		threshold := 20_000 * ledger.Amount(1+l.rng.IntN(2))
-		s.ApprovalThreshold = &threshold
-	}
-	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 }

@@ -13,8 +13,13 @@ import (
 
 var simPlant = flag.String("sim.plant", "", "live with this planted bug in the code, which must be found; all: with each in its turn")
 
-// TestPlantsStand: every planted bug still has a place to be planted in.
+// TestPlantsStand: every planted bug still has a place to be planted in, and one in
+// the docs.
 func TestPlantsStand(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	names := map[string]bool{}
 	for _, p := range plants {
 		src, err := os.ReadFile(p.path())
@@ -23,6 +28,9 @@ func TestPlantsStand(t *testing.T) {
 		}
 		if n := strings.Count(string(src), p.old); n != 1 || p.old == p.new || names[p.name] {
 			t.Errorf("%s: what it changes stands %d times in %s", p.name, n, p.file)
+		}
+		if row := "| `" + p.name + "` | " + p.breaks + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/simulation.md has no row %s", row)
 		}
 		names[p.name] = true
 	}

@@ -231,8 +231,11 @@ func (l *life) rest() {
 		}
 		l.look()
 		l.settle()
-		if l.odds(10) || rounds == 6*len(steps) {
+		if l.odds(10) {
 			l.outside.arrive() // perhaps after all hope was given up
+		}
+		for rounds >= 100 && len(l.outside.late) > 0 {
+			l.outside.arrive()
 		}
 		if busy || len(l.outside.late) > 0 || len(l.children) > 0 || len(l.mail) > 0 {
 			idle = 0

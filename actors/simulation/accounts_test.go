@@ -1,0 +1,46 @@
+package simulation
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// open makes one more account, with money. Between its claim and its opening the
+// power may go: whoever touches it first opens it then.
+func (l *life) open() {
+	id := l.known + 1
+	s := ledger.DefaultSettings()
+	s.Name, s.Document = "Loja", "12345678909"
+	s.CashInFee, s.CashOutFee = ledger.Fee{Fixed: 3}, ledger.Fee{Fixed: 7, BPS: 25}
+	s.RepeatWindow = [...]ledger.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
+	if l.odds(3) {
+		threshold := ledger.Amount(40_000)
+		s.ApprovalThreshold = &threshold
+	}
+	if _, err := l.registry.ClaimAccount(id, true, s, ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}); err != nil {
+		l.fail("claim of %v: %v", id, err)
+		return
+	}
+	l.learn()
+	if l.living && l.odds(3) {
+		l.crash("between a claim and its opening")
+	}
+	l.credit(id, 500_000)
+}
+
+// learn takes in what accounts the registry has, and makes their keys known to the
+// scheme, as each start does.
+func (l *life) learn() {
+	for {
+		if _, there := l.registry.Account(l.known + 1); !there {
+			return
+		}
+		l.known++
+		l.outside.register(ledger.Key{Type: ledger.KeyEVP, Value: keyOf(l.known)}, l.known)
+	}
+}
+
+func keyOf(id ledger.AccountID) string {
+	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", uint64(id))
+}
