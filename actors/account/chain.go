@@ -110,6 +110,50 @@ func (u *use) name(t *ledger.Transaction) {
 	}
 }
 
+// holder is the transaction that the scheme has under a payout's end-to-end id where
+// it says that this one is a duplicate: the one that settled, else the one that was
+// sent first; nil where none of the others went out.
+func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
+	row, err := f.rowOf(t)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	var best *ledger.Transaction
+	for _, m := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
+		if m.ID == t.ID {
+			continue
+		}
+		other, err := f.state(row.Account, m.ID, m.Seq, ledger.StatusHeld)
+		if err != nil {
+			return nil, err
+		}
+		if other.EndToEnd == t.EndToEnd && (best == nil || closer(other, best)) && sent(other) {
+			best = other
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	return &best.ID, nil
+}
+
+// sent tells a payout that the scheme may have.
+func sent(t *ledger.Transaction) bool {
+	switch t.Status {
+	case ledger.StatusSettled, ledger.StatusAccepted, ledger.StatusSending, ledger.StatusHeld:
+		return true
+	}
+	return t.Voided()
+}
+
+// closer tells which of two has the id sooner: what settled, then what was sent first.
+func closer(a, b *ledger.Transaction) bool {
+	if settled := a.Status == ledger.StatusSettled; settled != (b.Status == ledger.StatusSettled) {
+		return settled
+	}
+	return a.SentAt() < b.SentAt()
+}
+
 // maxMembers bounds how many payouts may be under way under one id: each hold
 // writes the list.
 const maxMembers = 1000

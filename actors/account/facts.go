@@ -27,6 +27,8 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 			err = errUnknownPayout
 		case err == nil && c.Result == ledger.PayoutIsRefused && out.Tx.Status == ledger.StatusHeld:
 			out.Row, err = f.rowOf(out.Tx)
+		case err == nil && c.Result == ledger.PayoutIsRejected && c.Reason == ledger.ReasonDuplicate && out.Tx.Status.InFlight():
+			out.Holder, err = f.holder(out.Tx)
 		}
 	case ledger.ExpirePayout:
 		out.Tx, err = m.payout(f, c.ID, "")

@@ -90,7 +90,7 @@ func (b *bench) tell(e Effects) string {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, told(r))
+		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.told(r))
 	}
 	if e.Start != nil {
 		fmt.Fprintf(&out, "child starts: %s\n", errandNames[e.Start.Errand])
@@ -111,7 +111,7 @@ func (b *bench) tell(e Effects) string {
 
 var errandNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
-func told(r *ledger.Record) string {
+func (b *bench) told(r *ledger.Record) string {
 	if r.Tx == nil {
 		return ""
 	}
@@ -121,6 +121,16 @@ func told(r *ledger.Record) string {
 	}
 	if r.Tx.Repeat {
 		s += " repeats"
+	}
+	if d := r.Tx.DuplicateOf; d != nil && r.Tx.ReasonCode == ledger.ReasonDuplicate {
+		for name, id := range b.ids {
+			if id == *d {
+				s += " duplicate of " + name
+			}
+		}
+	}
+	if r.Tx.Disowned {
+		s += " disowned"
 	}
 	if r.Tx.Doubt {
 		s += " in doubt"

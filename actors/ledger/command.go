@@ -162,6 +162,7 @@ type Facts struct {
 	Chain Chain        // where a requested payout's end-to-end id stands
 	Row   *EndToEndRow // of the payout to resolve
 
+	Holder   *TxID        // of a duplicate: the transaction that has its end-to-end id
 	Return   *Transaction // what a return's id has credited already
 	Inactive bool         // the account is
 }

@@ -19,7 +19,10 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	case PayoutIsSettled:
 		t = d.settle(t)
 	case PayoutIsRejected:
-		t = d.finish(d.shown(t), PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
+		if t = d.shown(t); f.Holder != nil {
+			t.DuplicateOf = f.Holder
+		}
+		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
 	case PayoutIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
 	case PayoutIsLimited:
@@ -183,16 +186,12 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) Transaction {
 	d.book(&t, s)
 	t.ReasonCode, t.Doubt = reason, false
-	if reason != reasonDuplicate {
+	if reason != ReasonDuplicate {
 		t.DuplicateOf = nil
 	}
 	d.mustAdd(kind, Body{Tx: &t, Events: events})
 	return t
 }
-
-// reasonDuplicate is the scheme's code for an end-to-end id that another
-// transaction holds.
-const reasonDuplicate = "DUPL"
 
 // mustAdd is add for records that only release or debit what is held, or move
 // nothing: their sums always fit.

@@ -36,6 +36,12 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 	return t
 }
 
+func disowned() *Transaction {
+	t := waited(TxPayout, StatusFailed)
+	t.Disowned = true
+	return t
+}
+
 func fullClaim() *Claim {
 	return &Claim{Scope: [16]byte{1, 2}, Bucket: 20513, At: 1772366400000, BodyHash: [16]byte{3, 4}, Camel: true}
 }
@@ -75,6 +81,7 @@ func goldenRecords() []Record {
 		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
 		ReturnReceived:    {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
 		PayoutReturned:    {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
+		PayoutDisowned:    {Tx: disowned()},
 	}
 	var out []Record
 	for k := AccountOpened; k <= lastKind; k++ {

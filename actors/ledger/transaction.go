@@ -136,6 +136,7 @@ type Transaction struct {
 	Operator   string   `cbor:"40,keyasint,omitempty"` // who decided
 	Former     string   `cbor:"41,keyasint,omitempty"` // the end-to-end id before its renewal
 	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
+	Disowned   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
 
 	// Of a return: what it returns.
 	Original         *TxID  `cbor:"43,keyasint,omitempty"`
@@ -180,6 +181,10 @@ const (
 	Declined Approval = 2
 )
 
+// ReasonDuplicate is the scheme's code for an end-to-end id that another transaction
+// holds.
+const ReasonDuplicate = "DUPL"
+
 // Why a payout failed that had been shown, where no refusal's code says it.
 const (
 	ReasonQueueTimeout = "DICT_QUEUE_TIMEOUT"
@@ -190,7 +195,9 @@ const (
 
 // Voided tells a payout that was given up without the scheme's word: the one final
 // state that a late settlement changes.
-func (t *Transaction) Voided() bool { return t.Status == StatusFailed && t.ReasonCode == ReasonVoided }
+func (t *Transaction) Voided() bool {
+	return t.Status == StatusFailed && t.ReasonCode == ReasonVoided && !t.Disowned
+}
 
 // SentAt is since when the scheme owes its word on an accepted payout.
 func (t *Transaction) SentAt() Millis {

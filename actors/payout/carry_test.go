@@ -103,7 +103,7 @@ func TestCarry(t *testing.T) {
 		{false, "owner/failed/silence", "lookup submit ask", "accepted in doubt to Ana"},
 		{true, "settled", "ask", "settled"},
 		{true, "unknown/owner/pending", "ask lookup submit", "accepted to Ana"},
-		{true, "unknown/refused dict_key_not_found", "ask lookup", "accepted"},
+		{true, "unknown/refused dict_key_not_found", "ask lookup", "accepted in doubt"},
 		{true, "unknown/failed", "ask lookup", "accepted in doubt"},
 		{true, "silence", "ask", "accepted in doubt"},
 	} {

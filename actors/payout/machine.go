@@ -19,8 +19,8 @@ const (
 	// Pay looks the key up and submits: of a payout just held, or just approved.
 	Pay Errand = iota
 	// Resume is Pay of one that a lost process had in hand, and may have sent: it
-	// asks first, and never reports a refusal, so that the hold stays until the
-	// scheme has spoken.
+	// asks first, and never reports a refusal. What it is refused is accepted in
+	// doubt, for Clear.
 	Resume
 	// Retry looks the key up again, of a queued one, and no more.
 	Retry
@@ -243,12 +243,9 @@ func (m *Machine) know(s scheme.State) Act {
 // refused reports a refusal, unless the money may have left. Then the payout is
 // accepted in doubt, and Clear, which asks again first, takes the scheme's refusal at
 // its word; the directory's, or the account's own control, says nothing of what was
-// sent before. Of one that a lost process had in hand nobody knows how often it was
-// sent: its hold stays, and the orphan rule decides.
+// sent before: there the hold stays, and the orphan rule decides.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
-	case m.job.Errand == Resume:
-		return m.report(ledger.PayoutIsAccepted)
 	case m.doubt && (m.job.Errand != Clear || m.last == Lookup):
 		return m.open()
 	}

@@ -104,8 +104,8 @@ var plants = []plant{
 	{
 		"refusal-believed-after-crash", "a refusal is taken at its word of what a lost process may have sent",
 		"actors/payout/machine.go",
-		"case m.job.Errand == Resume:\n\t\treturn m.report(ledger.PayoutIsAccepted)\n\tcase m.doubt && (",
-		"case m.doubt && m.job.Errand != Resume && (",
+		"case m.doubt && (m.job.Errand != Clear",
+		"case m.doubt && m.job.Errand != Resume && (m.job.Errand != Clear",
 	},
 	{
 		"directory-believed-in-doubt", "the directory's no, or the control on companies, ends what may have been sent",
