@@ -54,7 +54,7 @@ func TestCloseDrains(t *testing.T) {
 		t.Errorf("released %d of 5000", c.n.Load())
 	}
 	before := s.Submitted()
-	if ticket := s.Append(&Entry{Out: []Out{&c}}); ticket <= s.Durable() || s.Submitted() != before || c.n.Load() != 5000 {
+	if got := s.Append(&Entry{Out: []Out{&c}}); got <= s.Durable() || s.Submitted() != before || c.n.Load() != 5000 {
 		t.Error("something was queued after Close, or counts as durable")
 	}
 	s = mustOpen(t, Options{Dir: worldDir, FS: fs})
