@@ -41,7 +41,6 @@ type kept struct {
 	from    ledger.Millis // the claim is not older
 	until   ledger.Millis // and not younger
 	body    string
-	tx      ledger.TxID
 }
 
 func newPeople() people {

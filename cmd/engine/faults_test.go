@@ -130,7 +130,7 @@ func (f *faulty) silent() error {
 	}()
 	select {
 	case err := <-answered:
-		return fmt.Errorf("answered after the failure (%v)", err)
+		return errors.New(fmt.Sprint("answered after the failure: ", err))
 	case <-time.After(10 * time.Millisecond):
 		return nil
 	}
@@ -146,9 +146,10 @@ func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) 
 	if stopped, err = f.end(); err != nil {
 		return true, stopped, err
 	}
+	held := f.c.sofar() // before the clone: a journal that has not failed goes on
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	kept := f.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
-	return f.inject.hit.Load() != nil, stopped, judge(kept, f.c.sofar())
+	return f.inject.hit.Load() != nil, stopped, judge(kept, held)
 }
 
 // TestFailedDisk fails one operation that changes the disk, a later one each time:
