@@ -99,7 +99,7 @@ func (l *life) sentIsKnown() {
 		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
 			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
 		case ledger.StatusFailed:
-			if !t.Voided() {
+			if !t.Voided() && !t.Disowned {
 				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"pixd/actors/ledger"
+	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -95,7 +96,10 @@ func (l *life) rebuilt() {
 	head, told := map[ledger.AccountID]*ledger.Account{}, newChronicle()
 	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
-		if stream == 0 || l.flipped[ledger.AccountID(stream)] {
+		if stream == registry.Stream {
+			return true, l.claimsAgain(seq, want)
+		}
+		if l.flipped[ledger.AccountID(stream)] {
 			return true, nil
 		}
 		r, err := rows{l.paper}.Record(ledger.AccountID(stream), seq)
@@ -140,6 +144,23 @@ func (l *life) rebuilt() {
 	for k := range have {
 		l.fail("row %x comes of no record", k)
 	}
+}
+
+// claimsAgain writes the rows that a record of the registry makes.
+func (l *life) claimsAgain(seq uint64, want *wal.Paper) error {
+	w, _, err := l.paper.Record(registry.Stream, seq)
+	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+	if err == nil {
+		err = r.Decode(w.Body)
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range registry.Project(&r) {
+		want.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpSet, Key: row.Key, Value: row.Value}}})
+	}
+	want.Settle()
+	return nil
 }
 
 func number(b []byte) (n uint64) {

@@ -47,6 +47,7 @@ record: credited
 record: payment.received
 record: payout.accepted
 record: payout.approved
+record: payout.disowned
 record: payout.failed
 record: payout.held
 record: payout.pending
@@ -62,6 +63,7 @@ record: payout.settled_late
 record: return.received
 record: settings.changed
 refused: ceiling_exceeded
+refused: an id of another's
 refused: cnpj_out_blocked
 refused: dict_bucket_exhausted
 refused: dict_key_not_found

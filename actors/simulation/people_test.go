@@ -87,8 +87,13 @@ func (l *life) payout() {
 	pix := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
 	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
 	own := ""
-	if l.odds(8) { // no two accounts share one yet: the registry does not keep them apart
-		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%02d%06d", id, l.rng.IntN(6)))
+	if l.odds(8) { // accounts are after the same ones: the registry keeps them apart
+		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%08d", l.rng.IntN(8)))
+		if mine, err := l.registry.ClaimEndToEnd(id, own); err != nil || !mine {
+			l.say("%v may not have %s: %v", id, own, err)
+			l.count("refused: an id of another's")
+			return
+		}
 	}
 	key := ""
 	if l.odds(2) {
