@@ -70,7 +70,7 @@ func BenchmarkWaiting(b *testing.B) {
 
 func waiting(b *testing.B, n int) {
 	dir := b.TempDir()
-	ttl := time.Duration(n/4000)*time.Second + 90*time.Second
+	ttl := time.Duration(n/5000)*time.Second + 60*time.Second
 	b.Setenv(queueTTLVariable, ttl.String())
 	s := start(b, "engine", dir)
 	s.ask(b, "/accounts?n=1000&forget=1", new([]Credentials))

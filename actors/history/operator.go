@@ -114,9 +114,9 @@ func (h *History) received(v *wal.View, e2e string, consider func(ledger.Account
 }
 
 // InFlight lists payouts that wait for their end, by account and then by id: of
-// one account, or of all where it is 0; with statuses, those in one of them alone. It begins behind
-// the place after, which an earlier call gave; next is nil where there are no
-// more. At most limit are listed, and at most tried are looked at.
+// one account, or of all where it is 0; with statuses, those in one of them alone. It
+// begins behind the place after, which an earlier call gave; next is nil where there
+// are no more. At most limit are listed, and at most tried are looked at.
 func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.OpenRange()
 	if a != 0 {
@@ -140,6 +140,36 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 			if last = slices.Clone(k); len(statuses) == 0 || slices.Contains(statuses, owned.Tx.Status) {
 				all = append(all, owned)
 			}
+			return true, nil
+		})
+	})
+	return all, next, err
+}
+
+// Ended is InFlight of payouts that have ended: by account, and then oldest first.
+func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+	lo, hi := ledger.ItemsOf(a)
+	if len(after) > 0 {
+		lo = slices.Concat(after, []byte{0})
+	}
+	err = h.over(func(v *wal.View) error {
+		var last []byte
+		n := 0
+		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+			if n++; len(all) == limit || n > tried {
+				next = last
+				return false, nil
+			}
+			last = slices.Clone(k)
+			row, err := ledger.DecodeItemRow(b)
+			if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
+				return err == nil, err
+			}
+			r, err := Record(h.journal, ledger.ItemOwner(k), row.Seq)
+			if err != nil {
+				return false, err
+			}
+			all = append(all, ledger.Owned{Account: ledger.ItemOwner(k), Tx: r.Tx})
 			return true, nil
 		})
 	})

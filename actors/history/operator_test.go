@@ -1,6 +1,8 @@
 package history
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -112,6 +114,44 @@ func TestAnyoneReturned(t *testing.T) {
 	}
 	if got, err := h.Anyone("D60701190202603011200" + "sssssssssss"); err != nil || got != nil {
 		t.Errorf("another return: %+v %v", got, err)
+	}
+}
+
+// TestEnded: payouts that have ended in a status, and nothing else, page by page.
+func TestEnded(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	ended := map[ledger.TxStatus][]ledger.TxID{}
+	for id := ledger.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
+		for n := range 6 {
+			result := [...]ledger.PayoutResult{ledger.PayoutIsSettled, ledger.PayoutIsRejected, ledger.PayoutIsAccepted}[n%3]
+			e2e := ledger.EndToEnd("99999004", noon, fmt.Sprintf("%d%010d", id, n))
+			tx := b.payout(id, e2e, ledger.Facts{}, result)
+			ended[tx.Status] = append(ended[tx.Status], tx.ID)
+		}
+	}
+	for status, want := range map[ledger.TxStatus][]ledger.TxID{
+		ledger.StatusSettled: ended[ledger.StatusSettled], ledger.StatusRejected: ended[ledger.StatusRejected], ledger.StatusFailed: nil,
+	} {
+		var got []ledger.TxID
+		for after, more := []byte(nil), true; more; more = after != nil {
+			page, next, err := h.Ended(0, status, after, 3)
+			if err != nil || len(page) > 3 {
+				t.Fatal(page, err)
+			}
+			for _, o := range page {
+				got = append(got, o.Tx.ID)
+			}
+			after = next
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", status, got, want)
+		}
+		one, _, err := h.Ended(2, status, nil, 100)
+		if err != nil || len(one) != len(want)/2 || len(one) > 0 && one[0].Account != 2 {
+			t.Errorf("of one account: %v %v", one, err)
+		}
 	}
 }
 

@@ -397,6 +397,20 @@ func shortRow(what string, b []byte) error {
 	return fmt.Errorf("ledger: %s row of %d bytes", what, len(b))
 }
 
+// ItemsOf is the keys of an account's items, or, of account 0, of all accounts'.
+func ItemsOf(a AccountID) (lo, hi []byte) {
+	if a == 0 || a == ^AccountID(0) {
+		return accountKey(rowItem, a, 0), []byte{rowItem + 1}
+	}
+	return accountKey(rowItem, a, 0), accountKey(rowItem, a+1, 0)
+}
+
+// IsItemKey tells whether bytes are the key of an item row.
+func IsItemKey(k []byte) bool { return len(k) == 1+8+8 && k[0] == rowItem }
+
+// ItemOwner is whose an item row is.
+func ItemOwner(k []byte) AccountID { return AccountID(binary.BigEndian.Uint64(k[1:9])) }
+
 // OpenRange is the keys of all payouts in flight.
 func OpenRange() (lo, hi []byte) { return []byte{rowOpen}, []byte{rowOpen + 1} }
 

@@ -32,6 +32,13 @@ type auditor struct {
 	patience time.Duration // a test's; 0: auditPatience
 }
 
+func (a *auditor) patient() time.Duration {
+	if a.patience != 0 {
+		return a.patience
+	}
+	return auditPatience
+}
+
 func (a *auditor) begin() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +90,7 @@ func (s *Served) audit() (any, error) {
 // against the scheme's book, while everything goes on.
 func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	began := time.Now()
-	book, err := e.scheme.Book(ctx)
+	book, err := e.book(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,16 +109,25 @@ func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	return r, err
 }
 
+// book is the scheme's, which must come in time: a scheme that takes a request and
+// never answers it is told as one that cannot be reached.
+func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.auditor.patient())
+	defer cancel()
+	b, err := e.scheme.Book(ctx)
+	if err != nil {
+		return b, errors.Join(operatorapi.Refuse(fasthttp.StatusServiceUnavailable,
+			"the scheme's book cannot be read, so the books were not compared: %v", err), err)
+	}
+	return b, nil
+}
+
 // compare reads again while the books differ and the scheme's notices may be why.
 func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
-	patience := auditPatience
-	if e.auditor.patience != 0 {
-		patience = e.auditor.patience
-	}
 	var c audit.Comparison
 	for sure := 0; ; {
 		c.Before(before)
-		after, err := e.scheme.Book(ctx)
+		after, err := e.book(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +135,7 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 		if c.Certain() {
 			sure++
 		}
-		if len(differ) == 0 || sure == 2 || time.Since(began) > patience {
+		if len(differ) == 0 || sure == 2 || time.Since(began) > e.auditor.patient() {
 			return differ, nil
 		}
 		select {
@@ -127,7 +143,7 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 			return nil, ctx.Err()
 		case <-time.After(auditEvery):
 		}
-		again, err := e.scheme.Book(ctx)
+		again, err := e.book(ctx)
 		if err != nil {
 			return nil, err
 		}

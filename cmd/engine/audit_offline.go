@@ -64,6 +64,9 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 	c := &e.Config
 	if c.FS == nil {
 		if _, err := os.Stat(filepath.Join(c.simDir(), "lock")); err != nil {
+			if c.SimDir != "" {
+				return fmt.Errorf("no simulator's book in %s", c.SimDir)
+			}
 			r.Book = notCompared + "no simulator's book in " + c.simDir()
 			return nil //nolint:nilerr // that there is none is no failure
 		}

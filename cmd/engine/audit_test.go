@@ -123,6 +123,30 @@ func TestAuditWaits(t *testing.T) {
 	}
 }
 
+// silentBook takes the question and never answers.
+type silentBook struct{ scheme.Unassigned }
+
+func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
+	<-ctx.Done()
+	return scheme.Book{}, ctx.Err()
+}
+
+// TestAuditUnanswered: a scheme whose book does not come ends the audit in time, and
+// says why.
+func TestAuditUnanswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, vfs.NewMem())
+	w.auditor.patience = 200 * time.Millisecond
+	for _, s := range []scheme.Scheme{silentBook{}, scheme.Unassigned{}} {
+		w.Engine.scheme = &schemeCalls{Scheme: s}
+		asked := time.Now()
+		status, got := w.operate("GET", "/admin/audit", "")
+		if status != 503 || !strings.Contains(got, "the scheme's book cannot be read, so the books were not compared: ") || time.Since(asked) > 5*time.Second {
+			t.Errorf("%T: %d %s after %v", s, status, got, time.Since(asked))
+		}
+	}
+}
+
 // TestAuditUnderLoad: with the simulator's own book, while payouts and payments go
 // on and some are rejected, and at rest, where no slack is left.
 func TestAuditUnderLoad(t *testing.T) {

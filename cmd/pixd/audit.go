@@ -71,7 +71,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 		_, err = io.WriteString(c.OutOrStdout(), audited(&report))
 	}
 	if n := len(report.Differences); err == nil && n > 0 {
-		err = fmt.Errorf("the books differ in %d places", n)
+		err = fmt.Errorf("the books differ: %d found", n)
 	}
 	return err
 }

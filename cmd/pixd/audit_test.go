@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -66,9 +67,20 @@ in flight      1
 		}
 		same(t, cutAt(out, "scheme's book"), want)
 	}
-	_, out, _ = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", dir+"-none", "--json")
-	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Book != "not compared: no simulator's book in "+dir+"-none" || r.Accounts != 1 {
+	// A simulator's folder that is named must be there; else nothing is compared.
+	code, out, errs = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", dir+"-none")
+	if code != 1 || out != "" || errs != "pixd: no simulator's book in "+dir+"-none\n" {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if err := os.Rename(filepath.Join(dir, "sim"), filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ = run(t, nil, "audit", "--data-dir", dir, "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Book != "not compared: no simulator's book in "+dir+"/sim" || r.Accounts != 1 {
 		t.Errorf("%s %v", out, err)
+	}
+	if code, out, errs = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", filepath.Join(dir, "elsewhere")); code != 0 || errs != "" || !strings.Contains(out, "scheme's book  compared\n") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
 
@@ -107,7 +119,7 @@ in flight      1
 scheme's book  compared
 differences    2
 `)
-	if code != 1 || errs != "pixd: the books differ in 2 places\n" {
+	if code != 1 || errs != "pixd: the books differ: 2 found\n" {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	if code, out, _ := asks(t, s.URL, "audit", "--json"); code != 1 || out != report+"\n" {

@@ -25,7 +25,7 @@ func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, 
 		f := operator.Read(ctx.PostBody(), "operator")
 		f.Need("operator")
 		var name string
-		if f.Text("operator", &name); name == "" || utf8.RuneCountInString(name) > longestOperator {
+		if f.Text("operator", &name); strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > longestOperator {
 			f.Refuse("operator", "the name of who decides, 1 to 100 characters")
 		}
 		if err := f.Fault(); err != nil {

@@ -65,7 +65,7 @@ func TestDecideRefused(t *testing.T) {
 	public, id := f.waiting(account, 9, own)
 	path := "/admin/payouts/" + public
 	for body, want := range map[string]string{
-		``: "the body must be a JSON object…", `{}`: "operator is required", `{"operator":""}`: "operator must be the name of who decides, 1 to 100 characters",
+		``: "the body must be a JSON object…", `{}`: "operator is required", `{"operator":""}`: "operator must be the name of who decides, 1 to 100 characters", `{"operator":"  "}`: "operator must be…",
 		`{"operator":7}`: "operator must be a string", `{"operator":null}`: "operator must not be null",
 		`{"operator":"` + strings.Repeat("ç", 101) + `"}`: "operator must be…", `{"operator":"Ana","word":"yes"}`: `unknown field \"word\"`,
 	} {

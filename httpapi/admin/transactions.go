@@ -16,6 +16,7 @@ import (
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 }
 
 // ownedItem is a transaction item and, before all else, whose it is, and the state
@@ -45,10 +46,17 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 // inFlight are the statuses that a payout may wait in.
 var inFlight = map[string][]ledger.TxStatus{
 	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // sending: on its way to be
+	"sending":  {ledger.StatusSending},
 	"queued":   {ledger.StatusQueued}, "pending_approval": {ledger.StatusPending},
 }
 
-// listPayouts is GET /admin/payouts?account_id=&status=: what is in flight.
+// ended are the statuses that a payout may end in, as far as it was shown.
+var ended = map[string]ledger.TxStatus{
+	"settled": ledger.StatusSettled, "rejected": ledger.StatusRejected, "failed": ledger.StatusFailed,
+}
+
+// listPayouts is GET /admin/payouts?account_id=&status=: what is in flight, or what
+// has ended in a status.
 func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
 	limit, err := operator.ReadLimit(ctx)
@@ -67,15 +75,22 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 		account = id
 	}
 	text := string(q.Peek("status"))
-	statuses, ok := inFlight[text]
-	if text != "" && !ok {
-		return 0, nil, operator.Bad("status must be accepted, queued or pending_approval: payouts in flight are listed")
+	statuses, flies := inFlight[text]
+	end, over := ended[text]
+	if text != "" && !flies && !over {
+		return 0, nil, operator.Bad("status must be pending_approval, queued, sending, accepted, settled, rejected or failed")
 	}
 	after, err := hex.DecodeString(string(q.Peek("cursor")))
-	if err != nil || len(after) != 0 && !ledger.IsOpenKey(after) {
+	if err != nil || len(after) != 0 && (over && !ledger.IsItemKey(after) || !over && !ledger.IsOpenKey(after)) {
 		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
 	}
-	all, next, err := s.History.InFlight(account, statuses, after, limit)
+	var all []ledger.Owned
+	var next []byte
+	if over {
+		all, next, err = s.History.Ended(account, end, after, limit)
+	} else {
+		all, next, err = s.History.InFlight(account, statuses, after, limit)
+	}
 	if err != nil {
 		return 0, nil, err
 	}

@@ -23,6 +23,11 @@ func (p *pages) InFlight(a ledger.AccountID, s []ledger.TxStatus, after []byte, 
 	return p.all, p.next, nil
 }
 
+func (p *pages) Ended(a ledger.AccountID, s ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+	p.asked = fmt.Sprintf("%v ended %v %x %d", a, s, after, limit)
+	return p.all, p.next, nil
+}
+
 func TestPayoutsInFlight(t *testing.T) {
 	f := newFixture(t)
 	id := f.account()
@@ -33,12 +38,16 @@ func TestPayoutsInFlight(t *testing.T) {
 	f.options.History = p
 	f.handler = New(f.options)
 	for query, want := range map[string]string{
-		"":                               fmt.Sprintf("%v []  50", ledger.AccountID(0)),
-		"?account_id=" + id:              fmt.Sprintf("%v []  50", account),
-		"?status=accepted&limit=3":       fmt.Sprintf("%v [%v %v]  3", ledger.AccountID(0), ledger.StatusAccepted, ledger.StatusSending),
-		"?status=queued":                 fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusQueued),
-		"?status=pending_approval":       fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusPending),
-		fmt.Sprintf("?cursor=%x", place): fmt.Sprintf("%v [] %x 50", ledger.AccountID(0), place),
+		"":                         fmt.Sprintf("%v []  50", ledger.AccountID(0)),
+		"?account_id=" + id:        fmt.Sprintf("%v []  50", account),
+		"?status=accepted&limit=3": fmt.Sprintf("%v [%v %v]  3", ledger.AccountID(0), ledger.StatusAccepted, ledger.StatusSending),
+		"?status=queued":           fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusQueued),
+		"?status=pending_approval": fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusPending),
+		"?status=sending":          fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusSending),
+		"?status=settled":          fmt.Sprintf("%v ended %v  50", ledger.AccountID(0), ledger.StatusSettled),
+		"?status=rejected":         fmt.Sprintf("%v ended %v  50", ledger.AccountID(0), ledger.StatusRejected),
+		fmt.Sprintf("?status=failed&cursor=%x", ledger.ItemKey(7, 2)): fmt.Sprintf("%v ended %v %x 50", ledger.AccountID(0), ledger.StatusFailed, ledger.ItemKey(7, 2)),
+		fmt.Sprintf("?cursor=%x", place):                              fmt.Sprintf("%v [] %x 50", ledger.AccountID(0), place),
 	} {
 		body := f.expect("GET", "/admin/payouts"+query, "", 200, `{"data":[{"account_id":"`+id+`","state":"accepted","id":"…`)
 		if p.asked != want || !strings.HasSuffix(body, `"next_cursor":"`+hex.EncodeToString(place)+`"}`) || !json.Valid([]byte(body)) {
@@ -49,7 +58,8 @@ func TestPayoutsInFlight(t *testing.T) {
 	f.expect("GET", "/admin/payouts", "", 200, `{"data":[],"next_cursor":null}`)
 	f.expect("GET", "/admin/payouts?account_id=acc_x", "", 404, `{"error":{"status":404,"message":"no account \"acc_x\""}}`)
 	for query, field := range map[string]string{
-		"?status=settled": "status", "?status=x": "status", "?limit=x": "limit", "?cursor=zz": "cursor", "?cursor=00": "cursor",
+		fmt.Sprintf("?status=settled&cursor=%x", place): "cursor", fmt.Sprintf("?cursor=%x", ledger.ItemKey(7, 2)): "cursor",
+		"?status=held": "status", "?status=x": "status", "?limit=x": "limit", "?cursor=zz": "cursor", "?cursor=00": "cursor",
 	} {
 		f.expect("GET", "/admin/payouts"+query, "", 400, `{"error":{"status":400,"message":"`+field+` must be…`)
 	}
