@@ -3,7 +3,6 @@ package ledger
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // The rows that records project to. docs/formats.md has a drawing of each key
@@ -34,12 +33,6 @@ func IsFact(key []byte) bool {
 	}
 	return true
 }
-
-// IsEndToEnd tells an end-to-end row.
-func IsEndToEnd(key []byte) bool { return key[0] == rowEndToEnd }
-
-// EndToEndRange is the keys of all end-to-end rows.
-func EndToEndRange() (lo, hi []byte) { return []byte{rowEndToEnd}, []byte{rowEndToEnd + 1} }
 
 // Row is one key to write, or to delete where Value is nil.
 type Row struct {
@@ -85,51 +78,6 @@ func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
 // IDKey is where a transaction lies by id and transaction_id.
 func IDKey(s ShortID) []byte { return append([]byte{rowID}, s[:]...) }
 
-// EndToEndKey is where a payout's full end-to-end id lies: the participant's 11
-// characters first, so that ids of one minute do not share a long prefix.
-func EndToEndKey(e2e string) []byte {
-	cut := max(0, len(e2e)-suffixChars)
-	k := append(make([]byte, 0, 1+len(e2e)), rowEndToEnd)
-	return append(append(k, e2e[cut:]...), e2e[:cut]...)
-}
-
-// ReceivedKey is where a received payment's end-to-end id lies: an account's own,
-// so that no payout and no other account can be in its way.
-func ReceivedKey(e2e string, a AccountID) []byte {
-	k := EndToEndKey(e2e)
-	k[0] = rowReceived
-	return binary.BigEndian.AppendUint64(k, uint64(a))
-}
-
-// SuffixKey is where the newest use of a derived suffix lies.
-func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
-
-// EndToEndKeys is where an id's row may lie: under its suffix where it was
-// derived here, else whole. None for what has not the scheme's form.
-func EndToEndKeys(e2e string) [][]byte {
-	if !ValidEndToEnd(e2e) {
-		return nil
-	}
-	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
-}
-
-// EndToEndKeyOf is where a payout's end-to-end row lies: under its suffix where
-// the id was derived here, also for a merchant that names it again; else whole.
-func EndToEndKeyOf(t *Transaction) []byte {
-	if t.OwnEndToEnd && !t.UnderSuffix {
-		return EndToEndKey(t.EndToEnd)
-	}
-	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
-}
-
-// DueKey is where work that waits for an instant lies.
-func DueKey(at Millis, a AccountID, id TxID) []byte {
-	k := append(make([]byte, 0, 33), rowDue)
-	k = binary.BigEndian.AppendUint64(k, uint64(at))
-	k = binary.BigEndian.AppendUint64(k, uint64(a))
-	return append(k, id[:]...)
-}
-
 // IdempotencyKey is where a claim lies: first its day, so that a day is
 // dropped whole.
 func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
@@ -172,78 +120,6 @@ func DecodeIDRow(b []byte) (IDRow, error) {
 		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
 		Kind: TxKind(b[24]), Ordinal: binary.BigEndian.Uint64(b[25:]),
 	}, nil
-}
-
-// EndToEndRow is what EndToEndKey and SuffixKey hold: the transaction that has
-// the id, and those that repeated it and are in flight or have moved money.
-type EndToEndRow struct {
-	Account AccountID `cbor:"1,keyasint"`
-	ID      TxID      `cbor:"2,keyasint"`
-	Seq     uint64    `cbor:"3,keyasint"` // the record that wrote this part
-	Status  TxStatus  `cbor:"4,keyasint"` // StatusRefused where it never left; else as that record had it
-	Members []Member  `cbor:"5,keyasint,omitempty"`
-}
-
-// Member is a repeat under an end-to-end id.
-type Member struct {
-	ID  TxID   `cbor:"1,keyasint"`
-	Seq uint64 `cbor:"2,keyasint"` // the record that holds it
-}
-
-const (
-	endToEndRowBytes = 8 + 16 + 8 + 1
-	memberBytes      = 16 + 8
-)
-
-func (r EndToEndRow) encode() []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes+len(r.Members)*memberBytes), uint64(r.Account))
-	b = append(b, r.ID[:]...)
-	b = binary.BigEndian.AppendUint64(b, r.Seq)
-	b = append(b, byte(r.Status))
-	for _, m := range r.Members {
-		b = binary.BigEndian.AppendUint64(append(b, m.ID[:]...), m.Seq)
-	}
-	return b
-}
-
-// DecodeEndToEndRow reads an end-to-end row.
-func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
-	if len(b) < endToEndRowBytes || (len(b)-endToEndRowBytes)%memberBytes != 0 {
-		return EndToEndRow{}, shortRow("end-to-end", b)
-	}
-	r := EndToEndRow{
-		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
-		Seq: binary.BigEndian.Uint64(b[24:]), Status: TxStatus(b[32]),
-	}
-	for b = b[endToEndRowBytes:]; len(b) > 0; b = b[memberBytes:] {
-		r.Members = append(r.Members, Member{TxID(b[:16]), binary.BigEndian.Uint64(b[16:])})
-	}
-	return r, nil
-}
-
-// Find is the record that last wrote of a transaction under the id; false
-// where it has none such.
-func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
-	if r.ID == id {
-		return r.Seq, true
-	}
-	for _, m := range r.Members {
-		if m.ID == id {
-			return m.Seq, true
-		}
-	}
-	return 0, false
-}
-
-// refused is the row after a transaction under the id was refused inside the
-// call: the holder's part says so, a repeat's is gone.
-func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
-	if r.ID == id {
-		r.Seq, r.Status = seq, StatusRefused
-		return r
-	}
-	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m Member) bool { return m.ID == id })
-	return r
 }
 
 // ItemRow is what ItemKey holds: what lists filter on, and the newest record
@@ -324,63 +200,6 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	}, nil
 }
 
-// DueKind is what waits in a due row. Its values are stored.
-type DueKind byte
-
-// The kinds.
-const (
-	DuePayout   DueKind = 1 // held, or, where an open row stands beside it, accepted: the scheme owes its word
-	DueSending  DueKind = 2 // on its way
-	DueQueued   DueKind = 3 // queued: it is given up then
-	DueApproval DueKind = 4 // waiting for an operator: it is given up then
-	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
-)
-
-// due is what waits for a payout's DueAt.
-func (t *Transaction) due() DueKind {
-	switch {
-	case t.Status == StatusSending:
-		return DueSending
-	case t.Status == StatusQueued:
-		return DueQueued
-	case t.Status == StatusPending:
-		return DueApproval
-	case t.Doubt:
-		return DueDoubt
-	}
-	return DuePayout
-}
-
-// dueRow is what DueKey holds: what waits, and the record that made it wait.
-func dueRow(kind DueKind, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64([]byte{byte(kind)}, seq)
-}
-
-// DecodeDueRow reads a due row.
-func DecodeDueRow(b []byte) (kind DueKind, seq uint64, err error) {
-	if len(b) != 9 {
-		return 0, 0, shortRow("due", b)
-	}
-	return DueKind(b[0]), binary.BigEndian.Uint64(b[1:]), nil
-}
-
-// DecodeDueKey reads the instant, account and transaction of a due row.
-func DecodeDueKey(k []byte) (Millis, AccountID, TxID, error) {
-	if len(k) != 33 || k[0] != rowDue {
-		return 0, 0, TxID{}, shortRow("due", k)
-	}
-	return Millis(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(k[9:])), TxID(k[17:33]), nil
-}
-
-// AllDue is the keys of all due rows.
-func AllDue() (lo, hi []byte) { return []byte{rowDue}, []byte{rowDue + 1} }
-
-// DueRange is the keys of due rows from one instant on, up to and without another.
-func DueRange(from, until Millis) (lo, hi []byte) {
-	lo = binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(from))
-	return lo, binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(until))
-}
-
 // seqRow is what OpenKey, ReferenceKey and ReceivedKey hold: the record that carries the
 // item whole.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
@@ -433,19 +252,3 @@ func DecodeOpenKey(k []byte) (AccountID, TxID, error) {
 
 // IsOpenKey tells whether bytes are the key of an open row.
 func IsOpenKey(k []byte) bool { return len(k) == 1+8+16 && k[0] == rowOpen }
-
-// ReceivedRange is the keys of the payments received under an end-to-end id,
-// whoever received them.
-func ReceivedRange(e2e string) (lo, hi []byte) {
-	lo = EndToEndKey(e2e)
-	lo[0] = rowReceived
-	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
-}
-
-// DecodeReceivedKey reads whose a received row is.
-func DecodeReceivedKey(k []byte) (AccountID, error) {
-	if len(k) < 8 {
-		return 0, shortRow("received key", k)
-	}
-	return AccountID(binary.BigEndian.Uint64(k[len(k)-8:])), nil
-}
