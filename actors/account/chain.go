@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"slices"
 
 	"pixd/actors/ledger"
 )
@@ -47,6 +48,8 @@ type use struct {
 	voided   ledger.Millis // until when one that was voided may settle yet; 0: none
 	noMoney  bool          // every end proves that no money moved
 	rank     int           // of the transaction that endToEnd is from
+	named    ledger.Millis // when that was requested
+	former   []string      // ids that were renewed
 }
 
 func (f facts) use(row *ledger.EndToEndRow) (use, error) {
@@ -105,8 +108,11 @@ func (u *use) name(t *ledger.Transaction) {
 	case t.Status.InFlight():
 		rank = 3
 	}
-	if rank > u.rank {
-		u.rank, u.endToEnd = rank, t.EndToEnd
+	if t.Former != "" {
+		u.former = append(u.former, t.Former)
+	}
+	if rank > u.rank || rank == u.rank && t.ID.Time() > u.named {
+		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, t.ID.Time()
 	}
 }
 
@@ -263,7 +269,9 @@ func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 		if err != nil {
 			return c, err
 		}
-		if use.endToEnd != endToEnd {
+		if slices.Contains(use.former, endToEnd) {
+			c.EndToEnd = use.endToEnd // it was renewed: what goes out now repeats what went out then
+		} else if use.endToEnd != endToEnd {
 			continue // only the suffix is the same
 		}
 		c.Foreign, c.UnderSuffix = row.Account != f.account, i == 0

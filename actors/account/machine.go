@@ -69,6 +69,7 @@ type Effects struct {
 	Alerts []ledger.Alert // for the operators
 
 	unheard bool // the scheme could not be asked
+	open    bool // it was heard, and nothing is known
 }
 
 // Machine is one account: its head, what of it is not durable yet, and the
@@ -261,7 +262,8 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 		}
 	case ledger.ResolvePayout:
 		delete(m.work, c.ID)
-		e.Ended, e.Outcome, e.unheard = c.ID, a, c.Result == ledger.PayoutIsNotHeard
+		e.Ended, e.Outcome = c.ID, a
+		e.unheard, e.open = c.Result == ledger.PayoutIsNotHeard, c.Result == ledger.PayoutIsOpen
 		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
 			m.start(e, d.Tx, payout.Send)
 		}

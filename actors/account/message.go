@@ -1,6 +1,9 @@
 package account
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/ledger"
+	"pixd/actors/payout"
+)
 
 // The messages an account's actor takes.
 type (
@@ -21,8 +24,11 @@ type (
 		then  func(Visited) // called once
 	}
 	// reload comes of an entry that the journal refused: the machine is ahead of
-	// what is written.
-	reload struct{}
+	// what is written. The entry ended one child's work, or was to start another.
+	reload struct {
+		ended   *ledger.Transaction
+		started *payout.Job
+	}
 	// assign is an actor's first message: whose it is. Its Props are shared, so
 	// they cannot say it.
 	assign struct{ id ledger.AccountID }

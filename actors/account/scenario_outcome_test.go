@@ -23,6 +23,8 @@ func (b *bench) outcome(a args) ledger.ResolvePayout {
 		c.Result = ledger.PayoutIsVoided
 	case "not-heard":
 		c.Result = ledger.PayoutIsNotHeard
+	case "open":
+		c.Result = ledger.PayoutIsOpen
 	case "settled":
 		c.Result = ledger.PayoutIsSettled
 	case "rejected":

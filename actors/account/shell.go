@@ -45,6 +45,7 @@ func (s *shell) receive(message any) {
 		s.attempt(caller{}, m.failed, func() error { return s.visit(m) })
 	case reload:
 		if s.broken == nil {
+			s.unwritten(m)
 			s.remake()
 		}
 	case *putAway:
@@ -149,7 +150,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
 	if len(entry.Records) > 0 {
-		entry.Out = append(make([]wal.Out, 0, 3), s)
+		entry.Out = append(make([]wal.Out, 0, 3), s.guard(&e))
 	}
 	switch {
 	case e.Answer != nil && to.ch != nil:
@@ -193,11 +194,47 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	s.machine.Submitted(s.Journal.Append(&entry))
 }
 
-// Release implements wal.Out for every entry with records. The journal refuses
-// one only where the account is not where the machine believes it to be.
-func (s *shell) Release(err error) {
+// guard stands in every entry with records: the journal refuses one only where the
+// account is not where the machine believes it to be.
+func (s *shell) guard(e *Effects) wal.Out {
+	if t := s.running[e.Ended]; t != nil || e.Start != nil {
+		return &guard{s, reload{ended: t, started: e.Start}}
+	}
+	return s
+}
+
+// guard is the shell in an entry that ends a child or starts one.
+type guard struct {
+	shell *shell
+	undo  reload
+}
+
+// Release implements wal.Out.
+func (g *guard) Release(err error) { g.shell.refused(err, g.undo) }
+
+// Release implements wal.Out.
+func (s *shell) Release(err error) { s.refused(err, reload{}) }
+
+func (s *shell) refused(err error, undo reload) {
 	if err != nil {
 		s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
-		s.Again(s.id, reload{})
+		s.Again(s.id, undo)
+	}
+}
+
+// unwritten takes back what an entry that was never written did to the children: the
+// one whose end it held will report again, the one that it was to start never began,
+// and who waits for that one is cut.
+func (s *shell) unwritten(r reload) {
+	if r.ended != nil {
+		s.running[r.ended.ID] = r.ended
+	}
+	if r.started != nil {
+		id := r.started.Tx.ID
+		delete(s.running, id)
+		if w := s.waiting[id]; len(w) > 0 {
+			delete(s.waiting, id)
+			(&outcomes{to: w}).Release(wal.ErrSequence)
+		}
 	}
 }

@@ -24,6 +24,7 @@ type Visit struct {
 type Visited struct {
 	Again   ledger.Millis // come again then; 0: no more is to be done
 	Unheard bool          // the scheme could not be asked
+	Open    bool          // it was heard, and its answer settles nothing
 	Queued  bool          // it waits for directory capacity, still or again
 	Skipped bool          // nothing was asked
 	Err     error         // it could not be looked at
@@ -97,7 +98,7 @@ func (m *Machine) visited(f facts, v Visit) (*ledger.Transaction, error) {
 
 // visited is how a visit ended that a command has just ended.
 func (e *Effects) visited() Visited {
-	v := Visited{Unheard: e.unheard}
+	v := Visited{Unheard: e.unheard, Open: e.open}
 	if a := e.Answer; a != nil && a.Tx != nil {
 		v.Queued = a.Tx.Status == ledger.StatusQueued
 	}

@@ -31,6 +31,7 @@ type Visit struct {
 type Came struct {
 	Again   ledger.Millis // come again then; 0: no more is to be done
 	Unheard bool          // the scheme could not be asked
+	Open    bool          // it was heard, and its answer settles nothing
 	Queued  bool          // it waits for capacity, still or again
 	Skipped bool          // nothing was asked
 	Failed  bool          // its account could not look
@@ -220,9 +221,11 @@ func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
 	switch {
 	case c.Failed:
 		m.again(v.ID, later{at: now + failedAgain})
+	case c.Open:
+		m.seldom(v.ID, before.tries, now)
+		m.unheard, m.silent = 0, false
 	case c.Unheard:
-		wait := min(unheardAgain<<min(before.tries, 8), unheardMost)
-		m.again(v.ID, later{now + wait, before.tries + 1})
+		m.seldom(v.ID, before.tries, now)
 		if m.unheard++; m.unheard >= quietAfter {
 			m.quiet = now + quietFor
 		}
@@ -233,6 +236,12 @@ func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
 		m.unheard, m.silent = 0, false
 	}
 	return alert
+}
+
+// seldom has a payout visited again, twice as late each time.
+func (m *Machine) seldom(id ledger.TxID, tries int, now ledger.Millis) {
+	wait := min(unheardAgain<<min(tries, 8), unheardMost)
+	m.again(id, later{now + wait, tries + 1})
 }
 
 func (m *Machine) again(id ledger.TxID, l later) {

@@ -86,6 +86,7 @@ const (
 	PayoutIsSending  // the lookup of a queued one passed
 	PayoutIsVoided   // the scheme owes its word for too long
 	PayoutIsNotHeard // nothing new: the scheme could not be asked, or the limit is still there
+	PayoutIsOpen     // nothing new: the scheme was heard, and whether it has the payment is still not known
 )
 
 // Owner is the recipient as the directory names it.

@@ -34,7 +34,7 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 			return Decision{Tx: f.Tx, Repeat: true}
 		}
 		t = d.fail(t, ReasonVoided)
-	case PayoutIsNotHeard:
+	case PayoutIsNotHeard, PayoutIsOpen:
 		return Decision{Tx: f.Tx, Repeat: true}
 	default:
 		panic("ledger: a payout result that does not exist")
@@ -114,6 +114,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	case t.Status == StatusAccepted && !t.Doubt || t.Status == StatusPending:
 		return Decision{Tx: &t, Repeat: true} // it has left since, or never went out
 	default:
+		t.Unsure = t.Doubt
 		t = d.fail(t, code.String())
 	}
 	return d.done(&t)

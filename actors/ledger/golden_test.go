@@ -38,7 +38,7 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 
 func disowned() *Transaction {
 	t := waited(TxPayout, StatusFailed)
-	t.Disowned = true
+	t.Disowned, t.Unsure = true, true
 	return t
 }
 

@@ -137,6 +137,7 @@ type Transaction struct {
 	Former     string   `cbor:"41,keyasint,omitempty"` // the end-to-end id before its renewal
 	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
 	Disowned   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
+	Unsure     bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
 
 	// Of a return: what it returns.
 	Original         *TxID  `cbor:"43,keyasint,omitempty"`
@@ -193,10 +194,11 @@ const (
 	ReasonExpired      = "approval_expired"
 )
 
-// Voided tells a payout that was given up without the scheme's word: the one final
-// state that a late settlement changes.
+// Voided tells a payout that was given up though it may settle yet: the one final
+// state that a late settlement changes. The scheme kept silent, or refused it after
+// a submission whose answer was lost.
 func (t *Transaction) Voided() bool {
-	return t.Status == StatusFailed && t.ReasonCode == ReasonVoided && !t.Disowned
+	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Unsure) && !t.Disowned
 }
 
 // SentAt is since when the scheme owes its word on an accepted payout.

@@ -31,7 +31,7 @@ func TestControl(t *testing.T) {
 	m = New(Job{Errand: Clear, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{})
-	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsNotHeard {
+	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
 		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
 	}
 	s.BlockCNPJOut = false

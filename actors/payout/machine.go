@@ -62,6 +62,7 @@ type Machine struct {
 	job   Job
 	last  Act
 	doubt bool // a submit may have arrived
+	heard bool // the scheme has answered
 }
 
 // New is a machine before its first act.
@@ -186,8 +187,8 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
-	case r.Refused != nil && m.job.Errand == Clear && limit(r.Refused.Code):
-		return m.open() // a limit is no word on the payment
+	case r.Refused != nil && m.job.Errand == Clear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
+		return m.open() // no word on the payment
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown:
@@ -201,6 +202,7 @@ func (m *Machine) submitted(r Reply) Act {
 }
 
 func (m *Machine) asked(r Reply) Act {
+	m.heard = m.heard || !r.Failed
 	switch {
 	case r.Failed && (r.Expired || m.job.Errand == Clear):
 		return m.open() // it is asked again later, after others
@@ -256,7 +258,10 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 // open ends an errand without the scheme's word: the payout is accepted in doubt,
 // or stays so.
 func (m *Machine) open() Act {
-	if m.job.Errand == Clear {
+	switch {
+	case m.job.Errand == Clear && m.heard:
+		return m.report(ledger.PayoutIsOpen)
+	case m.job.Errand == Clear:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	m.Outcome.Doubt = true

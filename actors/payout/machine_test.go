@@ -66,7 +66,7 @@ func reply(t *testing.T, line string) (r Reply) {
 func said(o *ledger.ResolvePayout) string {
 	s := [...]string{
 		"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String(),
-		"limited " + o.Refusal.String(), "sending", "voided", "not heard",
+		"limited " + o.Refusal.String(), "sending", "voided", "not heard", "open",
 	}[o.Result]
 	if o.Doubt {
 		s += " in doubt"

@@ -91,7 +91,9 @@ var errBehind = errors.New("registry: is ahead of the journal; the engine must b
 func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
 	p, refused := g.submit(decide)
 	if err := <-p.done; err != nil {
-		g.behind.Store(p.registry != nil)
+		if p.registry != nil {
+			g.behind.Store(true)
+		}
 		return fmt.Errorf("registry: write: %w", err)
 	}
 	return refused
@@ -169,14 +171,14 @@ func (p *published) take(m *Machine, r *Record) {
 // published after older ones.
 func (p *published) Release(err error) {
 	if g := p.registry; g != nil && err == nil {
-		for _, a := range p.accounts {
-			g.accounts.Set(a.ID, a)
-		}
 		for _, k := range p.apiKeys {
 			g.apiKeys.Set(k.ClientID, k)
 		}
 		for _, k := range p.pixKeys {
 			g.pixKeys.Set(k.Key, k)
+		}
+		for _, a := range p.accounts { // after the keys that they list
+			g.accounts.Set(a.ID, a)
 		}
 		g.order.Store(&p.order)
 		g.durable.Store(p.seq)

@@ -48,6 +48,8 @@ func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
 	switch {
 	case came.Unheard || came.Err != nil:
 		w.until[v.ID], w.quiet = now+patience, now+5_000
+	case came.Open:
+		w.until[v.ID] = now + patience
 	case came.Again != 0:
 		w.until[v.ID] = came.Again
 	}

@@ -161,7 +161,7 @@ func (l *life) look() {
 			l.watch.ends(v, came, l.now())
 			l.say("visit of %v ended: %+v", v.ID, came)
 			machine.Came(v, due.Came{
-				Again: came.Again, Unheard: came.Unheard, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
+				Again: came.Again, Unheard: came.Unheard, Open: came.Open, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
 			}, l.now())
 		}
 		if v.Retry {

@@ -80,7 +80,7 @@ func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
 func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
 	a, _ := r.registry.Account(id)
 	for _, key := range a.PixKeys {
-		if k, _ := r.registry.PixKey(key); k.Registered {
+		if k, ok := r.registry.PixKey(key); ok && k.Registered {
 			keys = append(keys, k)
 		}
 	}

@@ -35,7 +35,7 @@ func (e *Engine) visit(v due.Visit, came func(due.Came)) {
 			e.Config.Log.Warn("due: payout not looked at; it is tried again",
 				"account", v.Account.String(), "transaction", v.ID.Public(ledger.TxPayout), "error", a.Err)
 		}
-		came(due.Came{Again: a.Again, Unheard: a.Unheard, Queued: a.Queued, Skipped: a.Skipped, Failed: a.Err != nil})
+		came(due.Came{Again: a.Again, Unheard: a.Unheard, Open: a.Open, Queued: a.Queued, Skipped: a.Skipped, Failed: a.Err != nil})
 	}
 	if v.Retry {
 		e.Directory.Retry(v.Account, v.ID, then)

@@ -1,0 +1,88 @@
+package account
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// refuser is a journal that refuses one entry: the first that is of a kind alone.
+type refuser struct {
+	Journal
+	kind ledger.RecordKind
+	once atomic.Bool
+}
+
+var errRefused = errors.New("refused for the test")
+
+// Append implements Journal.
+func (r *refuser) Append(e *wal.Entry) wal.Ticket {
+	if len(e.Records) != 1 || ledger.RecordKind(e.Records[0].Value[1]) != r.kind || !r.once.CompareAndSwap(false, true) {
+		return r.Journal.Append(e)
+	}
+	outs := e.Out
+	return r.Journal.Append(&wal.Entry{Stream: e.Stream, Out: []wal.Out{acknowledged{func(error) {
+		for _, o := range outs {
+			o.Release(errRefused)
+		}
+	}}}})
+}
+
+// TestRefusedApproval: an approval that was never written is taken back whole: the
+// next one sends the payout out.
+func TestRefusedApproval(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 10_000)
+	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
+	id := w.must(1, payoutTo(1, nil)).Tx.ID
+	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutApproved}
+	approve := ledger.DecideApproval{ID: id, Word: ledger.Approved, Operator: "ana"}
+	if _, err := w.Do(1, approve); !errors.Is(err, ledger.ErrInternal) {
+		t.Errorf("the refused approval: %v", err)
+	}
+	w.eventually("the rebuild", func() bool {
+		a, err := w.Do(1, approve)
+		return err == nil && a.Refusal == nil && !a.Repeat
+	})
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+}
+
+// TestRefusedOutcome: while a child's report is not written, nobody starts another
+// for its payout, however often it is asked for.
+func TestRefusedOutcome(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 10_000)
+	w.scheme.refuse.Store(true)
+	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutRefused}
+	if _, err := w.Do(1, payoutTo(1, under(1))); !errors.Is(err, ledger.ErrCut) {
+		t.Errorf("who waited: %v", err)
+	}
+	w.scheme.refuse.Store(false) // a second child would find the directory well
+	a, err := w.Do(1, payoutTo(1, under(1)))
+	if err != nil || a.Refusal == nil || a.Refusal.Code != ledger.RefuseKeyNotFound {
+		t.Errorf("the retry: %+v %v", a, err)
+	}
+	if n := w.scheme.submits.Load() + w.scheme.asks.Load(); n != 0 || w.totals(1).Pending != 0 {
+		t.Errorf("%d submits and asks, %+v", n, w.totals(1))
+	}
+}
+
+// TestRefusedHold: who waits for a payout whose hold was never written is cut, and
+// nothing of it is left.
+func TestRefusedHold(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 10_000)
+	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutHeld}
+	began := time.Now()
+	if _, err := w.Do(1, payoutTo(1, nil)); !errors.Is(err, ledger.ErrCut) || time.Since(began) > 5*time.Second {
+		t.Errorf("who waited: %v after %v", err, time.Since(began))
+	}
+	if w.totals(1).Pending != 0 || w.scheme.lookups.Load() != 0 {
+		t.Errorf("%+v, %d lookups", w.totals(1), w.scheme.lookups.Load())
+	}
+	w.must(1, payoutTo(1, nil))
+}

@@ -1,0 +1,50 @@
+package registry
+
+import (
+	"errors"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// refusing is a journal that, once it is on, writes no record.
+type refusing struct {
+	*wal.Paper
+	on bool
+}
+
+// Append implements Journal.
+func (r *refusing) Append(e *wal.Entry) wal.Ticket {
+	if !r.on || len(e.Records) == 0 {
+		t := r.Paper.Append(e)
+		r.Settle()
+		return t
+	}
+	for _, o := range e.Out {
+		o.Release(errors.New("refused"))
+	}
+	return 0
+}
+
+// TestBehindForGood: after an entry was refused nothing is promised any more, however
+// often it is asked for.
+func TestBehindForGood(t *testing.T) {
+	j := &refusing{Paper: wal.NewPaper()}
+	g, err := Open(j, func() ledger.Millis { return 1772366400000 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.ClaimAccount(7, true, ledger.Settings{}, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	j.on = true
+	for range 4 {
+		if ok, err := g.ClaimEndToEnd(7, "E99999004202603011200OwnOwnOwn01"); ok || err == nil {
+			t.Errorf("claimed: %v %v", ok, err)
+		}
+		if err := g.SetActive(7, false); err == nil {
+			t.Error("turned off, and nothing is written")
+		}
+	}
+}
