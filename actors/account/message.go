@@ -1,9 +1,6 @@
 package account
 
-import (
-	"pixd/actors/ledger"
-	"pixd/actors/payout"
-)
+import "pixd/actors/ledger"
 
 // The messages an account's actor takes.
 type (
@@ -24,11 +21,8 @@ type (
 		then  func(Visited) // called once
 	}
 	// reload comes of an entry that the journal refused: the machine is ahead of
-	// what is written. The entry ended one child's work, or was to start another.
-	reload struct {
-		ended   *ledger.Transaction
-		started *payout.Job
-	}
+	// what is written.
+	reload struct{}
 	// assign is an actor's first message: whose it is. Its Props are shared, so
 	// they cannot say it.
 	assign struct{ id ledger.AccountID }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"pixd/actors/ledger"
+	"pixd/actors/payout"
 	"pixd/wal"
 )
 
@@ -25,12 +27,16 @@ type shell struct {
 	running map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
 	broken  error                               // quarantined: why
 	panics  []time.Time
+	undone  atomic.Pointer[undo] // entries that the journal refused, until the next message
 }
 
 // Receive implements actor.Actor.
 func (s *shell) Receive(c actor.Context) { s.receive(c.Message()) }
 
 func (s *shell) receive(message any) {
+	if s.undone.Load() != nil {
+		s.catchUp()
+	}
 	switch m := message.(type) {
 	case *assign:
 		s.id = m.id
@@ -43,11 +49,7 @@ func (s *shell) receive(message any) {
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
 	case *visit:
 		s.attempt(caller{}, m.failed, func() error { return s.visit(m) })
-	case reload:
-		if s.broken == nil {
-			s.unwritten(m)
-			s.remake()
-		}
+	case reload: // it has caught up
 	case *putAway:
 		done := false
 		if _, panicked := s.contain(func() error { done = s.putAway(); return nil }); panicked {
@@ -198,7 +200,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 // account is not where the machine believes it to be.
 func (s *shell) guard(e *Effects) wal.Out {
 	if t := s.running[e.Ended]; t != nil || e.Start != nil {
-		return &guard{s, reload{ended: t, started: e.Start}}
+		return &guard{s, undo{ended: t, started: e.Start}}
 	}
 	return s
 }
@@ -206,26 +208,52 @@ func (s *shell) guard(e *Effects) wal.Out {
 // guard is the shell in an entry that ends a child or starts one.
 type guard struct {
 	shell *shell
-	undo  reload
+	undo  undo
+}
+
+// undo is what an entry that was refused did to the children: it ended one's work, or
+// was to start another.
+type undo struct {
+	ended   *ledger.Transaction
+	started *payout.Job
+	next    *undo
 }
 
 // Release implements wal.Out.
-func (g *guard) Release(err error) { g.shell.refused(err, g.undo) }
+func (g *guard) Release(err error) { g.shell.refused(err, &g.undo) }
 
 // Release implements wal.Out.
-func (s *shell) Release(err error) { s.refused(err, reload{}) }
+func (s *shell) Release(err error) { s.refused(err, new(undo)) }
 
-func (s *shell) refused(err error, undo reload) {
-	if err != nil {
-		s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
-		s.Again(s.id, undo)
+// refused is told on the journal's goroutine. Nothing may be decided any more on what
+// was never written: whatever message comes next finds it here first, and a message
+// of our own sees to it that one comes.
+func (s *shell) refused(err error, u *undo) {
+	if err == nil {
+		return
 	}
+	s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
+	for u.next = s.undone.Load(); !s.undone.CompareAndSwap(u.next, u); u.next = s.undone.Load() {
+	}
+	s.Again(s.id, reload{})
+}
+
+// catchUp makes the machine again where entries of it were refused.
+func (s *shell) catchUp() {
+	u := s.undone.Swap(nil)
+	if u == nil || s.broken != nil {
+		return
+	}
+	for ; u != nil; u = u.next {
+		s.unwritten(u)
+	}
+	s.remake()
 }
 
 // unwritten takes back what an entry that was never written did to the children: the
 // one whose end it held will report again, the one that it was to start never began,
 // and who waits for that one is cut.
-func (s *shell) unwritten(r reload) {
+func (s *shell) unwritten(r *undo) {
 	if r.ended != nil {
 		s.running[r.ended.ID] = r.ended
 	}
