@@ -39,6 +39,7 @@ fault: notice lost
 fault: submission doubled
 fault: submission late
 fault: submission limited
+fault: submission refused
 fault: unreachable
 record: account.opened
 record: answer.kept

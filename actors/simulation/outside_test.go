@@ -118,6 +118,10 @@ func (o *outside) submit(p scheme.Payment, r payout.Reply) payout.Reply {
 		o.l.count("fault: submission limited")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseBucket}
 		return r
+	case m.limited > 0 && p.Tx[15]%6 == 0: // a gateway that has its own mind about some
+		o.l.count("fault: submission refused")
+		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
+		return r
 	}
 	var err error
 	if r.State, err = o.take(p); o.l.odds(m.doubled) {

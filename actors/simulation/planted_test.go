@@ -108,10 +108,10 @@ var plants = []plant{
 		"case m.doubt && m.job.Errand != Resume && (m.job.Errand != Clear",
 	},
 	{
-		"directory-believed-in-doubt", "the directory's no, or the control on companies, ends what may have been sent",
-		"actors/payout/machine.go",
-		"case m.doubt && (m.job.Errand != Clear || m.last == Lookup):",
-		"case m.doubt && m.job.Errand != Clear:",
+		"refusal-believed-for-good", "a refusal in doubt ends a payout for good, and an earlier submission settles",
+		"actors/ledger/decide_outcome.go",
+		"t.Unsure = t.Doubt\n",
+		"",
 	},
 	{
 		"submitted-before-sending", "a queued payout is submitted before `sending` is durable",
