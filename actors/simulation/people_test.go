@@ -226,6 +226,9 @@ func (l *life) compare(r *request, a *ledger.Answer) {
 		return
 	}
 	first := l.kept[r.key]
+	if first != nil && first.body == string(a.Stored.Body) {
+		return // the same claim, however late
+	}
 	if first == nil || r.at > first.until+day || l.now() > first.from+day-l.slack() && first.body != string(a.Stored.Body) {
 		l.kept[r.key] = &kept{request: r, from: l.claimed(r.key, first), until: l.now(), body: string(a.Stored.Body)}
 		return
