@@ -122,33 +122,33 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	if a != 0 {
 		lo, hi = ledger.OpenOf(a)
 	}
-	if len(after) > 0 {
-		lo = slices.Concat(after, []byte{0})
-	}
-	err = h.over(func(v *wal.View) error {
-		var last []byte
-		n := 0
-		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
-			if n++; len(all) == limit || n > tried {
-				next = last
-				return false, nil
-			}
-			owned, err := h.open(k, b)
-			if err != nil {
-				return false, err
-			}
-			if last = slices.Clone(k); len(statuses) == 0 || slices.Contains(statuses, owned.Tx.Status) {
-				all = append(all, owned)
-			}
-			return true, nil
-		})
+	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
+		o, err := h.open(k, b)
+		return o, err == nil && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
-	return all, next, err
 }
 
 // Ended is InFlight of payouts that have ended: by account, and then oldest first.
 func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.ItemsOf(a)
+	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
+		row, err := ledger.DecodeItemRow(b)
+		if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
+			return ledger.Owned{}, false, err
+		}
+		r, err := Record(h.journal, ledger.ItemOwner(k), row.Seq)
+		if err != nil {
+			return ledger.Owned{}, false, err
+		}
+		return ledger.Owned{Account: ledger.ItemOwner(k), Tx: r.Tx}, true, nil
+	})
+}
+
+// tried bounds what one call reads where few have the status that is asked for.
+const tried = 10_000
+
+// page goes through rows behind a place and takes those that read wants.
+func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (ledger.Owned, bool, error)) (all []ledger.Owned, next []byte, err error) {
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})
 	}
@@ -161,23 +161,15 @@ func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte
 				return false, nil
 			}
 			last = slices.Clone(k)
-			row, err := ledger.DecodeItemRow(b)
-			if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
-				return err == nil, err
+			o, wanted, err := read(k, b)
+			if wanted {
+				all = append(all, o)
 			}
-			r, err := Record(h.journal, ledger.ItemOwner(k), row.Seq)
-			if err != nil {
-				return false, err
-			}
-			all = append(all, ledger.Owned{Account: ledger.ItemOwner(k), Tx: r.Tx})
-			return true, nil
+			return err == nil, err
 		})
 	})
 	return all, next, err
 }
-
-// tried bounds what one call reads where few have the status that is asked for.
-const tried = 10_000
 
 func (h *History) open(k, b []byte) (ledger.Owned, error) {
 	a, id, err := ledger.DecodeOpenKey(k)
