@@ -32,13 +32,11 @@ func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 	}
 }
 
-// TestAuditOffline: the same over files, without the simulator's book too; wrong
-// totals are found, and so is a record that cannot be read.
-func TestAuditOffline(t *testing.T) {
-	t.Parallel()
-	fs := vfs.NewMem()
+// ended is an engine that has one account and has ended, and where its files are.
+func ended(t *testing.T) (Config, *world) {
+	t.Helper()
 	c := Defaults()
-	c.DataDir, c.FS, c.AdminToken, c.Log = "data", fs, "token", slog.New(slog.DiscardHandler)
+	c.DataDir, c.FS, c.AdminToken, c.Log = "data", vfs.NewMem(), "token", slog.New(slog.DiscardHandler)
 	c.Listen, c.AdminListen, c.OnFailure = "127.0.0.1:0", "127.0.0.1:0", func(err error) { t.Error(err) }
 	s, err := Serve(c, Build{})
 	if err != nil {
@@ -49,13 +47,20 @@ func TestAuditOffline(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	c.Log = slog.New(slog.DiscardHandler)
+	return c, w
+}
+
+// TestAuditOffline: the same over files, without the simulator's book too; wrong
+// totals are found, and so is a record that cannot be read.
+func TestAuditOffline(t *testing.T) {
+	t.Parallel()
+	c, w := ended(t)
 	r, err := Audit(t.Context(), c)
 	if err != nil || len(r.Differences) > 0 || r.Accounts != 1 || r.Balance.Int64() != 1_000_000 || r.Book == "" {
 		t.Fatalf("%+v %v", r, err)
 	}
 	id, _ := ledger.ParseAccountID(w.ID)
-	store := openJournal(t, fs)
+	store := openJournal(t, c.FS)
 	wrongTotals(t, store, id)
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
@@ -65,7 +70,7 @@ func TestAuditOffline(t *testing.T) {
 		!strings.Contains(r.Differences[0].Message, "carries balance 1000006 and pending 0: the records make 1000005 and 0") {
 		t.Errorf("%+v %v", r, err)
 	}
-	store = openJournal(t, fs)
+	store = openJournal(t, c.FS)
 	seq, sum, err := store.Last(wal.Stream(id))
 	if err != nil {
 		t.Fatal(err)
@@ -88,20 +93,7 @@ func TestAuditOffline(t *testing.T) {
 // flight; what was acknowledged and is not there is a difference.
 func TestAuditOfflineBook(t *testing.T) {
 	t.Parallel()
-	fs := vfs.NewMem()
-	c := Defaults()
-	c.DataDir, c.FS, c.AdminToken, c.Log = "data", fs, "token", slog.New(slog.DiscardHandler)
-	c.Listen, c.AdminListen, c.OnFailure = "127.0.0.1:0", "127.0.0.1:0", func(err error) { t.Error(err) }
-	s, err := Serve(c, Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{Served: s, t: t}
-	w.setUp()
-	if err := s.Shutdown(); err != nil {
-		t.Fatal(err)
-	}
-	c.Log = slog.New(slog.DiscardHandler)
+	c, w := ended(t)
 	pay := func(feed scheme.Feed) {
 		t.Helper()
 		e := &Engine{Config: c, chances: newChances()}
