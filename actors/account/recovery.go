@@ -50,7 +50,7 @@ func (s *shell) open() error {
 // knows of them, or a repeat would start a second one. A third panic within a
 // minute quarantines the account.
 func (s *shell) rebuild() {
-	now := s.Now().Time()
+	now := s.Now().Clock.Time()
 	recent := s.panics[:0]
 	for _, t := range s.panics {
 		if now.Sub(t) < time.Minute {

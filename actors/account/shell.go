@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -90,7 +91,7 @@ func (s *shell) attempt(to caller, done func(error), work func() error) {
 		return
 	}
 	to.tell(ledger.Answer{}, ledger.ErrQuarantined)
-	settle(done, s.broken)
+	settle(done, fmt.Errorf("%w: %w", ledger.ErrQuarantined, s.broken))
 }
 
 func settle(done func(error), err error) {
@@ -185,7 +186,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	case then != nil:
 		entry.Out = append(entry.Out, &ended{then, e.visited()})
 	}
-	if len(entry.Records) == 0 && s.machine.overlay.empty() {
+	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() {
 		// All that the answer can tell is durable: it need not queue behind
 		// other accounts' writes.
 		for _, o := range entry.Out {

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 	"strings"
 	"time"
 )
@@ -13,6 +14,9 @@ import (
 // Millis is an instant: Unix milliseconds, UTC. Every time in the journal and
 // in every answer has this resolution.
 type Millis int64
+
+// Latest is the last instant there is.
+const Latest = Millis(math.MaxInt64 - 1)
 
 // Time is the instant as the standard library has it, in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -33,7 +34,8 @@ type life struct {
 	known ledger.AccountID // accounts there are, from 1 on
 
 	clock   ledger.Millis // the world's, and the scheme's; it only goes forward
-	skew    ledger.Millis // what the engine's clock is off by
+	skew    ledger.Millis // what the machine's wall clock is off by
+	bounds  due.Bounds
 	drawn   uint64
 	stalled ledger.Millis // the journal does not move before
 	failing int           // turns for which the failed disk is not noticed yet
@@ -47,6 +49,7 @@ type life struct {
 
 // process is what a crash takes.
 type process struct {
+	time     *clock.Clock // engine time
 	registry *registry.Registry
 	around   account.Around
 	accounts map[ledger.AccountID]*account.Lone
@@ -92,7 +95,7 @@ func newLife(seed uint64, tells bool) *life {
 		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(),
 		seen: map[string]int{}, flipped: map[ledger.AccountID]bool{},
 	}
-	l.mood = l.drawMood()
+	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0
 	l.outside = newOutside(l)
 	l.people = newPeople()
@@ -131,7 +134,25 @@ func (l *life) fail(format string, args ...any) {
 	l.say("WRONG "+format, args...)
 }
 
-func (l *life) now() ledger.Millis { return l.clock + l.skew }
+// now is engine time.
+func (l *life) now() ledger.Millis { return l.time.Now() }
+
+// engineTime is a new process's clock: the wall clock may be wrong, what elapses is
+// what elapses.
+func (l *life) engineTime() *clock.Clock {
+	_, newest, _ := l.paper.Head()
+	return clock.New(clock.Sources{
+		Wall:    func() ledger.Millis { return l.clock + l.skew },
+		Elapsed: func() ledger.Millis { return l.clock },
+	}, ledger.Millis(newest))
+}
+
+// stated is the scheme's word on the time, in whatever it says.
+func (l *life) stated() {
+	if l.time.Stated(l.clock) != "" {
+		l.count("clock: differs from the scheme's")
+	}
+}
 
 func (l *life) chance() (c [10]byte) {
 	l.drawn++
@@ -152,8 +173,11 @@ type listener struct {
 
 // boot starts a process on what the journal has.
 func (l *life) boot() {
-	l.process = process{accounts: map[ledger.AccountID]*account.Lone{}, due: due.New(3000), watch: newWatch(), lives: l.lives + 1}
-	r, err := registry.Open(patient{l}, l.now)
+	l.process = process{
+		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1,
+		due: due.New(3000, l.bounds), watch: newWatch(l.bounds),
+	}
+	r, err := registry.Open(patient{l}, l.time.Stamp)
 	if err != nil {
 		l.fail("registry: %v", err)
 		return
@@ -166,7 +190,7 @@ func (l *life) boot() {
 			EndToEnd: l.filled(), Claims: l.claims(),
 		},
 		Journal: l.paper, Rows: rows{l.paper}, Tail: l.paper,
-		Opening: l.opening, Active: l.active, Now: l.now, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
+		Opening: l.opening, Active: l.active, Now: l.time.Read, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Begin: l.begin, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *account.Lone) { a.Tell(m) }})

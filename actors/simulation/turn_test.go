@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/sim"
 )
@@ -25,6 +26,17 @@ func (l *life) drawMood() mood {
 		jump: one(0, 0, 0, 200), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
 		stall: one(0, 0, 80), limited: one(0, 0, 12, 4),
 	}
+}
+
+// drawBounds are those of the engine, or so small that they are met.
+func (l *life) drawBounds() due.Bounds {
+	b := due.DefaultBounds()
+	if l.odds(3) {
+		for _, bound := range []*int{&b.AtOnce, &b.Look, &b.Remember, &b.Probes, &b.Skip} {
+			*bound = [...]int{*bound, 20, 4}[l.rng.IntN(3)]
+		}
+	}
+	return b
 }
 
 // live is the life's middle: things happen.
@@ -183,6 +195,9 @@ func (l *life) heal() {
 	if l.failing > 0 {
 		l.failing = 0
 		l.crash("the disk failed")
+	}
+	if l.time.Now() != l.clock {
+		l.crash("the clock was set right")
 	}
 	l.fill()
 	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {

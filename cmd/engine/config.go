@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
 	"pixd/wal"
@@ -45,7 +46,8 @@ type Config struct {
 	ConnectionsPerIP int   // open at once on the merchant API from one address that is no trusted proxy; 0: no limit
 	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
 
-	FS        wal.FS // nil: the disk
+	FS        wal.FS         // nil: the disk
+	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
 	OnFailure func(error) // the journal has failed: nothing more is answered
 
@@ -66,6 +68,14 @@ func Defaults() Config {
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
+}
+
+// clocks are the machine's, or a test's.
+func (c *Config) clocks() clock.Sources {
+	if c.Clocks != nil {
+		return *c.Clocks
+	}
+	return sources()
 }
 
 // simDir is where the in-process simulator keeps its book.

@@ -162,7 +162,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.book.open(e.Store)
+	s.meters.book.open(e.Store, e.Clock)
 	s.meters.registry.MustRegister(e.scheme)
 	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
@@ -229,7 +229,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	return httpapi.Options{
 		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.door.Closed, Now: now, Log: c.Log,
+		Closed: s.door.Closed, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 
@@ -243,7 +243,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Alerts:      s.meters.book.read,
 		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
-		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
+		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,
 	}, err
 }

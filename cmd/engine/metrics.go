@@ -19,7 +19,7 @@ import (
 // alertKinds are all that an operator may be alerted of.
 var alertKinds = []string{
 	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
-	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk,
+	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
 }
 
 // meters are what /metrics shows.
@@ -138,7 +138,7 @@ const alertField = "alert"
 // need to know of logging alone.
 type alertLog struct {
 	slog.Handler
-	raise func(at time.Time, a alertForm)
+	raise func(at time.Time, a alertForm, written bool)
 }
 
 // Enabled implements slog.Handler. An alert counts also where the log's level
@@ -149,8 +149,8 @@ func (l alertLog) Enabled(ctx context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
-	if a, is := alertOf(&r); is {
-		l.raise(r.Time, a)
+	if a, is, written := alertOf(&r); is {
+		l.raise(r.Time, a, written)
 	}
 	if !l.Handler.Enabled(ctx, r.Level) {
 		return nil
@@ -170,9 +170,11 @@ func (l alertLog) WithGroup(name string) slog.Handler {
 
 // counting is a logger whose alerts are counted, and written down.
 func (m *meters) counting(log *slog.Logger) *slog.Logger {
-	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm) {
+	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm, written bool) {
 		m.alerts.WithLabelValues(a.Kind).Inc()
-		m.book.raise(at, a)
+		if !written {
+			m.book.raise(at, a)
+		}
 		m.closed.note(a)
 	}})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
@@ -16,7 +17,7 @@ import (
 )
 
 // speaks is what either end of the scheme protocol asks with.
-func speaks(to, secret string, log *slog.Logger) (provider.Options, error) {
+func speaks(to, secret string, now func() ledger.Millis, log *slog.Logger) (provider.Options, error) {
 	s, err := provider.NewSecret(secret)
 	if err != nil {
 		return provider.Options{}, fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
@@ -40,7 +41,7 @@ func onThisMachine(u *url.URL) bool {
 func (s *Served) noticeOptions() (notices.Options, error) {
 	secret, err := provider.NewSecret(s.Config.SchemeSecret)
 	return notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, now), Feed: s.takeNotice, Log: s.Config.Log,
+		Guard: provider.NewGuard(secret, provider.ToEngine, s.Clock.Now, s.stated), Feed: s.takeNotice, Log: s.Config.Log,
 	}, err
 }
 

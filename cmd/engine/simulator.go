@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
@@ -32,8 +33,17 @@ type SimConfig struct {
 	SchemeSecret string
 	AdminToken   string // guards /sim
 
+	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
 	OnFailure func(error)
+}
+
+// clocks are the machine's, or a test's.
+func (c *SimConfig) clocks() clock.Sources {
+	if c.Clocks != nil {
+		return *c.Clocks
+	}
+	return sources()
 }
 
 // SimDefaults are those of the command line.
@@ -105,7 +115,8 @@ func (s *ServedSim) open(b Build) error {
 	if err != nil {
 		return err
 	}
-	o, err := speaks(c.Engine, c.SchemeSecret, c.Log)
+	engineTime := clock.New(c.clocks(), 0)
+	o, err := speaks(c.Engine, c.SchemeSecret, engineTime.Now, c.Log)
 	if err != nil {
 		return err
 	}
@@ -116,13 +127,13 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}
 	h := simapi.New(simapi.Options{
-		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, now), Token: strings.TrimSpace(c.AdminToken),
-		Build: operator.Build(b), Ready: s.ready.Load, Now: now, Log: c.Log,
+		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
+		Build: operator.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
 	s.server = httpapi.NewServer(s.counted(h), "simulator", c.Log)
 	return s.sim.Start(s.notifier.Take)

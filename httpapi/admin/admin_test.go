@@ -69,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 			return *a.Opening, true
 		},
 		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
-		Now:    now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
+		Now:    func() ledger.Reading { return ledger.At(now()) }, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
 	t.Cleanup(d.Close)
 	f.options = Options{

@@ -40,7 +40,7 @@ func signing(t *testing.T, status int, body string, alter func(*Message)) http.H
 	return func(w http.ResponseWriter, r *http.Request) {
 		got, _ := io.ReadAll(r.Body)
 		m := Message{ToScheme, r.Method, r.RequestURI, r.Header.Get(HeaderTimestamp), r.Header.Get(HeaderMessageID), 0, got}
-		if err := s.Verify(m, r.Header.Get(HeaderSignature), noon); err != nil {
+		if _, err := s.Verify(m, r.Header.Get(HeaderSignature), noon); err != nil {
 			t.Error(err)
 		}
 		m.Direction, m.Status, m.Body = ToScheme.answer(), status, []byte(body)
