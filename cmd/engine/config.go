@@ -23,7 +23,7 @@ type Config struct {
 	DataDir     string
 	Listen      string // merchant API
 	AdminListen string // operator API, metrics, health
-	AdminToken  string // empty: read from, or made into, <data-dir>/admin.token
+	AdminToken  string // at least tokenChars; empty: read from, or made into, <data-dir>/admin.token
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
 	ISPB        string // the service's own, 8 digits
@@ -102,7 +102,7 @@ func (c *Config) Check() error {
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
-	return errors.Join(c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
 
 // inProcess tells whether the scheme is the simulator in this process.

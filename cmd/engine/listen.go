@@ -1,16 +1,13 @@
 package engine
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -259,27 +256,3 @@ func NewAccountID() ledger.AccountID {
 
 // Failed yields when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }
-
-// adminToken is the operators' bearer token: given, or kept in the data folder
-// from the first start on.
-func adminToken(c *Config) (string, error) {
-	if token := strings.TrimSpace(c.AdminToken); token != "" || c.FS != nil {
-		return token, nil
-	}
-	path := filepath.Join(c.DataDir, TokenFile)
-	b, err := os.ReadFile(path)
-	if err == nil && strings.TrimSpace(string(b)) != "" {
-		return strings.TrimSpace(string(b)), nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("operator token: %w", err)
-	}
-	token := base64.RawURLEncoding.EncodeToString(secret(32))
-	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("operator token: %w", err)
-	}
-	return token, nil
-}
-
-// TokenFile is where the operators' token lies in a data folder.
-const TokenFile = "admin.token"

@@ -56,6 +56,9 @@ func (c *SimConfig) Check() error {
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
 	}
+	if err := checkToken("PIXD_ADMIN_TOKEN", c.AdminToken); err != nil {
+		return err
+	}
 	if _, err := provider.ParseURL(c.Engine); err != nil {
 		return fmt.Errorf("--engine: %w", err)
 	}

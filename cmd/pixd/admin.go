@@ -66,11 +66,11 @@ func (f *adminFlags) operator() (*operator, error) {
 
 // token is the operators', and where it was found.
 func (f *adminFlags) token() (token, source string, err error) {
-	given := os.Getenv("PIXD_ADMIN_TOKEN")
+	given := os.Getenv(adminToken)
 	path := f.tokenFile
 	switch {
 	case path == "" && given != "":
-		return given, "PIXD_ADMIN_TOKEN", usable(given, "PIXD_ADMIN_TOKEN")
+		return given, adminToken, usable(given, adminToken)
 	case path == "":
 		path = filepath.Join(engine.Defaults().DataDir, engine.TokenFile)
 	}

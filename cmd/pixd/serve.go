@@ -65,15 +65,18 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// schemeSecret is the environment variable with the secret shared with a provider.
-const schemeSecret = "PIXD_SCHEME_SECRET"
+// Environment variables that are no flags.
+const (
+	adminToken   = "PIXD_ADMIN_TOKEN"   // the operators' token
+	schemeSecret = "PIXD_SCHEME_SECRET" // the secret shared with a provider
+)
 
 // understand checks what the flags say, before anything is written.
 func (f *serveFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
-	f.SchemeSecret = os.Getenv(schemeSecret)
+	f.AdminToken, f.SchemeSecret = os.Getenv(adminToken), os.Getenv(schemeSecret)
 	for _, p := range f.proxies {
 		for _, one := range strings.Split(p, ",") {
 			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))

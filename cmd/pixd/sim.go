@@ -55,7 +55,7 @@ func (f *simFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
-	f.AdminToken, f.SchemeSecret = os.Getenv("PIXD_ADMIN_TOKEN"), os.Getenv(schemeSecret)
+	f.AdminToken, f.SchemeSecret = os.Getenv(adminToken), os.Getenv(schemeSecret)
 	return f.Check()
 }
 

@@ -75,7 +75,7 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, guarded...))
+	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 func (s *service) routes(r *router.Router) {

@@ -34,7 +34,7 @@ func New(o Options) fasthttp.RequestHandler {
 	operator.Probes(r, o.Build, o.Ready)
 	Routes(r, o.Sim, o.Now, o.Log)
 	Provide(r, o.Sim, o.Guard, o.Log)
-	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, "/sim"))
+	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, "/sim"))
 }
 
 // Provide adds the provider's side of the scheme protocol to a router: what an
