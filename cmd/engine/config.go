@@ -26,7 +26,7 @@ type Config struct {
 	AdminToken  string // at least tokenChars; empty: read from, or made into, <data-dir>/admin.token
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own, 8 digits
+	ISPB        string // the service's own: 8 digits or capital letters
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
@@ -82,7 +82,7 @@ func (c *Config) Check() error {
 	case c.DataDir == "":
 		return errors.New("--data-dir is empty")
 	case !ledger.ISPB(c.ISPB):
-		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
 	case c.SchemeTimeout <= 0:

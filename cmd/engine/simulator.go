@@ -28,7 +28,7 @@ type SimConfig struct {
 	Listen       string
 	SettleDelay  time.Duration
 	Engine       string // the URL of an engine's notices
-	ISPB         string // the engine's own, 8 digits
+	ISPB         string // the engine's own: 8 digits or capital letters
 	SchemeSecret string
 	AdminToken   string // guards /sim
 
@@ -52,7 +52,7 @@ func (c *SimConfig) Check() error {
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--settle-delay %v: 0 or longer", c.SettleDelay)
 	case !ledger.ISPB(c.ISPB):
-		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
 	}

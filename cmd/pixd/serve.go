@@ -45,7 +45,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.StringVar(&f.AdminTLS.Cert, "admin-tls-cert", "", "the same for the operator API, where /metrics asks for the token then")
 	flags.StringVar(&f.AdminTLS.Key, "admin-tls-key", "", "private key of --admin-tls-cert, in PEM")
-	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB; fixed once data exist")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB, 8 digits or capital letters; fixed once data exist")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
 	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")

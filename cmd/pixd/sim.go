@@ -44,7 +44,7 @@ func simCommand() *cobra.Command {
 	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, and /sim")
 	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
 	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL`")
-	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb: under it the book has its part")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
 	c.AddCommand(simPayCommand(), simReturnCommand(), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
@@ -122,7 +122,7 @@ func simPayCommand() *cobra.Command {
 	flags.StringVar(&p.endToEnd, "end-to-end-id", "", "the payment's end-to-end `ID` (default a fresh one)")
 	flags.StringVar(&p.name, "payer-name", "", "who pays")
 	flags.StringVar(&p.document, "payer-document", "", "the payer's CPF or CNPJ")
-	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution, 8 digits")
+	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution: 8 digits or capital letters")
 	c.MarkFlagsOneRequired("qr-code", "pix-key")
 	c.MarkFlagsMutuallyExclusive("qr-code", "pix-key")
 	return c
