@@ -31,6 +31,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
 	SchemeSecret   string // shared with a provider; at least provider.SecretBytes
+	SchemeCA       string // file with what an https Scheme is trusted by; empty: the system's authorities
 	SchemeListen   string // where a provider's notices are taken; empty: on the operator API
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
@@ -112,6 +113,9 @@ func (c *Config) inProcess() bool { return c.Scheme == inProcess }
 const inProcess = "sim"
 
 func (c *Config) checkScheme() error {
+	if err := c.schemePeer().checkCA(); err != nil {
+		return err
+	}
 	if c.inProcess() {
 		if c.SchemeListen != "" {
 			return errors.New("--scheme-listen takes a provider's notices: it goes with --scheme URL")

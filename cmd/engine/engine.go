@@ -111,7 +111,7 @@ func (e *Engine) connect() (err error) {
 		e.scheme = &schemeCalls{Scheme: e.Sim}
 		return err
 	}
-	o, err := speaks(c.Scheme, c.SchemeSecret, c.Log)
+	o, err := speaks(c.schemePeer(), c.SchemeSecret, c.Log)
 	if err != nil {
 		return err
 	}

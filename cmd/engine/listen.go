@@ -44,12 +44,15 @@ type Served struct {
 }
 
 // Serve takes the data folder and the ports, restores the engine, and listens.
-// Certificates are read and the ports taken before anything is written, so that
+// Certificates and what the scheme is trusted by are read, and the ports taken before anything is written, so that
 // a port in use leaves no trace; requests are accepted once everything is
 // restored, until when the operator API answers the probes alone.
 func Serve(c Config, b Build) (*Served, error) {
 	certs, err := readCertificates(&c)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := c.schemePeer().trust(); err != nil {
 		return nil, err
 	}
 	if c.FS == nil {

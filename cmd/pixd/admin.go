@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,16 +98,12 @@ func usable(token, source string) error {
 
 // trusting is a client that believes the certificates in a file, and no others.
 func trusting(flag, file string) (*http.Client, error) {
-	pem, err := os.ReadFile(file)
+	trust, err := engine.Trusting(flag, file)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, file)
+		return nil, err
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	t.TLSClientConfig = trust
 	return newClient(t), nil
 }
 

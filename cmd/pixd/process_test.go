@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,7 +226,11 @@ func runAt(t *testing.T, dir string, env []string, args ...string) (code int, ou
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+// client believes every certificate: whom to trust is tested by the program's own
+// clients.
+var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+	MaxIdleConnsPerHost: 64, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+}}
 
 func send(method, url string, body []byte, headers ...string) (int, []byte, error) {
 	r, err := http.NewRequest(method, url, bytes.NewReader(body))

@@ -25,6 +25,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := taken.Addr().String()
+	const secrets = "PIXD_ADMIN_TOKEN=" + token + " PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef"
 	for _, c := range []struct {
 		env, args, want string
 	}{
@@ -54,6 +55,16 @@ func TestRefuses(t *testing.T) {
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve --demo", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters"},
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "sim", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
+		{"", "serve --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is sim"},
+		{secrets, "serve --scheme http://127.0.0.1 --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is http://127.0.0.1"},
+		{secrets, "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme https://127.0.0.1 --scheme-ca /none", "--scheme-ca: open /none: no such file or directory"},
+		{secrets, "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme HTTPS://127.0.0.1 --scheme-ca " + file, "--scheme-ca: " + file + " holds no certificate in PEM"},
+		{secrets, "sim --engine-ca " + file, "--engine-ca is for an https --engine, which is http://127.0.0.1:8081"},
+		{secrets, "sim --listen 127.0.0.1:0 --engine https://127.0.0.1 --engine-ca /none", "--engine-ca: open /none: no such file or directory"},
+		{secrets, "sim --listen 127.0.0.1:0 --engine https://127.0.0.1 --engine-ca " + file, "--engine-ca: " + file + " holds no certificate in PEM"},
+		{secrets, "sim --listen 127.0.0.1:0 --tls-cert cert.pem", "--tls-cert and --tls-key go together"},
+		{secrets, "sim --listen 127.0.0.1:0 --tls-cert " + file + " --tls-key " + file, "--tls-cert " + file + ", --tls-key " + file + ": tls: "},
+		{secrets, "sim --listen 0.0.0.0:0", "--listen 0.0.0.0:0: without --tls-cert and --tls-key the simulator takes loopback addresses only"},
 		{"", "sim --settle-delay -1s", "--settle-delay -1s: 0 or longer"},
 		{"", "sim pay", "[qr-code pix-key]"},
 		{"", "sim fly", `unknown command "fly" for "pixd sim"`},

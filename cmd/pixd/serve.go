@@ -48,6 +48,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB, 8 digits or capital letters; fixed once data exist")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
+	flags.StringVar(&f.SchemeCA, "scheme-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --scheme is trusted by (default the system's authorities); read at the start")
 	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")
 	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
 	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
