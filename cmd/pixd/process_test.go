@@ -139,12 +139,18 @@ const (
 // launch starts the engine on ports of its own and does not wait for it.
 func launch(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
+	return prepared(t, dir, flags...).begin()
+}
+
+// prepared is the engine on ports of its own, not started yet.
+func prepared(t *testing.T, dir string, flags ...string) *process {
+	t.Helper()
 	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
 	p := &process{t: t, cmd: exec.Command(theBinary(), args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 	if !slices.Contains(flags, "--demo") { // there the token is one that the engine makes
 		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	}
-	return p.begin()
+	return p
 }
 
 // begin starts the process, and sees to it that it ends with the test.

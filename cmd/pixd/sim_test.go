@@ -18,11 +18,16 @@ import (
 // launchSim starts a simulator and does not wait for it.
 func launchSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
 	t.Helper()
+	return preparedSim(t, dir, listen, engine, flags...).begin()
+}
+
+// preparedSim is a simulator that is not started yet.
+func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
+	t.Helper()
 	args := append([]string{"sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms"}, flags...)
 	c := exec.Command(theBinary(), args...)
 	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
-	p := &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
-	return p.begin()
+	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 }
 
 // freePorts are ports that nobody had a moment ago: processes that are started
