@@ -95,9 +95,6 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.enginePeer().trust(); err != nil {
-		return nil, err
-	}
 	if err := wal.InUse(c.DataDir); err != nil {
 		return nil, err
 	}
