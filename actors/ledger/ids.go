@@ -189,10 +189,8 @@ func ValidEndToEnd(s string) bool {
 	if len(s) != 32 || s[0] != 'E' {
 		return false
 	}
-	for i := 1; i < 9; i++ {
-		if !digit(s[i]) && !('A' <= s[i] && s[i] <= 'Z') {
-			return false
-		}
+	if !ISPB(s[1:9]) {
+		return false
 	}
 	if _, err := time.Parse("200601021504", s[9:21]); err != nil {
 		return false
@@ -205,8 +203,9 @@ func ValidEndToEnd(s string) bool {
 	return true
 }
 
-func digit(c byte) bool  { return '0' <= c && c <= '9' }
-func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func digit(c byte) bool   { return '0' <= c && c <= '9' }
+func capital(c byte) bool { return 'A' <= c && c <= 'Z' }
+func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
 // RandomSuffix makes the 11 characters of an end-to-end id that nobody derives
 // again, from ten bytes of chance.

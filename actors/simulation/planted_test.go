@@ -20,8 +20,8 @@ var plants = []plant{
 	{
 		"read-before-durable", "a read shows what a restart may deny",
 		"actors/account/shell.go",
-		"if len(entry.Records) == 0 && s.machine.overlay.empty() {",
-		"if len(entry.Records) == 0 {",
+		"if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() {",
+		"if len(entry.Records) == 0 && len(entry.Ops) == 0 {",
 	},
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
@@ -122,8 +122,8 @@ var plants = []plant{
 	{
 		"return-credited-twice", "a return that is told twice is credited twice",
 		"actors/account/facts.go",
-		"if out.Return, err = f.received(c.ReturnID); err == nil && out.Return == nil {",
-		"if err == nil {",
+		"here, err = f.received(id)",
+		"_ = here",
 	},
 	{
 		"payment-credited-twice", "a customer's payment that is told twice is credited twice",

@@ -24,14 +24,15 @@ type Config struct {
 	DataDir     string
 	Listen      string // merchant API
 	AdminListen string // operator API, metrics, health
-	AdminToken  string // empty: read from, or made into, <data-dir>/admin.token
+	AdminToken  string // at least tokenChars; empty: read from, or made into, <data-dir>/admin.token
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own, 8 digits
+	ISPB        string // the service's own: 8 digits or capital letters
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
 	SchemeSecret   string // shared with a provider; at least provider.SecretBytes
+	SchemeCA       string // file with what an https Scheme is trusted by; empty: the system's authorities
 	SchemeListen   string // where a provider's notices are taken; empty: on the operator API
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
@@ -92,7 +93,7 @@ func (c *Config) Check() error {
 	case c.DataDir == "":
 		return errors.New("--data-dir is empty")
 	case !ledger.ISPB(c.ISPB):
-		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
 	case c.SchemeTimeout <= 0:
@@ -112,7 +113,7 @@ func (c *Config) Check() error {
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
-	return errors.Join(c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
 
 // inProcess tells whether the scheme is the simulator in this process.
@@ -122,6 +123,9 @@ func (c *Config) inProcess() bool { return c.Scheme == inProcess }
 const inProcess = "sim"
 
 func (c *Config) checkScheme() error {
+	if err := c.schemePeer().checkCA(); err != nil {
+		return err
+	}
 	if c.inProcess() {
 		if c.SchemeListen != "" {
 			return errors.New("--scheme-listen takes a provider's notices: it goes with --scheme URL")

@@ -116,7 +116,7 @@ func (e *Engine) connect() (err error) {
 		e.stated(e.Clock.Now()) // it has no other clock
 		return err
 	}
-	o, err := speaks(c.Scheme, c.SchemeSecret, e.Clock.Now, c.Log)
+	o, err := speaks(c.schemePeer(), c.SchemeSecret, e.Clock.Now, c.Log)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,6 @@ type meters struct {
 
 func newMeters() *meters {
 	m := &meters{
-		registry: prometheus.NewRegistry(),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
@@ -43,14 +42,23 @@ func newMeters() *meters {
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
 	}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.alerts, listeners{&m.merchant, &m.operator, &m.scheme})
+	m.registry = ofProcess(&m.merchant, &m.operator, &m.scheme)
+	m.registry.MustRegister(m.alerts)
 	return m
 }
 
 // handler shows them.
-func (m *meters) handler() fasthttp.RequestHandler {
-	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+func (m *meters) handler() fasthttp.RequestHandler { return showing(m.registry) }
+
+func showing(r *prometheus.Registry) fasthttp.RequestHandler {
+	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+}
+
+// ofProcess are a process's own figures, and those of its listeners.
+func ofProcess(l ...*traffic) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), listeners(l))
+	return r
 }
 
 // traffic counts what a listener's requests come to.

@@ -77,7 +77,7 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, guarded...))
+	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 func (s *service) routes(r *router.Router) {
@@ -94,6 +94,7 @@ func (s *service) routes(r *router.Router) {
 	handle("PATCH", "/admin/accounts/{account_id}", s.changeAccount)
 	handle("POST", "/admin/accounts/{account_id}/api-keys", s.createAPIKey)
 	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
+	handle("GET", "/admin/accounts/{account_id}/pix-keys", s.listPixKeys)
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/alerts", s.listAlerts)

@@ -154,6 +154,8 @@ func TestOwner(t *testing.T) {
 		`{"owner":{"name":"Ana","document":"123.456.789-09","ispb":"99999005"}}`: false,
 		`{"owner":{"name":"Ana","document":"***.456.789-**","ispb":"99999005"}}`: false,
 		`{"owner":{"name":"Ana","document":"12abc34501de35","ispb":"99999005"}}`: false,
+		`{"owner":{"name":"Ana","document":"12345678909","ispb":"1A2B3C4D"}}`:    true,
+		`{"owner":{"name":"Ana","document":"12345678909","ispb":"1a2B3C4D"}}`:    false,
 		`{"owner":{"name":"Ana","document":"12345678909","ispb":"9999900"}}`:     false,
 		`{"owner":{}}`: false,
 		`{}`:           false,
