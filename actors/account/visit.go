@@ -100,12 +100,16 @@ func (e *Effects) visited() Visited {
 
 // ended tells who visited.
 type ended struct {
-	then func(Visited)
-	came Visited
+	then    func(Visited)
+	came    Visited
+	outcome bool // a child's outcome ended the visit: who brings it hears of an error, and tells
 }
 
 // Release implements wal.Out.
 func (o *ended) Release(err error) {
+	if err != nil && o.outcome {
+		return
+	}
 	o.came.Err = err
 	o.then(o.came)
 }

@@ -152,6 +152,9 @@ type Transaction struct {
 	was TxStatus // the status in that record
 }
 
+// Record is the sequence of the record that the transaction is the state after.
+func (t *Transaction) Record() uint64 { return t.at }
+
 // standsAt notes the record that the transaction is the state after.
 func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
 

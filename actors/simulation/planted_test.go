@@ -26,8 +26,8 @@ var plants = []plant{
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then})",
-		"(&errand{s.Around, *e.Start, then}).Release(nil)",
+		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then, done != nil})",
+		"(&errand{s.Around, *e.Start, then, done != nil}).Release(nil)",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",

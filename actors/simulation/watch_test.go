@@ -18,6 +18,7 @@ type watch struct {
 	until    map[ledger.TxID]ledger.Millis // when what was visited is to be visited again
 	closed   map[ledger.AccountID]bool     // quarantined: visited no more
 	working  map[bool]int                  // visits under way, by whether they need the scheme
+	begun    map[bool]int                  // of those, in this look
 	needs    map[ledger.TxID]bool
 	quiet    ledger.Millis            // the scheme was not heard: nothing that needs it may start before
 	seen     map[string]ledger.Millis // due rows that a look could see, and from when on
@@ -28,7 +29,7 @@ type watch struct {
 func newWatch(b due.Bounds) *watch {
 	return &watch{
 		bounds: b, visiting: map[ledger.TxID]bool{}, visited: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
-		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, needs: map[ledger.TxID]bool{},
+		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
 		seen: map[string]ledger.Millis{}, misses: map[string]int{},
 	}
 }
@@ -45,7 +46,7 @@ const (
 
 // mayMiss is how many looks may pass a row that should be visited.
 func (w *watch) mayMiss() int {
-	if w.bounds.AtOnce < 64 {
+	if w.bounds != due.DefaultBounds() {
 		return 40
 	}
 	return 2
@@ -57,6 +58,7 @@ func (w *watch) begins(v due.Visit, k ledger.DueKind) {
 	}
 	w.visiting[v.ID], w.visited[v.ID], w.needs[v.ID] = true, true, k.NeedsScheme()
 	w.working[k.NeedsScheme()]++
+	w.begun[k.NeedsScheme()]++
 }
 
 func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
@@ -86,7 +88,7 @@ func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	if k.NeedsScheme() && now.Clock < w.quiet || !k.NeedsScheme() && now.Doubted {
 		return true
 	}
-	return w.working[k.NeedsScheme()] >= w.bounds.AtOnce-w.bounds.AtOnce/4
+	return w.working[k.NeedsScheme()] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.NeedsScheme()] >= w.bounds.Look
 }
 
 // looked follows a look of the scanner's.
@@ -117,6 +119,7 @@ func (w *watch) looked(l *life) {
 		}
 	}
 	w.seen, w.last = seen, now.Clock
+	clear(w.begun)
 }
 
 // overdue tells a row that should have been visited by now.

@@ -92,14 +92,17 @@ func (l *life) report(c *child) {
 	if out.Result == ledger.PayoutIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
 	}
-	l.account(c.account).Outcome(out, c.then, func(err error) {
-		if err != nil {
-			l.say("outcome of %v not taken: %v", out.ID, err)
-			if l.account(c.account).Broken() == nil {
-				l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
-			} else if c.then != nil {
-				c.then(account.Visited{Err: err})
-			}
+	then := c.then
+	l.account(c.account).Outcome(out, then, func(err error) {
+		if err == nil {
+			return
+		}
+		l.say("outcome of %v not taken: %v", out.ID, err)
+		if c.then = nil; then != nil { // it hears of the first failure, as the directory has it
+			then(account.Visited{Err: err})
+		}
+		if l.account(c.account).Broken() == nil {
+			l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
 		}
 	})
 }
@@ -212,7 +215,7 @@ func (h *listener) Handle(_ context.Context, r slog.Record) error {
 		h.l.count("alert: " + kind)
 	}
 	h.l.say("log %s %v", r.Message, said)
-	if r.Message == "account: panic" {
+	if r.Message == "account: panic" && said["panic"] != "{}" {
 		h.l.fail("panic: %s\n%s", said["panic"], said["stack"])
 	}
 	return nil
