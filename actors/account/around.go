@@ -35,7 +35,7 @@ type Around struct {
 // complete fills in what may be left out.
 func (a *Around) complete() {
 	if a.Config.Recent == nil {
-		a.Config.Recent = new(Recent)
+		a.Config.Recent = NewRecent(recentSlots)
 	}
 	if a.Active == nil {
 		a.Active = func(ledger.AccountID) bool { return true }

@@ -24,7 +24,7 @@ func cost(e *wal.Entry) (keys, bytes int) {
 // to say so here and in docs/formats.md.
 func TestBudget(t *testing.T) {
 	b := newBench(t)
-	b.machine.config = &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: new(Recent)}
+	b.machine.config = &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")

@@ -11,7 +11,7 @@ import (
 // the one derived from amount and key, with its attempt and its holder.
 func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Reading) (ledger.Chain, error) {
 	if c.EndToEnd != "" {
-		return f.ownChain(c.EndToEnd, now)
+		return m.ownChain(f, c.EndToEnd, now)
 	}
 	print := ledger.Fingerprint{Account: f.account, Amount: c.Amount, KeyType: c.Key.Type, Key: c.Key.Value}
 	attempt, row, err := m.newestAttempt(f, print)
@@ -26,7 +26,7 @@ func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Reading) (l
 	fresh := ledger.EndToEnd(m.config.Terms.OwnISPB, now.Clock, suffix)
 	switch window := m.head.Settings.RepeatWindow; {
 	case use.busy(window) || fresh == use.endToEnd && !use.noMoney:
-		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, use.full()
+		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, m.full(&use)
 	case use.noMoney:
 		attempt++
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, nil
@@ -178,12 +178,17 @@ func closer(a, b *ledger.Transaction) bool {
 	return a.SentAt() < b.SentAt()
 }
 
-// maxMembers bounds how many payouts may be under way under one id: each hold
-// writes the list.
-const maxMembers = 1000
+// maxRepeats bounds how many payouts may be under way under one id, where Config does
+// not: each hold writes the list.
+const maxRepeats = 1000
 
-func (u *use) full() error {
-	if len(u.row.Members) >= maxMembers {
+// full refuses one more under the id where there are too many.
+func (m *Machine) full(u *use) error {
+	most := m.config.MaxRepeats
+	if most == 0 {
+		most = maxRepeats
+	}
+	if len(u.row.Members) >= most {
 		return ledger.ErrBusy
 	}
 	return nil
@@ -282,7 +287,7 @@ func (m *Machine) newestAttempt(f facts, print ledger.Fingerprint) (uint64, *led
 // ownChain is where an end-to-end id that the merchant names stands. It goes
 // out as it is, again and again; only one that another account has used, or whose
 // last characters it has derived, is refused.
-func (f facts) ownChain(endToEnd string, now ledger.Reading) (ledger.Chain, error) {
+func (m *Machine) ownChain(f facts, endToEnd string, now ledger.Reading) (ledger.Chain, error) {
 	c := ledger.Chain{EndToEnd: endToEnd}
 	for i, key := range ledger.EndToEndKeys(endToEnd) {
 		row, ok, err := f.endToEnd(key)
@@ -307,7 +312,7 @@ func (f facts) ownChain(endToEnd string, now ledger.Reading) (ledger.Chain, erro
 		if c.UnderSuffix = i == 0; c.UnderSuffix || use.sent || len(use.row.Members) > 0 {
 			c.Shared, c.Holder = use.row, use.holder
 		}
-		return c, use.full()
+		return c, m.full(&use)
 	}
 	return c, nil
 }

@@ -39,7 +39,7 @@ func newClaims(t *testing.T) *claims {
 // start is a process that begins in the hour since: nothing but the store is left.
 func (c *claims) start(since int64) {
 	config := *testConfig
-	config.Recent, config.Claims = new(Recent), keyed.NewHours(since, 1<<12)
+	config.Recent, config.Claims = NewRecent(recentSlots), keyed.NewHours(since, 1<<12)
 	machine := newMachine(&config, testAccount)
 	if c.machine.Opened() {
 		machine.head, machine.sum = c.machine.head, c.machine.sum

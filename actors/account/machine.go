@@ -28,6 +28,8 @@ type Config struct {
 	// Alert makes the row of an alert that a decision raises, to be written with the
 	// decision's records; nil: none is kept.
 	Alert func(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
+	// MaxRepeats bounds how many payouts may be under way under one end-to-end id; 0: 1,000.
+	MaxRepeats int
 	// Claims knows the idempotency claims of the hours that this process has
 	// witnessed; nil: none. Most requests come under a new key.
 	Claims *keyed.Hours

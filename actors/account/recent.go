@@ -12,10 +12,14 @@ import (
 // read back for it. It is a cache of what the journal has: an entry is put in
 // when its record is on its way there, and is the payout's newest state.
 type Recent struct {
-	slots [recentSlots]atomic.Pointer[recentPayout]
+	slots []atomic.Pointer[recentPayout]
 }
 
+// recentSlots are those of an engine.
 const recentSlots = 1 << 15
+
+// NewRecent is an empty table of so many places, 1 or more.
+func NewRecent(slots int) *Recent { return &Recent{make([]atomic.Pointer[recentPayout], slots)} }
 
 type recentPayout struct {
 	account ledger.AccountID
@@ -24,7 +28,7 @@ type recentPayout struct {
 
 func (r *Recent) slot(id ledger.TxID) *atomic.Pointer[recentPayout] {
 	// The last bytes are drawn, whatever the instant.
-	return &r.slots[binary.BigEndian.Uint32(id[12:])%recentSlots]
+	return &r.slots[binary.BigEndian.Uint32(id[12:])%uint32(len(r.slots))]
 }
 
 func (r *Recent) put(a ledger.AccountID, t *ledger.Transaction) {

@@ -29,7 +29,7 @@ type bench struct {
 	seen    map[ledger.RefusalCode]bool
 }
 
-var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: new(Recent)}
+var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
 
 var testTerms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 

@@ -13,7 +13,7 @@ func (l *life) open() {
 	s := ledger.DefaultSettings()
 	s.Name, s.Document = "Loja", "12345678909"
 	s.CashInFee, s.CashOutFee = ledger.Fee{Fixed: 3}, ledger.Fee{Fixed: 7, BPS: 25}
-	s.RepeatWindow = [...]ledger.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
+	s.RepeatWindow = l.drawWindow()
 	if l.odds(3) {
 		threshold := ledger.Amount(40_000)
 		s.ApprovalThreshold = &threshold
@@ -27,6 +27,10 @@ func (l *life) open() {
 		l.crash("between a claim and its opening")
 	}
 	l.credit(id, 500_000)
+}
+
+func (l *life) drawWindow() ledger.Millis {
+	return [...]ledger.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
 }
 
 // learn takes in what accounts the registry has, and makes their keys known to the

@@ -120,17 +120,18 @@ func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
 	if t := r.Tx; t.Amount != p.held.Amount || t.Fee != p.held.Fee || t.Key != p.held.Key || t.ExternalID != p.held.ExternalID {
 		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
 	}
+	if renewed := r.Tx.EndToEnd != p.held.EndToEnd && r.Tx.EndToEnd != p.tx.EndToEnd; renewed || r.Kind == ledger.PayoutApproved {
+		if renewed {
+			l.count("meeting: an id renewed")
+		}
+		p.out, p.window = world.at, before.Settings.RepeatWindow
+	}
 	p.tx = *r.Tx
 	switch r.Kind {
 	case ledger.PayoutAccepted, ledger.PayoutSent:
 		if p.sent == 0 {
 			p.sent = world.at
 		}
-	case ledger.PayoutApproved, ledger.PayoutSending:
-		if r.Tx.Former != "" {
-			l.count("meeting: an id renewed")
-		}
-		p.out, p.window = world.at, before.Settings.RepeatWindow
 	case ledger.PayoutQueued, ledger.PayoutRequeued:
 		if p.queued.at == 0 {
 			p.queued = world
@@ -156,7 +157,9 @@ func (p *told) gaveUp(l *life, world written) {
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
-		since, limit = p.hold, 11*3_600_000
+		if since, limit = p.hold, terms.ApprovalTTL; p.tx.OwnEndToEnd { // it may be too old to go out before that
+			since, limit = min(p.hold, ledger.ExpiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
+		}
 	default:
 		return
 	}

@@ -202,7 +202,7 @@ func (l *life) boot() {
 	l.around = account.Around{
 		Config: &account.Config{
 			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms,
-			EndToEnd: l.filled(), Claims: l.claims(),
+			EndToEnd: l.filled(), Claims: l.claims(), MaxRepeats: l.few(0), Recent: account.NewRecent(l.few(1 << 15)),
 		},
 		Journal: observed{l}, Rows: rows{l.paper}, Tail: l.paper,
 		Opening: l.opening, Active: l.active, Now: l.time.Read, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),

@@ -55,8 +55,7 @@ func (l *life) govern() {
 	}
 }
 
-// change is an operator's change of an account's settings. Fees and the window of
-// repeats stay: the judge works them out again.
+// change is an operator's change of an account's settings.
 func (l *life) change(id ledger.AccountID) {
 	a := l.account(id)
 	if a.Broken() != nil {
@@ -65,6 +64,12 @@ func (l *life) change(id ledger.AccountID) {
 	s := a.Head().Settings
 	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
 	s.BlockCNPJOut = l.odds(2)
+	if l.odds(2) {
+		s.CashInFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
+		s.CashOutFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
+		s.RepeatWindow = l.drawWindow()
+		l.count("asked: other fees and another window")
+	}
 	if s.ApprovalThreshold = nil; l.odds(3) {
 		threshold := 20_000 * ledger.Amount(1+l.rng.IntN(2))
 		s.ApprovalThreshold = &threshold

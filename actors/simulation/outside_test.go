@@ -45,7 +45,7 @@ func newOutside(l *life) *outside {
 	o := &outside{l: l, sent: map[ledger.TxID]string{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	s, err := sim.Open(sim.Options{
-		Store: prompt{wal.NewPaper()}, SettleDelay: delay,
+		Store: prompt{wal.NewPaper()}, SettleDelay: delay, OpenAtOnce: l.few(0),
 		Now: func() ledger.Millis { return l.clock }, Chance: l.chance, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ type people struct {
 	kept     map[string]*kept           // what was said under an idempotency key
 	credited map[string]bool            // references of credits, and whether that was confirmed
 	times    map[string][]ledger.Millis // when each key was asked under
+	unsure   map[string]bool            // keys that were asked under while the clock was doubted
 	reads    []ledger.Account           // what reads showed
 	numbers  int
 }
@@ -26,6 +27,7 @@ type request struct {
 	key     string // idempotency key; empty: none
 	at      ledger.Millis
 	asked   *account.Asked
+	enough  bool // of a payout: the money was there when it was asked
 }
 
 // answer is what a client holds.
@@ -44,7 +46,7 @@ type kept struct {
 }
 
 func newPeople() people {
-	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, credited: map[string]bool{}}
+	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.
@@ -59,10 +61,15 @@ func (l *life) ask(r *request) {
 	}
 	if r.key != "" {
 		l.times[r.key] = append(l.times[r.key], again.at)
+		l.unsure[r.key] = l.unsure[r.key] || l.time.Doubted()
 	}
 	l.count(fmt.Sprintf("asked: %T", r.make()))
 	l.say("%v is asked %T under %q", r.account, r.make(), r.key)
-	again.asked = l.account(r.account).Do(again.make())
+	command := again.make()
+	if c, ok := command.(ledger.RequestPayout); ok {
+		l.judged(&again, &c)
+	}
+	again.asked = l.account(r.account).Do(command)
 	l.asked = append(l.asked, &again)
 }
 
@@ -199,6 +206,12 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	}
 	if a.Refusal != nil {
 		l.count("refused: " + a.Refusal.Code.String())
+		if a.Refusal.Code == ledger.RefuseBalance && r.enough && l.seen["fault: entry refused"] == 0 {
+			l.fail("%v hears that the balance is not enough, and it was", r.account)
+		}
+	}
+	if a.Replay {
+		l.outlived(r)
 	}
 	if _, recall := r.make().(ledger.Recall); recall && a.Stored == nil {
 		l.recalledNothing(r)
@@ -217,6 +230,15 @@ func describe(a *ledger.Answer) string {
 		return fmt.Sprintf("%v is %v", a.Tx.ID, a.Tx.Status)
 	}
 	return "nothing"
+}
+
+// outlived: an answer is given again for a day, and no longer, where the clock was not
+// doubted.
+func (l *life) outlived(r *request) {
+	first := l.kept[r.key]
+	if first != nil && !l.jumpy && !l.unsure[r.key] && r.at > first.until+day+clocksDiffer {
+		l.fail("%v: %s is answered as it was %d ms ago", r.account, r.key, r.at-first.until)
+	}
 }
 
 const day = ledger.Millis(24 * 3_600_000)

@@ -47,6 +47,14 @@ func (l *life) drawSkew() ledger.Millis {
 	return ledger.Millis(l.rng.IntN(2*most+1) - most)
 }
 
+// few is a bound as the engine has it, or, in a life of small bounds, a small one.
+func (l *life) few(bound int) int {
+	if l.bounds == due.DefaultBounds() {
+		return bound
+	}
+	return [...]int{bound, 20, 4}[l.rng.IntN(3)]
+}
+
 // live is the life's middle: things happen.
 func (l *life) live() {
 	for range l.mood.steps {
@@ -138,15 +146,33 @@ func (l *life) turn() {
 		l.putAway()
 	case n < 95:
 		l.hangUp()
-		if l.odds(8) {
+		switch l.rng.IntN(8) {
+		case 0:
 			l.open()
+		case 1, 2:
+			l.setRight()
 		}
 	case n < 96:
 		l.outside.down = l.clock + ledger.Millis([...]int{20_000, 20_000, 4_000_000}[l.rng.IntN(3)])*ledger.Millis(min(m.lost, 1))
-	case n < 98:
+	case n < 97:
+		l.meet()
+	case n < 99:
 		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
 	l.hear()
+}
+
+// setRight is what an operator does of a clock that is right, and behind the journal;
+// and what the engine does by itself, which tells the scheme its keys and so hears the
+// time.
+func (l *life) setRight() {
+	if l.clock >= l.outside.down {
+		l.stated()
+	}
+	if l.time.Behind() > 0 && l.time.Now() == l.clock && l.odds(3) {
+		l.count("clock: accepted by an operator")
+		l.time.Accept()
+	}
 }
 
 // move lets the journal do a step of its work.
@@ -252,6 +278,7 @@ func (l *life) rest() {
 				l.creditAgain(reference)
 			}
 		}
+		l.stated()
 		l.look()
 		l.settle()
 		if l.odds(10) {

@@ -11,6 +11,7 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
+	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
@@ -56,7 +57,10 @@ type child struct {
 	act      payout.Act
 	deadline ledger.Millis
 	then     func(account.Visited)
-	heard    bool // the scheme has answered the last time that it was asked
+	heard    bool            // the scheme has answered the last time that it was asked
+	said     scheme.State    // and so
+	settings ledger.Settings // the account's at the record that began it; none where no record did
+	owner    string          // of the key, as this child has looked it up; empty: it has not
 }
 
 // begin is Around.Begin.
@@ -64,7 +68,24 @@ func (l *life) begin(j payout.Job, then func(account.Visited)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, errand %d", j.Account, j.Tx.ID, j.Errand)
 	l.count("errand: " + errands[j.Errand])
-	l.children = append(l.children, &child{account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then})
+	l.children = append(l.children, &child{
+		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then,
+		settings: l.settingsOf(&j),
+	})
+}
+
+// settingsOf are the account's settings at the record that began a payout's first child.
+func (l *life) settingsOf(j *payout.Job) (s ledger.Settings) {
+	for seq := j.Tx.Record(); j.Errand == payout.Pay && seq > 0; seq-- {
+		r, err := rows{l.paper}.Record(j.Account, seq)
+		if err != nil {
+			return s // damaged
+		}
+		if r.Settings != nil {
+			return *r.Settings
+		}
+	}
+	return s
 }
 
 var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
@@ -73,9 +94,17 @@ var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
+	if act == payout.Submit && c.owner != "" && c.settings.RefusesPayoutTo(c.owner) {
+		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
+	}
 	r := l.outside.act(c.machine, act, c.deadline)
-	if act == payout.Ask {
-		c.heard = !r.Failed && r.Refused == nil
+	switch act {
+	case payout.Ask:
+		c.heard, c.said = !r.Failed && r.Refused == nil, r.State
+	case payout.Lookup:
+		if !r.Failed && r.Refused == nil {
+			c.owner = r.Owner.Document
+		}
 	}
 	c.act = c.machine.Step(r)
 	l.say("%v: act %d: %+v, next %d", c.machine.Outcome.ID, act, r, c.act)
@@ -91,6 +120,9 @@ func (l *life) report(c *child) {
 	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
 	if out.Result == ledger.PayoutIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
+	}
+	if out.Result == ledger.PayoutIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected) {
+		l.fail("%v is voided, and the scheme has said what became of it", out.ID)
 	}
 	then := c.then
 	l.account(c.account).Outcome(out, then, func(err error) {
@@ -214,9 +246,11 @@ func (h *listener) Handle(_ context.Context, r slog.Record) error {
 	if kind := said["alert"]; kind != "" && h.l.paper.Err() == nil {
 		h.l.count("alert: " + kind)
 	}
+	stack := said["stack"]
+	delete(said, "stack") // no two are the same
 	h.l.say("log %s %v", r.Message, said)
 	if r.Message == "account: panic" && said["panic"] != "{}" {
-		h.l.fail("panic: %s\n%s", said["panic"], said["stack"])
+		h.l.fail("panic: %s\n%s", said["panic"], stack)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (q *items) Pop() any {
 	return x
 }
 
-// openAtOnce bounds the notices delivered and not acknowledged.
+// openAtOnce bounds the notices delivered and not acknowledged, where Options do not.
 const openAtOnce = 4096
 
 // line decides which notice is delivered when: a machine, told the time, that
@@ -48,6 +48,7 @@ const openAtOnce = 4096
 type line struct {
 	wait items
 	open int
+	most int // that may be open at once
 	came uint64
 }
 
@@ -62,7 +63,7 @@ func (l *line) add(i item) bool {
 
 // next is when the first in line is due; false where none may be delivered.
 func (l *line) next() (ledger.Millis, bool) {
-	if len(l.wait) == 0 || l.open >= openAtOnce {
+	if len(l.wait) == 0 || l.open >= l.most {
 		return 0, false
 	}
 	return l.wait[0].at, true
@@ -81,7 +82,7 @@ func (l *line) take(now ledger.Millis) (item, bool) {
 // acknowledged comes again. It tells whether the line moves on by it.
 func (l *line) end(i item, acknowledged bool, now ledger.Millis) bool {
 	l.open--
-	moves := l.open == openAtOnce-1
+	moves := l.open == l.most-1
 	if !acknowledged {
 		moves = l.add(i.again(now)) || moves
 	}

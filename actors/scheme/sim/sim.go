@@ -22,6 +22,7 @@ type Options struct {
 	Store       Store         // the book, instead of one in Dir; Close closes it
 	OwnISPB     string        // the engine's institution; empty: OwnISPB
 	SettleDelay time.Duration // from submission to settlement; 0 settles inside the submit call
+	OpenAtOnce  int           // notices delivered and not acknowledged; 0: 4,096
 	Now         func() ledger.Millis
 	Chance      func() [10]byte
 	OnFailure   func(error)
@@ -93,6 +94,9 @@ func Open(o Options) (*Sim, error) {
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.out = newDeliverer(s)
+	if s.out.line.most = o.OpenAtOnce; o.OpenAtOnce == 0 {
+		s.out.line.most = openAtOnce
+	}
 	if err := s.restore(); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("simulator: %w", errors.Join(err, s.store.Close()))

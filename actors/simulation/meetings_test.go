@@ -1,0 +1,168 @@
+package simulation
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// Meetings are what seldom comes together by itself: each is brought about in some
+// lives, and counted.
+
+// meet brings one of them about.
+func (l *life) meet() {
+	switch l.rng.IntN(5) {
+	case 0:
+		l.equalApprovals()
+	case 1:
+		l.afterLateSettlement()
+	case 2:
+		l.foreignSuffix()
+	case 3:
+		l.foreignSuffixAtOnce()
+	case 4:
+		l.exactly()
+	}
+}
+
+// equalApprovals: two equal payouts wait for an operator for longer than an end-to-end
+// id lives, and both are approved.
+func (l *life) equalApprovals() {
+	id := l.someone()
+	a := l.account(id)
+	if a.Broken() != nil || l.clock < l.outside.down {
+		return
+	}
+	amount := ledger.Amount(50_000)
+	s := a.Head().Settings
+	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut = &amount, 0, false
+	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
+	before := len(l.answers)
+	for range 2 {
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}
+		}})
+	}
+	l.settle()
+	var waiting []ledger.TxID
+	for _, a := range l.answers[min(before, len(l.answers)):] {
+		if a.tx.Status == ledger.StatusPending && a.tx.Amount == amount {
+			waiting = append(waiting, a.tx.ID)
+		}
+	}
+	if len(waiting) < 2 {
+		return
+	}
+	l.clock += 11*3_600_000 + 60_001 + ledger.Millis(l.rng.IntN(3_600_000))
+	for _, tx := range waiting {
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.DecideApproval{ID: tx, Word: ledger.Approved, Operator: "ana"}
+		}})
+	}
+	l.count("met: equal approvals after 11 h")
+}
+
+// afterLateSettlement asks for what settled after it had been voided once more.
+func (l *life) afterLateSettlement() {
+	for i := range l.answers {
+		a := &l.answers[len(l.answers)-1-i]
+		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.refused || l.flipped[a.account] {
+			continue
+		}
+		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.LateAt == 0 && !now.Voided() {
+			continue
+		}
+		l.count("asked: again what was voided")
+		tx := a.tx
+		l.ask(&request{account: a.account, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, GivenDocument: "12345678909"}
+		}})
+		return
+	}
+}
+
+// foreignSuffix names an end-to-end id that ends like one which another account has
+// derived, of this minute: it is refused.
+func (l *life) foreignSuffix() {
+	for i := range l.answers {
+		a := &l.answers[len(l.answers)-1-i]
+		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
+			continue
+		}
+		thief := l.someone()
+		if thief == a.account {
+			return
+		}
+		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
+		mine, err := l.registry.ClaimEndToEnd(thief, own)
+		if err != nil {
+			l.fail("claim: %v", err)
+		}
+		if mine {
+			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
+		}
+		l.count("met: an own id on a foreign suffix")
+		return
+	}
+}
+
+// foreignSuffixAtOnce names the id that another account derives in this moment: nobody
+// could know it, and were it so, both payouts must come to their end.
+func (l *life) foreignSuffixAtOnce() {
+	victim, thief := l.someone(), l.someone()
+	if victim == thief || l.account(victim).Broken() != nil || l.account(thief).Broken() != nil {
+		return
+	}
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("victim%d@example.com", l.numbers)}
+	amount := ledger.Amount(1_000)
+	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.around.Config.Secret, 0)
+	own := ledger.EndToEnd(ispb, l.now(), suffix)
+	mine, err := l.registry.ClaimEndToEnd(thief, own)
+	if err != nil || !mine {
+		l.fail("%v may not have %s, which nobody uses: %v", thief, own, err)
+		return
+	}
+	l.ask(&request{account: victim, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
+	l.ask(&request{account: thief, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
+	}})
+	l.count("met: an own id and an equal derived one at once")
+}
+
+// exactly asks for all that is available less the fee, or for a base unit more.
+func (l *life) exactly() {
+	id := l.someone()
+	a := l.account(id)
+	if a.Broken() != nil || l.flipped[id] {
+		return
+	}
+	head := a.Head()
+	more := ledger.Amount(l.rng.IntN(2))
+	available, fee := head.Totals.Available(), head.Settings.CashOutFee
+	amount := (available - fee.Fixed) * 10_000 / (10_000 + ledger.Amount(fee.BPS))
+	for amount > 0 && amount+fee.Of(amount) > available {
+		amount--
+	}
+	for amount+1+fee.Of(amount+1) <= available {
+		amount++
+	}
+	if amount <= 1 || head.Settings.CashOutCeiling > 0 && amount+more > head.Settings.CashOutCeiling {
+		return
+	}
+	amount += more
+	l.count(fmt.Sprintf("asked: available less the fee, and %d", more))
+	l.ask(&request{account: id, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
+	}})
+}
+
+// judged holds a refusal for want of money against what was there.
+func (l *life) judged(r *request, c *ledger.RequestPayout) {
+	a := l.account(r.account)
+	if a.Broken() != nil {
+		return
+	}
+	head := a.Head()
+	r.enough = c.Amount+head.Settings.CashOutFee.Of(c.Amount) <= head.Totals.Available()
+}
