@@ -153,9 +153,12 @@ func run(seed uint64, tells bool) (l *life, err error) {
 	l.live()
 	l.living = false
 	l.contained(l.heal)
-	for range 3 {
+	for i := range 3 {
 		if len(l.wrong) == 0 {
 			l.contained(l.rest)
+		}
+		if i == 0 && len(l.wrong) == 0 {
+			l.contained(l.afterLateSettlement)
 		}
 	}
 	if len(l.wrong) == 0 {

@@ -23,6 +23,48 @@ func (l *life) meet() {
 	case 4:
 		l.exactly()
 	}
+	l.settlesAfterVoid()
+}
+
+// settlesAfterVoid lets a submission arrive that was given up, and asks for the same
+// once more as soon as it has settled.
+func (l *life) settlesAfterVoid() {
+	o := l.outside
+	for i, p := range o.late {
+		t, err := l.shown(p.Tx)
+		if err != nil || t == nil || t.OwnEndToEnd || l.flipped[p.Account] || l.clock < o.down {
+			continue
+		}
+		if t.Status == ledger.StatusAccepted {
+			l.clock += max(0, t.OrphanAt(l.time.Read(), &l.terms)-l.now()) + 1
+			for range 5 {
+				l.look()
+				for n := 0; n < 30 && len(l.children) > 0; n++ {
+					l.clock += 500 // a child in doubt gives up in the end
+					l.carry(0)
+				}
+				l.settle()
+			}
+			t, err = l.shown(p.Tx)
+		}
+		if err != nil || !t.Voided() || i >= len(o.late) || o.late[i].Tx != p.Tx {
+			return
+		}
+		o.late = append(o.late[:i:i], o.late[i+1:]...)
+		if _, err := o.take(p); err != nil {
+			return
+		}
+		l.clock += 6_000
+		for range 20 {
+			o.tell()
+			l.settle()
+		}
+		l.count("met: a submission arrives after its void")
+		l.ask(&request{account: p.Account, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: p.Amount, Key: p.Key, GivenDocument: "12345678909"}
+		}})
+		return
+	}
 }
 
 // equalApprovals: two equal payouts wait for an operator for longer than an end-to-end
@@ -62,9 +104,10 @@ func (l *life) equalApprovals() {
 	l.count("met: equal approvals after 11 h")
 }
 
-// afterLateSettlement asks for what settled after it had been voided once more.
+// afterLateSettlement asks for what settled after it had been voided once more, or for
+// what was voided.
 func (l *life) afterLateSettlement() {
-	for i := range l.answers {
+	for i := range l.answers[:len(l.answers):len(l.answers)] {
 		a := &l.answers[len(l.answers)-1-i]
 		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.refused || l.flipped[a.account] {
 			continue
@@ -98,7 +141,7 @@ func (l *life) foreignSuffix() {
 		if err != nil {
 			l.fail("claim: %v", err)
 		}
-		if mine {
+		if mine && l.reserved[own] != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
 		}
 		l.count("met: an own id on a foreign suffix")
@@ -123,6 +166,7 @@ func (l *life) foreignSuffixAtOnce() {
 		l.fail("%v may not have %s, which nobody uses: %v", thief, own, err)
 		return
 	}
+	l.reserved[own] = thief
 	l.ask(&request{account: victim, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
 	l.ask(&request{account: thief, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}

@@ -10,13 +10,14 @@ import (
 
 // people are the clients and operators: what they ask, and what they were told.
 type people struct {
-	asked    []*request                 // waiting
-	answers  []answer                   // everything that was ever said of a transaction
-	kept     map[string]*kept           // what was said under an idempotency key
-	credited map[string]bool            // references of credits, and whether that was confirmed
-	times    map[string][]ledger.Millis // when each key was asked under
-	unsure   map[string]bool            // keys that were asked under while the clock was doubted
-	reads    []ledger.Account           // what reads showed
+	asked    []*request                  // waiting
+	answers  []answer                    // everything that was ever said of a transaction
+	kept     map[string]*kept            // what was said under an idempotency key
+	credited map[string]bool             // references of credits, and whether that was confirmed
+	times    map[string][]ledger.Millis  // when each key was asked under
+	unsure   map[string]bool             // keys that were asked under while the clock was doubted
+	reads    []ledger.Account            // what reads showed
+	reserved map[string]ledger.AccountID // ids that accounts named before another derived them
 	numbers  int
 }
 
@@ -46,7 +47,7 @@ type kept struct {
 }
 
 func newPeople() people {
-	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, credited: map[string]bool{}}
+	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, reserved: map[string]ledger.AccountID{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.
