@@ -57,7 +57,7 @@ type use struct {
 	voided   ledger.Millis // until when what was voided, or is unknown here, may settle yet; 0: nothing
 	noMoney  bool          // every end proves that no money moved
 	rank     int           // of the transaction that endToEnd is from
-	named    ledger.Millis // when that was requested
+	named    ledger.Millis // when the scheme refuses it
 	former   []string      // ids that were renewed
 	now      ledger.Reading
 	sent     bool // one of them may have left: not all were refused inside the call
@@ -126,8 +126,9 @@ func (u *use) name(t *ledger.Transaction) {
 	if t.Former != "" {
 		u.former = append(u.former, t.Former)
 	}
-	if rank > u.rank || rank == u.rank && t.ID.Time() > u.named {
-		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, t.ID.Time()
+	// Of several, the youngest id: what waits under an older one takes it over.
+	if expiry := ledger.ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
+		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry
 	}
 }
 
@@ -223,8 +224,8 @@ func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Reading) (l
 		if err != nil {
 			return ledger.Chain{}, err
 		}
-		if member.ID == t.ID || waits(other) {
-			continue // what waits like this one has not gone out
+		if member.ID == t.ID || waits(other) && ledger.NeedsRenewal(other, now.Clock) {
+			continue // what waits like this one has not gone out, and will be renewed as well
 		}
 		others.take(other)
 	}
