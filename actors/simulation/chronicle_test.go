@@ -13,14 +13,18 @@ type chronicle struct {
 	claims  map[ledger.AccountID]map[[16]byte][]*told
 	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
 	given   map[string]ledger.TxID        // which payout each return's id has credited
+	begun   map[string]*begun             // each end-to-end id's first use
 }
+
+// begun is when an end-to-end id was used first, by the world's time, and the account's
+// window then: what goes out under it later repeats that.
+type begun struct{ out, window ledger.Millis }
 
 // told is one payout.
 type told struct {
 	tx      ledger.Transaction // as its newest record has it
 	held    ledger.Transaction // as its hold has it
-	out     ledger.Millis      // world time since when it may be on its way: its hold, its approval, or its leaving the queue
-	window  ledger.Millis      // the account's, then
+	id      *begun             // its end-to-end id's
 	claimed bool               // it came under a key
 	hold    ledger.Millis      // world time of its hold
 	sent    ledger.Millis      // world time of its acceptance
@@ -38,6 +42,7 @@ func newChronicle() *chronicle {
 		map[ledger.AccountID]map[[16]byte][]*told{},
 		map[ledger.TxID]ledger.Amount{},
 		map[string]ledger.TxID{},
+		map[string]*begun{},
 	}
 }
 
@@ -102,7 +107,7 @@ func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
 	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
-			held: *r.Tx, hold: world.at, out: world.at, window: before.Settings.RepeatWindow,
+			held: *r.Tx, hold: world.at,
 			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
 		}
 		c.payouts[r.Tx.ID] = p
@@ -120,11 +125,12 @@ func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
 	if t := r.Tx; t.Amount != p.held.Amount || t.Fee != p.held.Fee || t.Key != p.held.Key || t.ExternalID != p.held.ExternalID {
 		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
 	}
-	if renewed := r.Tx.EndToEnd != p.held.EndToEnd && r.Tx.EndToEnd != p.tx.EndToEnd; renewed || r.Kind == ledger.PayoutApproved {
-		if renewed {
-			l.count("meeting: an id renewed")
-		}
-		p.out, p.window = world.at, before.Settings.RepeatWindow
+	if p.tx.EndToEnd != "" && r.Tx.EndToEnd != p.tx.EndToEnd {
+		l.count("meeting: an id renewed")
+	}
+	if p.id = c.begun[r.Tx.EndToEnd]; p.id == nil {
+		p.id = &begun{world.at, before.Settings.RepeatWindow}
+		c.begun[r.Tx.EndToEnd] = p.id
 	}
 	p.tx = *r.Tx
 	switch r.Kind {
@@ -182,7 +188,7 @@ func (c *chronicle) judge(l *life) {
 				if first != second && first.keepsOut(second, l.slack()) {
 					l.fail("%v and %v are one request of %v, and both settled", first.tx.ID, second.tx.ID, print)
 				}
-				if second.out > first.settled && first.tx.LateAt != 0 && second.tx.ID != first.tx.ID {
+				if second.hold > first.settled && first.tx.LateAt != 0 && second.tx.ID != first.tx.ID {
 					l.count("meeting: an equal request after a late settlement")
 				}
 			}
@@ -215,11 +221,11 @@ func (p *told) keepsOut(second *told, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
 	}
-	if second.out < p.out || second.out == p.out && second.tx.ID.String() < p.tx.ID.String() {
+	if second.id.out < p.id.out || second.id.out == p.id.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	if p.tx.LateAt != 0 && second.out < p.settled {
-		return second.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
+	if p.tx.LateAt != 0 && second.id.out < p.settled {
+		return second.id.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
 	}
-	return second.out < p.settled+second.window-slack
+	return second.id.out < p.settled+second.id.window-slack
 }
