@@ -25,6 +25,10 @@ type Report struct {
 // call. It stops at the first *Damage, with what it had vouched for until
 // then. It takes 16 bytes of memory and some for each stream.
 func (s *Store) Verify(fn func(Record) error) (Report, error) {
+	if err := s.readers.enter(); err != nil {
+		return Report{}, err
+	}
+	defer s.readers.leave()
 	w, err := newWalk(s.db, make(map[Stream]tail))
 	if err != nil {
 		return Report{}, err

@@ -62,6 +62,7 @@ func (e *Engine) open() error {
 	var err error
 	if e.Store, err = wal.Open(wal.Options{
 		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable,
 	}); err != nil {
 		return err
 	}
@@ -107,6 +108,7 @@ func (e *Engine) connect() (err error) {
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
 			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
 		return err
@@ -234,7 +236,7 @@ func (e *Engine) closeRooms() error {
 	}
 	var errs []error
 	if e.Directory != nil {
-		e.Directory.Close()
+		errs = append(errs, e.Directory.Close())
 	}
 	e.auditor.end()
 	e.work.Wait()
