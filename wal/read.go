@@ -39,6 +39,20 @@ func (s *Store) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error
 	return scan(s.db, lo, hi, back, fn)
 }
 
+// Rows is Scan over every row, and over whatever else is in the store and is
+// neither a record nor a batch row nor a named value.
+func (s *Store) Rows(fn func(k, v []byte) error) error {
+	all := func(k, v []byte) (bool, error) { return true, fn(k, v) }
+	begin := []byte(nil)
+	for _, own := range []byte{metaPrefix, batchPrefix, recordPrefix} {
+		if err := s.Scan(begin, []byte{own}, all); err != nil {
+			return err
+		}
+		begin = []byte{own + 1}
+	}
+	return s.Scan(begin, nil, all)
+}
+
 // View is the store at one moment. Close it soon: it keeps deleted rows alive.
 type View struct {
 	store  *Store

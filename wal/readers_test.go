@@ -60,7 +60,7 @@ func TestClosedRefusesReads(t *testing.T) {
 		"Last":        func() error { _, _, err := s.Last(1); return err },
 		"Meta":        func() error { _, _, err := s.Meta("a"); return err },
 		"HardSetting": func() error { _, _, err := s.HardSetting("a"); return err },
-		"Verify":      func() error { _, err := s.Verify(nil); return err },
+		"Verify":      func() error { _, err := s.Verify(nil, nil); return err },
 		"Checkpoint":  func() error { _, _, _, err := s.Checkpoint("copy"); return err },
 		"View.Get":    func() error { _, _, err := v.Get([]byte("a")); return err },
 		"View.Scan":   func() error { return v.Scan(nil, nil, all) },

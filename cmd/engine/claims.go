@@ -50,15 +50,24 @@ func (e *Engine) keepClaims(ctx context.Context) {
 	}
 }
 
+// oldestKept is the first day whose claims are kept at an instant; 0: all are.
+func oldestKept(at ledger.Millis) uint16 {
+	today := ledger.BucketOf(at)
+	if today < keptDays {
+		return 0
+	}
+	return today - keptDays + 1
+}
+
 // dropClaims removes the claims of days that nobody asks for any more, by the
 // earliest of the time that has passed, the clock and the journal's time.
 func (e *Engine) dropClaims(passed time.Time) error {
 	_, newest, _ := e.Store.Head()
-	today := ledger.BucketOf(min(ledger.Millis(passed.UnixMilli()), now(), ledger.Millis(newest)))
-	if today < keptDays {
+	until := oldestKept(min(ledger.Millis(passed.UnixMilli()), now(), ledger.Millis(newest)))
+	if until == 0 {
 		return nil
 	}
-	lo, hi := ledger.IdempotencyBefore(today - keptDays + 1)
+	lo, hi := ledger.IdempotencyBefore(until)
 	some := false
 	if err := e.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
 		return err
