@@ -67,5 +67,9 @@ func (p *progress) end() {
 // isTerminal tells whether somebody looks on.
 func isTerminal(f *os.File) bool {
 	i, err := f.Stat()
-	return err == nil && i.Mode()&os.ModeCharDevice != 0
+	if err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device of characters, too
+	return err == nil && !os.SameFile(i, null)
 }
