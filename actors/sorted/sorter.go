@@ -71,6 +71,9 @@ func (s *Sorter) Add(r *Row) error {
 			return err
 		}
 	}
+	if need := len(s.arena) + len(r.Key) + len(r.Value) + maxBody; need > cap(s.arena) {
+		s.arena = append(make([]byte, 0, max(need, min(2*cap(s.arena), s.room))), s.arena...)
+	}
 	p := place{prefix: prefixOf(r.Key), key: uint32(len(s.arena))}
 	s.arena = append(s.arena, r.Key...)
 	p.body = uint32(len(s.arena))

@@ -49,6 +49,7 @@ type Verified struct {
 func Verify(o VerifyOptions) (Verified, error) {
 	return verify(wal.Options{
 		Dir: filepath.Join(o.DataDir, journalFolder), ReadOnly: true, Log: o.Log,
+		CacheBytes:    32 << 20,
 		MemTableBytes: 8 << 20, // read only, it takes nothing but what a crash has left in the log
 	}, o)
 }

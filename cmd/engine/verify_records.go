@@ -17,7 +17,7 @@ const (
 	derivers      = 2
 	chunkBytes    = 64 << 10
 	chunksWaiting = 8
-	rowRoom       = 24 << 20 // bytes of rows that each sorts in memory
+	rowRoom       = 12 << 20 // bytes of rows that each sorts in memory
 )
 
 // numbered is a record with its place in the order of writing.
