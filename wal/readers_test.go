@@ -99,3 +99,37 @@ type told chan error
 
 // Release implements Out.
 func (o told) Release(err error) { o <- err }
+
+// TestRows: all keys that are callers' rows, and none of the journal's own.
+func TestRows(t *testing.T) {
+	s := readable(t, nil)
+	r := Seal(0, Record{Stream: 1, Seq: 1, Body: []byte("x")})
+	done := make(chan error, 1)
+	s.Append(&Entry{
+		Stream: 1, Records: []Sealed{r}, Out: []Out{told(done)},
+		Ops: []Op{{Kind: OpSet, Key: []byte("z"), Value: nil}, {Kind: OpSet, Key: MetaKey("m"), Value: nil}},
+	})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	// What no caller can write must be seen all the same.
+	for _, key := range []string{"\x00", "\"", "A", "C", "I", "K", "`", "{", "\xff"} {
+		if err := s.db.Set([]byte(key), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keys string
+	if err := s.Rows(func(k, _ []byte) error { keys += string(k); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\x00\"ACIK`az{\xff"; keys != want {
+		t.Errorf("%q, want %q", keys, want)
+	}
+	stop := errors.New("stop")
+	if err := s.Rows(func(_, _ []byte) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

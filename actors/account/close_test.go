@@ -89,3 +89,17 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNoPutAwayAfterTheEnd: an account whose actor has ended is not asked.
+func TestNoPutAwayAfterTheEnd(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: time.Millisecond})
+	w.fund(1, 1000)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Add(60_000)
+	seq := w.store.Submitted()
+	if w.PutAway() == 0 || w.store.Submitted() != seq {
+		t.Error("put away after the end")
+	}
+}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -279,5 +281,72 @@ func TestVerifyDroppedClaims(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: want %q, got %v", name, c.want, err)
 		}
+	}
+}
+
+// TestVerifyTellsTheFirst: of what several goroutines find, the first in the order of
+// writing is told, with what was vouched for until it.
+func TestVerifyTellsTheFirst(t *testing.T) {
+	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
+	v := &verification{derivers: []*deriver{{}, {}, {}}}
+	v.report.Records = 99
+	if err := v.firstOf(walk); err != walk || v.report.Records != 99 {
+		t.Error(err, v.report)
+	}
+	v.derivers[0].err, v.derivers[0].at = late, numbered{order: 9, batches: 4}
+	v.derivers[2].err, v.derivers[2].at = early, numbered{order: 7, batches: 3}
+	if err := v.firstOf(walk); err != early || v.report.Records != 6 || v.report.Batches != 3 {
+		t.Error(err, v.report)
+	}
+}
+
+// TestVerifyUntilTheDamage: what was vouched for before a record that does not hold
+// is told exactly, though the walk was further on.
+func TestVerifyUntilTheDamage(t *testing.T) {
+	disk := everyRow(t)
+	copied := disk.CrashClone(vfs.CrashCloneCfg{})
+	s := openJournal(t, copied)
+	key := ledger.HeadKey(1)
+	head, _, err := s.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head[len(head)-1] ^= 1
+	if err := write(s, wal.Op{Kind: wal.OpSet, Key: key, Value: head}); err != nil {
+		t.Fatal(err)
+	}
+	at, before, batch := binary.BigEndian.Uint64(head), uint64(0), uint64(0)
+	until, err := s.Verify(func(r wal.Record) error {
+		if r.Stream == 1 && r.Seq == at {
+			return errors.New("here")
+		}
+		before++
+		return nil
+	}, func(r wal.Report) { batch = r.Batches })
+	if err == nil {
+		t.Fatal("the record was not met")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: copied, ReadOnly: true}, VerifyOptions{})
+	if err == nil || v.Records != before || v.Batches != batch || until.Batches != batch {
+		t.Errorf("%d records in %d batches, want %d in %d: %v", v.Records, v.Batches, before, batch, err)
+	}
+}
+
+// TestVerifyProgress: how far it is, is told on the way.
+func TestVerifyProgress(t *testing.T) {
+	disk := everyRow(t)
+	var told []Progress
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: disk, ReadOnly: true},
+		VerifyOptions{Progress: func(p Progress) { told = append(told, p) }})
+	if err != nil || len(told) < 3 {
+		t.Fatal(told, err)
+	}
+	last := told[len(told)-1]
+	if told[0].Stage != "records" || told[0].Batches != 1 || told[0].Of != v.Batches || told[0].Records == 0 ||
+		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
+		t.Errorf("%+v, then %+v of %+v", told[0], last, v)
 	}
 }

@@ -47,7 +47,7 @@ func verifyCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data folder")
-	flags.StringVar(&o.TempDir, "temp-dir", "", "where rows are sorted, some 250 bytes for each record, on a disk (default the system's folder for temporary files)")
+	flags.StringVar(&o.TempDir, "temp-dir", "", "where rows are sorted, some 110 bytes for each record (default the system's folder for temporary files)")
 	return c
 }
 
