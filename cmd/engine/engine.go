@@ -91,7 +91,7 @@ func (e *Engine) open() error {
 			Secret: secret, Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(),
 			EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
 		},
-		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
+		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
 		Opening: e.opening, Active: e.active, Now: now, Chance: e.chances.draw, Log: c.Log,
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
@@ -116,5 +118,46 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 		return err
 	case <-time.After(2 * slow.delay): // nothing reads behind the close either
 		return nil
+	}
+}
+
+// stuck is a scheme that does not end when it is told to.
+type stuck struct {
+	scheme.Scheme
+	in, out chan struct{}
+}
+
+func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
+	close(s.in)
+	<-s.out
+	return ledger.Owner{}, errors.New("too late")
+}
+
+// TestCloseOverAStuckChild: the end is an error where a payout's child does not come
+// back in time, and the stores are given back all the same.
+func TestCloseOverAStuckChild(t *testing.T) {
+	disk := vfs.NewMem()
+	config := crashConfig(disk)
+	config.patience = 50 * time.Millisecond
+	e, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := populate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stuck{e.scheme.Scheme, make(chan struct{}), make(chan struct{})}
+	e.scheme.Scheme = s
+	go func() {
+		_, _ = e.Directory.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}})
+	}()
+	<-s.in
+	if err := e.Close(); err == nil || !strings.Contains(err.Error(), "do not come to rest") {
+		t.Error(err)
+	}
+	close(s.out)
+	if err := verifyOn(disk); err != nil {
+		t.Error(err)
 	}
 }

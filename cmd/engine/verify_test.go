@@ -40,6 +40,9 @@ func TestVerifyRows(t *testing.T) {
 		more := slices.Clone(key)
 		more[len(more)-2] ^= 0x80
 		for want, op := range map[string]wal.Op{
+			// Of all rows of a kind that are gone, the first is told; the last kind's are
+			// behind everything that is there.
+			gone[:len(gone)-8]:    {Kind: wal.OpDeleteRange, Key: []byte{tag}, Value: []byte{tag + 1}},
 			gone:                  {Kind: wal.OpDelete, Key: key},
 			other:                 {Kind: wal.OpSet, Key: key, Value: append(slices.Clone(value), 0)},
 			rowName(more) + extra: {Kind: wal.OpSet, Key: more, Value: value},
@@ -62,6 +65,7 @@ func TestVerifyOddRows(t *testing.T) {
 		`head row "h" is there`:    {Kind: wal.OpSet, Key: []byte("h")},
 		"open row":                 {Kind: wal.OpSet, Key: settled, Value: make([]byte, 8)},
 		"":                         {Kind: wal.OpSet, Key: wal.MetaKey("a-name"), Value: []byte("v")},
+		"the journal ends at":      {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: append(make([]byte, 5), 1, 0, 0)},
 		"name no record":           {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: make([]byte, 24)},
 	} {
 		err := verifyAfter(t, disk, op)
