@@ -46,13 +46,13 @@ type Options struct {
 
 type service struct {
 	Options
-	requests *limiter // of each address
-	failures *limiter // failed credentials of each address
+	requests *Limiter // of each address
+	failures *Limiter // failed credentials of each address
 }
 
 // New is the merchant API.
 func New(o Options) fasthttp.RequestHandler {
-	s := &service{Options: o, requests: newLimiter(o.RateLimit), failures: newLimiter(o.FailedAuthLimit)}
+	s := &service{Options: o, requests: NewLimiter(o.RateLimit), failures: NewLimiter(o.FailedAuthLimit)}
 	return s.contain(s.router().Handler)
 }
 

@@ -63,7 +63,7 @@ func requested(method, path, body string) *fasthttp.RequestCtx {
 func checks1to6(t testing.TB) func() bool {
 	f := newFixture(t)
 	o := f.options()
-	s := &service{Options: o, requests: newLimiter(1 << 31), failures: newLimiter(1)}
+	s := &service{Options: o, requests: NewLimiter(1 << 31), failures: NewLimiter(1)}
 	ctx := requested("POST", cashOut, payoutBody)
 	return func() bool {
 		c := call{service: s, route: &routes[1], ctx: ctx, left: -1}

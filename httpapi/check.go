@@ -71,7 +71,7 @@ func (c *call) credentials() bool {
 		return true
 	}
 	if from, ok := c.failedFrom(); ok {
-		if _, ok = c.failures.take(from, c.Now()); !ok {
+		if _, ok = c.failures.Take(from, c.Now()); !ok {
 			tooMany(c.ctx)
 			return false
 		}
@@ -86,7 +86,7 @@ func (c *call) failedFrom() (netip.Addr, bool) {
 	if ip, ok := c.clientIP(c.ctx); ok {
 		return ip, true
 	}
-	return peerOf(c.ctx)
+	return PeerOf(c.ctx)
 }
 
 func (c *call) origin() bool {
@@ -140,7 +140,7 @@ func (c *call) signature() bool {
 
 // rate counts the request, however it ends.
 func (c *call) rate() bool {
-	left, ok := c.requests.take(c.ip, c.Now())
+	left, ok := c.requests.Take(c.ip, c.Now())
 	if !ok {
 		tooMany(c.ctx)
 	}

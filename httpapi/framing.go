@@ -44,7 +44,7 @@ var flaws = [...]struct {
 	flawLength:  {fasthttp.StatusBadRequest, "Content-Length must be there once at most, as a decimal number"},
 	flawCoding:  {fasthttp.StatusBadRequest, "Transfer-Encoding must be there once at most, as chunked, in HTTP/1.1"},
 	flawBoth:    {fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding exclude each other"},
-	flawTwice:   {fasthttp.StatusBadRequest, "Authorization, hmac and Idempotency-Key must be there once at most"},
+	flawTwice:   {fasthttp.StatusBadRequest, "Authorization, hmac and, of a POST, Idempotency-Key must be there once at most"},
 	flawRoom:    {fasthttp.StatusServiceUnavailable, "too many large bodies are on their way"},
 	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
 }
@@ -117,7 +117,7 @@ func judge(h *fasthttp.RequestHeader) flaw {
 		return flawCoding
 	case s.lengths == 1 && s.codings == 1:
 		return flawBoth
-	case s.credentials > 1 || s.signatures > 1 || s.keys > 1:
+	case s.credentials > 1 || s.signatures > 1 || s.keys > 1 && h.IsPost():
 		return flawTwice // a proxy in front may have read another one
 	case s.expects && h.ContentLength() > maxBody:
 		return flawExpect // its sender waits for a word before it sends the body

@@ -120,6 +120,11 @@ func TestDoubtfulFraming(t *testing.T) {
 		"two credentials":               {"GET " + balance + " HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a:b\r\nauthorization: ApiKey c:d\r\n\r\n", 400},
 		"two signatures":                {post + "hmac: a\r\nHMAC: b\r\nContent-Length: 5\r\n\r\nabcde", 400},
 		"two idempotency keys":          {post + "Idempotency-Key: a\r\nidempotency-key: b\r\nContent-Length: 5\r\n\r\nabcde", 400},
+		"two credentials on DELETE":     {"DELETE / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer a\r\n\r\n", 400},
+		"two credentials on POST":       {post + "Authorization: ApiKey a:b\r\nAuthorization: ApiKey a:b\r\nContent-Length: 5\r\n\r\nabcde", 400},
+		"two signatures on GET":         {"GET " + balance + " HTTP/1.1\r\nHost: x\r\nhmac: a\r\nhmac: a\r\n\r\n", 400},
+		"two signatures on DELETE":      {"DELETE / HTTP/1.1\r\nHost: x\r\nhmac: a\r\nhmac: a\r\n\r\n", 400},
+		"the same key twice":            {post + "Idempotency-Key: a\r\nIdempotency-Key: a\r\nContent-Length: 5\r\n\r\nabcde", 400},
 	} {
 		if got, _ := only(t, name, f.dial(addr, c.raw+smuggled)); got != c.want {
 			t.Errorf("%s: %d", name, got)
@@ -167,6 +172,8 @@ func TestGoodFraming(t *testing.T) {
 		"an empty line before":      {"\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n", 2},
 		"two slashes":               {"GET //x HTTP/1.1\r\nHost: x\r\n\r\n", 2},
 		"an address in the query":   {"GET /x?u=http://y HTTP/1.1\r\nHost: x\r\n\r\n", 2},
+		"two keys on GET":           {"GET / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: a\r\nidempotency-key: b\r\n\r\n", 2},
+		"two keys on DELETE":        {"DELETE / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n", 2},
 		"chunked":                   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n", 1},
 		"Chunked":                   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked \r\n\r\n5\r\nabcde\r\n0\r\n\r\n", 1},
 		"chunked, ended by bare LF": {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\nA: b\n\n", 1},

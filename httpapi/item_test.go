@@ -113,12 +113,41 @@ func TestReadTransaction(t *testing.T) {
 	f.history[itemUUID] = &tx
 	item := string(Item(&tx))
 	path := "/api/external/transactions/"
-	f.expect(sent{method: "GET", path: path + itemUUID}, 200, `{"worked":true,`+item[1:])
-	f.expect(sent{method: "GET", path: path + "%30" + itemUUID[1:]}, 200, `{"worked":true,`+item[1:])
+	f.expect(sent{method: "GET", path: path + itemUUID}, 200, `{"worked":true,"final":true,`+item[1:])
+	f.expect(sent{method: "GET", path: path + "%30" + itemUUID[1:]}, 200, `{"worked":true,"final":true,`+item[1:])
 	const unknown = `{"errors":{"not_found":"transaction not found"}}`
 	f.expect(sent{method: "GET", path: path + "nothing"}, 404, unknown)
 	f.expect(sent{method: "GET", path: path + "%zz"}, 404, unknown)
 	f.expect(sent{method: "GET", path: path + "broken"}, 500, shape1("500", "internal error"))
+}
+
+// TestFinal: an outbound PIX says whether it has ended; nothing else has the field.
+func TestFinal(t *testing.T) {
+	f := newFixture(t)
+	tx := ledger.Transaction{ID: itemID, CreatedAt: testNow}
+	f.history[itemUUID] = &tx
+	look := sent{method: "GET", path: "/api/external/transactions/" + itemUUID}
+	for kind, of := range map[ledger.TxKind]map[ledger.TxStatus]string{
+		ledger.TxPayout: {
+			ledger.StatusHeld: "false", ledger.StatusSending: "false", ledger.StatusAccepted: "false", ledger.StatusQueued: "false",
+			ledger.StatusPending: "false", ledger.StatusSettled: "true", ledger.StatusRejected: "true", ledger.StatusFailed: "true",
+		},
+		ledger.TxRefund:   {ledger.StatusAccepted: "false", ledger.StatusSettled: "true", ledger.StatusFailed: "true"},
+		ledger.TxCharge:   {ledger.StatusActive: "", ledger.StatusCompleted: ""},
+		ledger.TxReceipt:  {ledger.StatusCompleted: ""},
+		ledger.TxReturn:   {ledger.StatusCompleted: ""},
+		ledger.TxTED:      {ledger.StatusCompleted: ""},
+		ledger.TxInternal: {ledger.StatusCompleted: ""},
+	} {
+		for status, want := range of {
+			tx.Kind, tx.Status = kind, status
+			if want != "" {
+				want = `"final":` + want + `,`
+			}
+			f.expect(look, 200, `{"worked":true,`+want+`"id":"…`)
+			f.expect(camelCased(look), 200, `{"worked":true,`+want+`"id":"…`)
+		}
+	}
 }
 
 func TestBalance(t *testing.T) {

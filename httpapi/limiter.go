@@ -9,7 +9,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// limiter counts per address in fixed windows of a minute, aligned to the
+// Limiter counts per address in fixed windows of a minute, aligned to the
 // minute. It has room for 262 144 addresses, in four MiB, however many come by: a
 // newcomer takes the place, and the count, of the one with the least of those
 // that share its set. So no address is counted too low (save by what is being
@@ -17,7 +17,7 @@ import (
 // high only where eight others with counts of their own met it in one set, which
 // the seed keeps anybody from arranging. Requests share no lock: the count of an
 // address that is there is one atomic word.
-type limiter struct {
+type Limiter struct {
 	limit uint32
 	seed  maphash.Seed
 	sets  []addressSet
@@ -38,19 +38,19 @@ type addressSet struct {
 // slot is one address's count: the minute in the upper half, requests below.
 type slot struct{ tag, count atomic.Uint64 }
 
-// newLimiter allows limit a minute to each address, at most 2^31; without limit
+// NewLimiter allows limit a minute to each address, at most 2^31; without limit
 // for 0.
-func newLimiter(limit int) *limiter {
-	l := &limiter{limit: uint32(min(limit, 1<<31)), seed: maphash.MakeSeed()}
+func NewLimiter(limit int) *Limiter {
+	l := &Limiter{limit: uint32(min(limit, 1<<31)), seed: maphash.MakeSeed()}
 	if l.limit > 0 {
 		l.sets = make([]addressSet, addressSets)
 	}
 	return l
 }
 
-// take counts one for an address. It tells how many more the minute has for it,
+// Take counts one for an address. It tells how many more the minute has for it,
 // -1 without a limit; false where this one was already too many.
-func (l *limiter) take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
+func (l *Limiter) Take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 	if l.limit == 0 {
 		return -1, true
 	}
@@ -66,7 +66,7 @@ func (l *limiter) take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 }
 
 // add counts one in a slot, unless it is full.
-func (l *limiter) add(s *slot, minute uint64) (left int, ok bool) {
+func (l *Limiter) add(s *slot, minute uint64) (left int, ok bool) {
 	for {
 		was := s.count.Load()
 		now := was + 1

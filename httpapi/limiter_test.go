@@ -19,7 +19,7 @@ func address(n uint32) netip.Addr {
 func TestWindows(t *testing.T) {
 	const minute = ledger.Millis(window)
 	start := testNow - testNow%minute
-	l := newLimiter(3)
+	l := NewLimiter(3)
 	for i, v := range []struct {
 		at   ledger.Millis
 		left int
@@ -37,14 +37,14 @@ func TestWindows(t *testing.T) {
 		{start - 60*minute, 2, true}, // a clock set back locks nobody out
 		{start - 60*minute, 1, true},
 	} {
-		if left, ok := l.take(address(1), v.at); left != v.left || ok != v.ok {
+		if left, ok := l.Take(address(1), v.at); left != v.left || ok != v.ok {
 			t.Errorf("%d: %d left, %v; want %d, %v", i, left, ok, v.left, v.ok)
 		}
 	}
-	if left, ok := l.take(address(2), start-60*minute); left != 2 || !ok {
+	if left, ok := l.Take(address(2), start-60*minute); left != 2 || !ok {
 		t.Errorf("another address: %d left, %v", left, ok)
 	}
-	if left, ok := newLimiter(0).take(address(1), start); left != -1 || !ok {
+	if left, ok := NewLimiter(0).Take(address(1), start); left != -1 || !ok {
 		t.Errorf("no limit: %d left, %v", left, ok)
 	}
 }
@@ -53,15 +53,15 @@ func TestWindows(t *testing.T) {
 // the same, and the heavy ones are not forgotten for the light.
 func TestLimiterKeepsCount(t *testing.T) {
 	const limit = 20
-	l := newLimiter(limit)
+	l := NewLimiter(limit)
 	passed := map[uint32]int{}
 	for n := range uint32(1_000_000) {
 		for range 1 + n%3 {
-			if _, ok := l.take(address(n), testNow); ok {
+			if _, ok := l.Take(address(n), testNow); ok {
 				passed[n]++
 			}
 		}
-		if _, ok := l.take(address(0xffff_ff00+n%5), testNow); ok {
+		if _, ok := l.Take(address(0xffff_ff00+n%5), testNow); ok {
 			passed[0xffff_ff00+n%5]++
 		}
 	}
@@ -88,12 +88,12 @@ func TestLimiterKeepsCount(t *testing.T) {
 // Addresses that take each other's places again and again gain nothing by it.
 func TestLimiterUnderPressure(t *testing.T) {
 	const limit = 10
-	l := newLimiter(limit)
+	l := NewLimiter(limit)
 	l.sets = l.sets[:1]
 	passed := map[uint32]int{}
 	for range 100 {
 		for n := range uint32(3 * addressWays) {
-			if _, ok := l.take(address(n), testNow); ok {
+			if _, ok := l.Take(address(n), testNow); ok {
 				passed[n]++
 			}
 		}
@@ -107,10 +107,10 @@ func TestLimiterUnderPressure(t *testing.T) {
 
 // Thousands of addresses at once are counted exactly.
 func TestLimiterIsExact(t *testing.T) {
-	l := newLimiter(5)
+	l := NewLimiter(5)
 	for n := range uint32(8_000) {
 		for i := range 7 {
-			if _, ok := l.take(address(n*7919), testNow); ok != (i < 5) {
+			if _, ok := l.Take(address(n*7919), testNow); ok != (i < 5) {
 				t.Fatalf("address %d, request %d: %v", n, i, ok)
 			}
 		}
@@ -119,16 +119,16 @@ func TestLimiterIsExact(t *testing.T) {
 
 func TestLimiterAtOnce(t *testing.T) {
 	const limit, askers = 5000, 8
-	l := newLimiter(limit)
+	l := NewLimiter(limit)
 	var passed atomic.Int64
 	var work sync.WaitGroup
 	for a := range askers {
 		work.Go(func() {
 			for n := range uint32(limit) {
-				if _, ok := l.take(address(1), testNow); ok {
+				if _, ok := l.Take(address(1), testNow); ok {
 					passed.Add(1)
 				}
-				l.take(address(uint32(a+1)<<16+n), testNow)
+				l.Take(address(uint32(a+1)<<16+n), testNow)
 			}
 		})
 	}
@@ -201,10 +201,10 @@ func TestFailedCredentials(t *testing.T) {
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	l := newLimiter(90_000)
+	l := NewLimiter(90_000)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			l.take(address(7), testNow)
+			l.Take(address(7), testNow)
 		}
 	})
 }

@@ -23,6 +23,9 @@ func readTransaction(c *call) {
 	default:
 		o := opened(c.camel, 1024)
 		o.flag("worked", true)
+		if t.Kind.Outbound() {
+			o.flag("final", !t.Status.InFlight())
+		}
 		o.item(t)
 		answer(c.ctx, fasthttp.StatusOK, o.closed())
 	}

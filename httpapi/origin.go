@@ -13,7 +13,7 @@ import (
 // the peer's, unless that is a trusted proxy that names another. False where
 // what it names is no address.
 func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
-	peer, ok := peerOf(ctx)
+	peer, ok := PeerOf(ctx)
 	if !ok || !s.trusts(peer) {
 		return peer, ok
 	}
@@ -36,7 +36,8 @@ func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	return client, true
 }
 
-func peerOf(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
+// PeerOf is the address at the other end of the connection, unmapped.
+func PeerOf(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	tcp, ok := ctx.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}, false

@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 var rewriteGolden = flag.Bool("golden.rewrite", false, "write the golden file anew")
@@ -53,6 +56,40 @@ func TestGolden(t *testing.T) {
 	}
 	if !bytes.Equal(want, out.Bytes()) {
 		t.Errorf("the bytes on disk have changed:\n%s", out.Bytes())
+	}
+}
+
+// TestAnchorFile: the anchor has its full length from the start, zeros between its
+// slots, and the page names that length.
+func TestAnchorFile(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := Open(Options{Dir: worldDir, FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := readFile(fs, worldDir+"/anchor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) != 4096+42 || len(bytes.Trim(data[42:4096], "\x00")) != 0 {
+		t.Errorf("%d bytes, between the slots %x", len(data), bytes.Trim(data[42:4096], "\x00"))
+	}
+	for i, at := range []int{0, 4096} {
+		if got, whole := decodeSlot(data[at:]); !whole || got.generation%2 != uint64(i) {
+			t.Errorf("slot %d: %+v, whole %v", i, got, whole)
+		}
+	}
+	page, err := os.ReadFile("../docs/formats-wal.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"how long the journal is at least; 4,138 bytes", "42 bytes in all"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/formats-wal.md does not say %q", want)
+		}
 	}
 }
 

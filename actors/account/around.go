@@ -19,7 +19,7 @@ type Around struct {
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is; nil: all are.
 	Active func(ledger.AccountID) bool
-	Now    func() ledger.Millis
+	Now    func() ledger.Reading
 	Chance func() [10]byte
 	Log    *slog.Logger
 

@@ -9,52 +9,63 @@ import (
 
 // chain finds where the payout's end-to-end id stands: the merchant's own, or
 // the one derived from amount and key, with its attempt and its holder.
-func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Millis) (ledger.Chain, error) {
+func (m *Machine) chain(f facts, c *ledger.RequestPayout, now ledger.Reading) (ledger.Chain, error) {
 	if c.EndToEnd != "" {
-		return f.ownChain(c.EndToEnd)
+		return f.ownChain(c.EndToEnd, now)
 	}
 	print := ledger.Fingerprint{Account: f.account, Amount: c.Amount, KeyType: c.Key.Type, Key: c.Key.Value}
 	attempt, row, err := m.newestAttempt(f, print)
 	if err != nil || row == nil {
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, err
 	}
-	use, err := f.use(row)
+	use, err := f.use(row, now)
 	if err != nil {
 		return ledger.Chain{}, err
 	}
 	suffix := print.Suffix(m.config.Secret, attempt)
-	fresh := ledger.EndToEnd(m.config.Terms.OwnISPB, now, suffix)
+	fresh := ledger.EndToEnd(m.config.Terms.OwnISPB, now.Clock, suffix)
 	switch window := m.head.Settings.RepeatWindow; {
-	case use.busy(now, window) || fresh == use.endToEnd && !use.noMoney:
+	case use.busy(window) || fresh == use.endToEnd && !use.noMoney:
 		return ledger.Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, use.full()
 	case use.noMoney:
 		attempt++
 		return ledger.Chain{Suffix: print.Suffix(m.config.Secret, attempt), Attempt: attempt}, nil
 	}
 	// Its id has had its time at the scheme: the same suffix under a new minute.
-	return ledger.Chain{
-		Suffix: suffix, Attempt: attempt, Moved: &ledger.Moved{EndToEnd: use.endToEnd, Row: *row},
-	}, nil
+	moved, err := f.moved(use.endToEnd, row)
+	return ledger.Chain{Suffix: suffix, Attempt: attempt, Moved: moved}, err
+}
+
+// moved is an older use of a suffix whose row makes room; nil where another account
+// has the place that it would go to.
+func (f facts) moved(endToEnd string, row *ledger.EndToEndRow) (*ledger.Moved, error) {
+	there, ok, err := f.endToEnd(ledger.EndToEndKey(endToEnd))
+	if err != nil || ok && there.Account != f.account {
+		return nil, err
+	}
+	return &ledger.Moved{EndToEnd: endToEnd, Row: *row}, nil
 }
 
 // use is what has become of the transactions under one end-to-end id.
 type use struct {
 	row      *ledger.EndToEndRow // its members thinned to those that still matter
 	endToEnd string
-	holder   ledger.TxID   // the one that moved money, else the first
+	holder   ledger.TxID   // the one that moved money, else the first that may; zero: none known here
 	inFlight bool          // one is
 	moved    bool          // one settled
 	since    ledger.Millis // when the newest of those did
-	voided   ledger.Millis // until when one that was voided may settle yet; 0: none
+	voided   ledger.Millis // until when what was voided, or is unknown here, may settle yet; 0: nothing
 	noMoney  bool          // every end proves that no money moved
 	rank     int           // of the transaction that endToEnd is from
 	named    ledger.Millis // when that was requested
 	former   []string      // ids that were renewed
+	now      ledger.Reading
+	sent     bool // one of them may have left: not all were refused inside the call
 }
 
-func (f facts) use(row *ledger.EndToEndRow) (use, error) {
-	u := use{holder: row.ID, noMoney: true}
-	first, err := f.state(row.Account, row.ID, row.Seq, row.Status)
+func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
+	u := use{noMoney: true, now: now}
+	first, err := f.state(row.ID, row.Seq)
 	if err != nil {
 		return u, err
 	}
@@ -62,7 +73,7 @@ func (f facts) use(row *ledger.EndToEndRow) (use, error) {
 	thin := *row
 	thin.Members = nil
 	for _, member := range row.Members {
-		t, err := f.state(row.Account, member.ID, member.Seq, ledger.StatusHeld)
+		t, err := f.state(member.ID, member.Seq)
 		if err != nil {
 			return u, err
 		}
@@ -77,20 +88,24 @@ func (f facts) use(row *ledger.EndToEndRow) (use, error) {
 // take counts one transaction in, and tells whether it still matters.
 func (u *use) take(t *ledger.Transaction) bool {
 	u.name(t)
+	u.sent = u.sent || t.Status != ledger.StatusRefused
 	switch {
 	case t.Status.InFlight():
 		u.inFlight = true
 	case t.Status == ledger.StatusSettled:
 		u.moved, u.holder = true, t.ID
-		u.since = max(u.since, t.ID.Time(), t.BookedAt, t.LateAt)
+		u.since = max(u.since, t.MovedAt(u.now))
 	case t.Voided():
 		u.voided = max(u.voided, ledger.ExpiryOf(t.EndToEnd))
-	case t.ReasonCode == "DUPL" && t.Status == ledger.StatusRejected:
-		// Money moved, or may move, under another transaction.
-		u.noMoney = u.noMoney && t.Repeat
-		return false
+	case t.DuplicateOfUnknown():
+		u.voided = max(u.voided, ledger.ExpiryOf(t.EndToEnd))
+		u.noMoney = false
+		return true // and it holds nothing itself
 	default:
 		return false
+	}
+	if u.holder == (ledger.TxID{}) {
+		u.holder = t.ID
 	}
 	u.noMoney = false
 	return true
@@ -101,7 +116,7 @@ func (u *use) take(t *ledger.Transaction) bool {
 func (u *use) name(t *ledger.Transaction) {
 	rank := 1
 	switch {
-	case t.Status == ledger.StatusSettled || t.Voided():
+	case t.Status == ledger.StatusSettled || t.Voided() || t.DuplicateOfUnknown():
 		rank = 4
 	case t.Status == ledger.StatusPending:
 		rank = 2
@@ -118,7 +133,8 @@ func (u *use) name(t *ledger.Transaction) {
 
 // holder is the transaction that the scheme has under a payout's end-to-end id where
 // it says that this one is a duplicate: the one that settled, else the one that was
-// sent first; nil where none of the others went out.
+// sent first; nil where none of the others went out, so that the scheme has something
+// that is unknown here.
 func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
 	row, err := f.rowOf(t)
 	if err != nil || row == nil {
@@ -129,7 +145,7 @@ func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
 		if m.ID == t.ID {
 			continue
 		}
-		other, err := f.state(row.Account, m.ID, m.Seq, ledger.StatusHeld)
+		other, err := f.state(m.ID, m.Seq)
 		if err != nil {
 			return nil, err
 		}
@@ -143,13 +159,15 @@ func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
 	return &best.ID, nil
 }
 
-// sent tells a payout that the scheme may have.
+// sent tells a payout that the scheme may have under its end-to-end id.
 func sent(t *ledger.Transaction) bool {
 	switch t.Status {
 	case ledger.StatusSettled, ledger.StatusAccepted, ledger.StatusSending, ledger.StatusHeld:
 		return true
+	case ledger.StatusRejected:
+		return t.ReasonCode != ledger.ReasonDuplicate
 	}
-	return t.Voided()
+	return t.Voided() || t.Disowned
 }
 
 // closer tells which of two has the id sooner: what settled, then what was sent first.
@@ -172,16 +190,18 @@ func (u *use) full() error {
 }
 
 // busy tells that the id may not make room for another: a repeat is sent under
-// it, and the scheme rejects it.
-func (u *use) busy(now, window ledger.Millis) bool {
-	return u.inFlight || u.moved && now-u.since < window || now < u.voided
+// it, and the scheme rejects it. No window ends while the clock is doubted.
+func (u *use) busy(window ledger.Millis) bool {
+	return u.inFlight ||
+		u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||
+		u.voided != 0 && (u.now.Doubted || u.now.Clock < u.voided)
 }
 
-// renewal is the id under which a payout that has waited for its approval goes out
-// now, where its own has aged: that of another under the same id which went out
-// meanwhile, or the same suffix under a new minute.
-func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Millis) (ledger.Chain, error) {
-	if t.Status != ledger.StatusPending || t.OwnEndToEnd || !ledger.NeedsRenewal(t, now) {
+// renewal is the id under which a payout that has waited, for its approval or for
+// directory capacity, goes out now, where its own has aged: that of another under the
+// same id which went out meanwhile, or the same suffix under a new minute.
+func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Reading) (ledger.Chain, error) {
+	if !waits(t) || t.OwnEndToEnd || !ledger.NeedsRenewal(t, now.Clock) {
 		return ledger.Chain{}, nil
 	}
 	key := ledger.EndToEndKeyOf(t)
@@ -192,24 +212,30 @@ func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Millis) (le
 	if err != nil {
 		return ledger.Chain{}, err
 	}
-	others := use{}
+	others := use{now: now}
 	for _, member := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
-		other, err := f.state(row.Account, member.ID, member.Seq, ledger.StatusHeld)
+		other, err := f.state(member.ID, member.Seq)
 		if err != nil {
 			return ledger.Chain{}, err
 		}
-		if member.ID == t.ID || other.Status == ledger.StatusPending {
+		if member.ID == t.ID || waits(other) {
 			continue // what waits like this one has not gone out
 		}
-		if others.take(other) && others.holder == (ledger.TxID{}) {
-			others.holder = member.ID
-		}
+		others.take(other)
 	}
-	c := ledger.Chain{Suffix: string(key[1:]), Moved: &ledger.Moved{EndToEnd: t.EndToEnd, Row: row}}
-	if others.busy(now, m.head.Settings.RepeatWindow) {
+	c := ledger.Chain{Suffix: string(key[1:])}
+	if c.Moved, err = f.moved(t.EndToEnd, &row); err != nil {
+		return ledger.Chain{}, err
+	}
+	if others.busy(m.head.Settings.RepeatWindow) {
 		c.EndToEnd, c.Holder = others.endToEnd, others.holder
 	}
 	return c, nil
+}
+
+// waits tells a payout that has not gone out and waits to.
+func waits(t *ledger.Transaction) bool {
+	return t.Status == ledger.StatusPending || t.Status == ledger.StatusQueued
 }
 
 // newestAttempt gallops along a fingerprint's attempts, which have no gaps, so
@@ -254,8 +280,9 @@ func (m *Machine) newestAttempt(f facts, print ledger.Fingerprint) (uint64, *led
 }
 
 // ownChain is where an end-to-end id that the merchant names stands. It goes
-// out as it is, again and again; only another account's is refused.
-func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
+// out as it is, again and again; only one that another account has used, or whose
+// last characters it has derived, is refused.
+func (f facts) ownChain(endToEnd string, now ledger.Reading) (ledger.Chain, error) {
 	c := ledger.Chain{EndToEnd: endToEnd}
 	for i, key := range ledger.EndToEndKeys(endToEnd) {
 		row, ok, err := f.endToEnd(key)
@@ -265,7 +292,10 @@ func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 		if !ok {
 			continue
 		}
-		use, err := f.use(&row)
+		if row.Account != f.account {
+			return ledger.Chain{EndToEnd: endToEnd, Foreign: true}, nil
+		}
+		use, err := f.use(&row, now)
 		if err != nil {
 			return c, err
 		}
@@ -274,26 +304,10 @@ func (f facts) ownChain(endToEnd string) (ledger.Chain, error) {
 		} else if use.endToEnd != endToEnd {
 			continue // only the suffix is the same
 		}
-		c.Foreign, c.UnderSuffix = row.Account != f.account, i == 0
-		if row.Status != ledger.StatusRefused || len(use.row.Members) > 0 || c.UnderSuffix {
+		if c.UnderSuffix = i == 0; c.UnderSuffix || use.sent || len(use.row.Members) > 0 {
 			c.Shared, c.Holder = use.row, use.holder
 		}
 		return c, use.full()
 	}
 	return c, nil
-}
-
-// state is the newest state of a transaction under an end-to-end id: as it is
-// shown, or as the record seq has it where it never was.
-func (f facts) state(a ledger.AccountID, id ledger.TxID, seq uint64, s ledger.TxStatus) (*ledger.Transaction, error) {
-	if a == f.account && s != ledger.StatusRefused {
-		if t, err := f.shown(id.Short()); err != nil || t != nil {
-			return t, err
-		}
-	}
-	t, err := f.transaction(a, seq)
-	if err == nil && t == nil {
-		err = fmt.Errorf("end-to-end row of %v names a record without a transaction", id)
-	}
-	return t, err
 }

@@ -24,6 +24,8 @@ type errand struct {
 	around *Around
 	job    payout.Job
 	then   func(Visited) // of the visit that sent it out; may be nil
+
+	outcome bool // another child's outcome starts it: who brings that hears of an error, and tells
 }
 
 // Release implements wal.Out: what the child carries is durable, so it may begin.
@@ -31,7 +33,7 @@ type errand struct {
 func (p *errand) Release(err error) {
 	if err == nil {
 		p.around.Begin(p.job, p.then)
-	} else if p.then != nil {
+	} else if p.then != nil && !p.outcome {
 		p.then(Visited{Err: err})
 	}
 }

@@ -50,7 +50,7 @@ type Parts struct {
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is; nil: all are.
 	Active func(ledger.AccountID) bool
-	Now    func() ledger.Millis
+	Now    func() ledger.Reading
 	Chance func() [10]byte
 	Log    *slog.Logger
 }
@@ -171,7 +171,7 @@ func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
 		desk.pid = d.root.Spawn(d.props)
 		d.root.Send(desk.pid, &assign{id})
 	}
-	desk.used = d.around.Now()
+	desk.used = d.around.Now().Clock
 	d.mark(desk)
 	d.root.Send(desk.pid, message)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // gather reads the facts that a command names.
-func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.Facts, error) {
+func (m *Machine) gather(f facts, c ledger.Command, now ledger.Reading) (ledger.Facts, error) {
 	var out ledger.Facts
 	var err error
 	switch c := c.(type) {
@@ -29,6 +29,8 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 			out.Row, err = f.rowOf(out.Tx)
 		case err == nil && c.Result == ledger.PayoutIsRejected && c.Reason == ledger.ReasonDuplicate && out.Tx.Status.InFlight():
 			out.Holder, err = f.holder(out.Tx)
+		case err == nil && c.Result == ledger.PayoutIsSending:
+			out.Chain, err = m.renewal(f, out.Tx, now)
 		}
 	case ledger.ExpirePayout:
 		out.Tx, err = m.payout(f, c.ID, "")
@@ -37,10 +39,11 @@ func (m *Machine) gather(f facts, c ledger.Command, now ledger.Millis) (ledger.F
 			out.Chain, err = m.renewal(f, out.Tx, now)
 		}
 	case ledger.ReceiveReturn:
-		if out.Return, err = f.received(c.ReturnID); err == nil && out.Return == nil {
-			if out.Tx, err = m.payout(f, c.ID, c.EndToEnd); err == nil && out.Tx == nil {
-				err = errUnknownPayout
-			}
+		if out.Tx, err = m.payout(f, c.ID, c.EndToEnd); err == nil && out.Tx == nil {
+			err = errUnknownPayout
+		}
+		if err == nil {
+			out.Return, out.Credited, err = f.returned(c.ReturnID)
 		}
 	}
 	if err != nil {
@@ -80,6 +83,21 @@ func (f facts) received(endToEnd string) (*ledger.Transaction, error) {
 		return nil, err
 	}
 	return f.transaction(f.account, seq)
+}
+
+// returned is what a return's id has credited here, and whether it has credited
+// another account: it credits one payout, ever.
+func (f facts) returned(id string) (here *ledger.Transaction, elsewhere bool, err error) {
+	lo, hi := ledger.ReceivedRange(id)
+	err = f.store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		a, err := ledger.DecodeReceivedKey(k)
+		elsewhere = elsewhere || err == nil && a != f.account
+		return !elsewhere, err
+	})
+	if err == nil {
+		here, err = f.received(id)
+	}
+	return here, elsewhere, err
 }
 
 func (f facts) endToEnd(key []byte) (ledger.EndToEndRow, bool, error) {
@@ -164,10 +182,37 @@ func (m *Machine) payout(f facts, id ledger.TxID, endToEnd string) (*ledger.Tran
 			continue
 		}
 		if seq, ok := row.Find(id); ok {
-			return f.transaction(f.account, seq)
+			return f.state(id, seq)
 		}
 	}
 	return nil, nil
+}
+
+// state is the newest state of one of the account's payouts, of which seq is a record:
+// as it is shown, or, of one that never was, as its hold or its refusal has it. An
+// end-to-end row may be a copy that another payout made: whether a hold still stands,
+// its own due row says.
+func (f facts) state(id ledger.TxID, seq uint64) (*ledger.Transaction, error) {
+	if t, err := f.shown(id.Short()); err != nil || t != nil && t.ID == id {
+		return t, err
+	}
+	t, err := f.transaction(f.account, seq)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.ID != id {
+		return nil, fmt.Errorf("record %d of %v is not about %v", seq, f.account, id)
+	}
+	if t.Status != ledger.StatusHeld {
+		return t, nil
+	}
+	_, stands, err := f.get(ledger.DueKey(t.DueKind, t.DueAt, f.account, id))
+	if err != nil || stands {
+		return t, err
+	}
+	refused := *t
+	refused.Status = ledger.StatusRefused
+	return &refused, nil
 }
 
 // rowOf is the end-to-end row that a payout's id lies under.

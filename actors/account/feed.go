@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
@@ -20,12 +21,15 @@ type Feed struct {
 	Recent *Recent
 	// Notice hands an account its part; see Directory.Notice.
 	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
+
+	returning sync.Map // ids of returns on their way to an account, so that two accounts do not credit one
 }
 
 // What a feed cannot route. It must come again, perhaps to a newer version.
 var (
 	errNotOurs = errors.New("names a payout that is not ours")
 	errKind    = errors.New("a kind that is not taken")
+	errInWork  = errors.New("another notice of this return is being worked on")
 )
 
 // Take implements scheme.Feed.
@@ -49,6 +53,17 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 		done(fmt.Errorf("notice of %v: %w", n.Tx, err))
 		return
 	}
+	if n.Kind == scheme.ReturnReceived {
+		if _, busy := f.returning.LoadOrStore(n.ReturnID, true); busy {
+			done(fmt.Errorf("notice of %v: %w", n.Tx, errInWork))
+			return
+		}
+		taken := done
+		done = func(err error) {
+			f.returning.Delete(n.ReturnID)
+			taken(err)
+		}
+	}
 	f.Notice(id, c, done)
 }
 
@@ -56,9 +71,9 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 func about(n scheme.Notice) (ledger.Command, error) {
 	switch n.Kind {
 	case scheme.PaymentSettled:
-		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Result: ledger.PayoutIsSettled}, nil
+		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.PayoutIsSettled}, nil
 	case scheme.PaymentRejected:
-		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Result: ledger.PayoutIsRejected, Reason: n.Reason}, nil
+		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.PayoutIsRejected, Reason: n.Reason}, nil
 	case scheme.ReturnReceived:
 		return ledger.ReceiveReturn{ID: n.Tx, EndToEnd: n.EndToEnd, ReturnID: n.ReturnID, Amount: n.Amount, Reason: n.Reason}, nil
 	}

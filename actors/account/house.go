@@ -42,7 +42,7 @@ const putAwayAtOnce = 64
 // PutAway puts accounts away that have had no work for a while, and tells how
 // many are in memory still.
 func (d *Directory) PutAway() int {
-	before := d.around.Now() - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+	before := d.around.Now().Clock - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
 	var left atomic.Int64
 	var work sync.WaitGroup
 	slots := make(chan struct{}, putAwayAtOnce)

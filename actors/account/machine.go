@@ -25,6 +25,9 @@ type Config struct {
 	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
 	// nothing. Most payouts ask for one that is not there.
 	EndToEnd *keyed.Filter
+	// Alert makes the row of an alert that a decision raises, to be written with the
+	// decision's records; nil: none is kept.
+	Alert func(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
 	// Claims knows the idempotency claims of the hours that this process has
 	// witnessed; nil: none. Most requests come under a new key.
 	Claims *keyed.Hours
@@ -33,7 +36,7 @@ type Config struct {
 // Call is one command with what the machine may not draw itself.
 type Call struct {
 	Command ledger.Command
-	Now     ledger.Millis // the clock's word; the machine never goes back behind its newest record
+	Now     ledger.Reading // no stamp goes back behind the account's newest record
 	Chance  [10]byte
 	Durable wal.Ticket // everything up to it is durable
 	// Inactive: the account is. Asked for only where needsActive says so.
@@ -120,10 +123,11 @@ func (m *Machine) facts(rows Rows) facts {
 func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 	m.overlay.forget(c.Durable)
 	f := m.facts(rows)
-	now := max(c.Now, m.head.Time)
-	claim := claimOf(c.Command, now)
+	now := c.Now
+	now.Time = max(now.Time, m.head.Time)
+	claim := claimOf(c.Command, now.Time)
 	if claim != nil {
-		if e, found, err := m.recall(f, claim); err != nil || found {
+		if e, found, err := m.recall(f, claim, now); err != nil || found {
 			return e, err
 		}
 	}
@@ -132,10 +136,15 @@ func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 		return Effects{}, err
 	}
 	known.Inactive = c.Inactive
-	d := m.head.Decide(c.Command, known, ledger.Stamp{Time: now, ID: ledger.NewTxID(now, c.Chance), Terms: m.config.Terms})
+	d := m.head.Decide(c.Command, known, ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Chance), Terms: m.config.Terms})
 	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
 	m.keep(&d, a)
 	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts}
+	if m.config.Alert != nil {
+		for _, a := range d.Alerts {
+			e.Entry.Ops = append(e.Entry.Ops, m.config.Alert(m.head.ID, a, now.Time))
+		}
+	}
 	m.direct(&e, c.Command, &d, a)
 	return e, nil
 }
@@ -263,7 +272,8 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 	case ledger.ResolvePayout:
 		delete(m.work, c.ID)
 		e.Ended, e.Outcome = c.ID, a
-		e.unheard, e.open = c.Result == ledger.PayoutIsNotHeard, c.Result == ledger.PayoutIsOpen
+		e.unheard = c.Result == ledger.PayoutIsNotHeard
+		e.open = c.Result == ledger.PayoutIsOpen || c.Result == ledger.PayoutIsVoided && len(d.Records) == 0
 		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
 			m.start(e, d.Tx, payout.Send)
 		}

@@ -54,6 +54,18 @@ func (m *memory) Get(key []byte) ([]byte, bool, error) {
 	return slices.Clone(v), ok, nil
 }
 
+func (m *memory) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	for _, k := range slices.Sorted(maps.Keys(m.rows)) {
+		if k < string(lo) || k >= string(hi) {
+			continue
+		}
+		if more, err := fn([]byte(k), m.rows[k]); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
 func (m *memory) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	all := m.records[wal.Stream(a)]
 	if seq == 0 || seq > uint64(len(all)) {

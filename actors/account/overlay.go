@@ -9,6 +9,8 @@ import (
 // Rows is where facts are read: rows by key and records by sequence.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
+	// Scan calls fn for each key in [lo, hi), upwards, until fn says no more.
+	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
 }
 

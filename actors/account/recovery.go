@@ -2,7 +2,7 @@ package account
 
 import (
 	"errors"
-	"maps"
+	"fmt"
 	"time"
 
 	"pixd/actors/ledger"
@@ -41,6 +41,7 @@ func (s *shell) open() error {
 	if err != nil {
 		return err
 	}
+	e.Entry.Out = []wal.Out{s}
 	s.machine.Submitted(s.Journal.Append(&e.Entry))
 	return nil
 }
@@ -50,7 +51,7 @@ func (s *shell) open() error {
 // knows of them, or a repeat would start a second one. A third panic within a
 // minute quarantines the account.
 func (s *shell) rebuild() {
-	now := s.Now().Time()
+	now := s.Now().Clock.Time()
 	recent := s.panics[:0]
 	for _, t := range s.panics {
 		if now.Sub(t) < time.Minute {
@@ -65,17 +66,43 @@ func (s *shell) rebuild() {
 	s.remake()
 }
 
-// remake makes the machine again from the journal, once what it has queued is
-// durable or refused.
+// remake makes the machine again from the journal, once what it has queued is durable or
+// refused: then all that was refused is known.
 func (s *shell) remake() {
 	if err := s.Write(&wal.Entry{Stream: wal.Stream(s.id)}); err != nil {
 		s.quarantine(err)
 		return
 	}
-	s.Config.Recent.forget(s.id)
-	if s.load(); s.broken == nil && len(s.running) > 0 {
-		s.machine.work = maps.Clone(s.running)
+	for u := s.undone.Swap(nil); u != nil; u = u.next {
+		s.unwritten(u)
 	}
+	s.Config.Recent.forget(s.id)
+	if s.load(); s.broken != nil || len(s.running) == 0 {
+		return
+	}
+	err, panicked := s.contain(s.reviveWork)
+	if err != nil {
+		s.quarantine(err)
+	} else if panicked {
+		s.quarantine(errors.New("panic while its payouts were read"))
+	}
+}
+
+// reviveWork makes the payouts with a child known again, as they stand now: a notice may
+// have taken one further since its child began.
+func (s *shell) reviveWork() error {
+	f := s.machine.facts(s.Rows)
+	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
+	for id, began := range s.running {
+		t, err := f.state(id, began.Record())
+		if err != nil {
+			return fmt.Errorf("account %v: payout %v, whose child runs: %w", s.id, id, err)
+		}
+		if t.Status.InFlight() {
+			s.machine.work[id] = t
+		}
+	}
+	return nil
 }
 
 // quarantine closes the account off. Who waits for an outcome is cut: any
@@ -97,6 +124,11 @@ func (s *shell) cut(why error) {
 // putAway leaves the head row behind, where nothing moves.
 func (s *shell) putAway() bool {
 	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
+		return false
+	}
+	// What is durable may have been refused, and that not be told yet: the head row would
+	// say what was never written.
+	if s.Write(&wal.Entry{Stream: wal.Stream(s.id)}) != nil || s.undone.Load() != nil {
 		return false
 	}
 	e := s.machine.PutAway()

@@ -13,6 +13,9 @@ func (b *bench) outcome(a args) ledger.ResolvePayout {
 	if c.EndToEnd == "held" {
 		c.EndToEnd = b.held(id).Tx.EndToEnd
 	}
+	if a["notice"] != "" {
+		c.Notice, c.EndToEnd = true, b.noticeID(a)
+	}
 	switch a["is"] {
 	case "accepted":
 		c.Result, c.Owner = ledger.PayoutIsAccepted, ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
@@ -42,8 +45,22 @@ func (b *bench) outcome(a args) ledger.ResolvePayout {
 	return c
 }
 
+// noticeID is the end-to-end id that a notice names: the payout's own, or, with
+// notice=other, another.
+func (b *bench) noticeID(a args) string {
+	if a["notice"] == "other" {
+		return endToEnd("another")
+	}
+	held := b.held(b.ids[a["of"]])
+	t, err := b.machine.facts(b.store).state(held.Tx.ID, held.Seq)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t.EndToEnd
+}
+
 func (b *bench) visit(a args, retry bool) string {
-	v := Visit{ID: b.ids[a["of"]], Now: b.now, Durable: b.store.ticket, Retry: retry, Inactive: a["inactive"] != ""}
+	v := Visit{ID: b.ids[a["of"]], Now: b.reading(), Durable: b.store.ticket, Retry: retry, Inactive: a["inactive"] != ""}
 	if !retry {
 		v.Seq = b.held(v.ID).Seq
 	}

@@ -21,6 +21,8 @@ type bench struct {
 	store   *memory
 	machine *Machine
 	now     ledger.Millis
+	behind  ledger.Millis // how far engine time is behind the newest record
+	doubted bool
 	chance  uint64
 	durable bool // every entry is durable at once
 	ids     map[string]ledger.TxID
@@ -64,13 +66,17 @@ func (b *bench) draw() (c [10]byte) {
 	return c
 }
 
+func (b *bench) reading() ledger.Reading {
+	return ledger.Reading{Time: b.now, Clock: b.now - b.behind, Doubted: b.doubted}
+}
+
 func (b *bench) step(c ledger.Command) Effects { return b.stepAs(c, false) }
 
 func (b *bench) stepAs(c ledger.Command, inactive bool) Effects {
 	if b.durable {
 		b.store.durable = b.store.ticket
 	}
-	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.now, Chance: b.draw(), Durable: b.store.durable, Inactive: inactive})
+	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Chance: b.draw(), Durable: b.store.durable, Inactive: inactive})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -203,7 +209,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.payout(a)
 	case "outcome":
 		if _, known := b.ids[a["of"]]; !known {
-			_, err := b.machine.Step(b.store, Call{Command: b.outcome(a), Now: b.now})
+			_, err := b.machine.Step(b.store, Call{Command: b.outcome(a), Now: b.reading()})
 			return fmt.Sprintln(err)
 		}
 		return b.tell(b.stepAs(b.outcome(a), a["inactive"] != ""))
@@ -218,6 +224,16 @@ func (b *bench) run(d *datadriven.TestData) string {
 		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
 		b.now += ledger.Millis(ms)
 		return b.now.String() + "\n"
+	case "clock":
+		b.doubted, b.behind = a["doubted"] != "", ledger.Millis(a.amount("behind"))
+		return ""
+	case "forget-end-to-end":
+		for k := range b.store.rows {
+			if k[0] == 'e' {
+				delete(b.store.rows, k)
+			}
+		}
+		return ""
 	case "restart":
 		return b.restart()
 	case "resume", "due":
@@ -228,7 +244,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.decide(d.Cmd, a)
 	case "return":
 		return b.tell(b.step(ledger.ReceiveReturn{
-			ID: b.ids[a["of"]], ReturnID: "D" + endToEnd(a["id"])[1:], Amount: a.amount("amount"), Reason: a["code"],
+			ID: b.ids[a["of"]], EndToEnd: b.noticeID(a), ReturnID: "D" + endToEnd(a["id"])[1:], Amount: a.amount("amount"), Reason: a["code"],
 		}))
 	}
 	b.t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -21,13 +22,14 @@ var errPutAway = errors.New("account: put away")
 // has no rules of its own: what happens is the machine's word.
 type shell struct {
 	*Around
-	id      ledger.AccountID
-	machine *Machine
-	waiting map[ledger.TxID][]waiter
-	running map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
-	broken  error                               // quarantined: why
-	panics  []time.Time
-	undone  atomic.Pointer[undo] // entries that the journal refused, until the next message
+	id       ledger.AccountID
+	machine  *Machine
+	waiting  map[ledger.TxID][]waiter
+	running  map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
+	broken   error                               // quarantined: why
+	panics   []time.Time
+	undone   atomic.Pointer[undo] // entries that the journal refused, until the next message
+	refusals atomic.Uint64        // how many there were
 }
 
 // Receive implements actor.Actor.
@@ -94,7 +96,7 @@ func (s *shell) attempt(to caller, done func(error), work func() error) {
 		return
 	}
 	to.tell(ledger.Answer{}, ledger.ErrQuarantined)
-	settle(done, s.broken)
+	settle(done, fmt.Errorf("%w: %w", ledger.ErrQuarantined, s.broken))
 }
 
 func settle(done func(error), err error) {
@@ -155,7 +157,7 @@ func (m *visit) failed(err error) { m.then(Visited{Err: err}) }
 func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visited)) {
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
-	if len(entry.Records) > 0 {
+	if len(entry.Records) > 0 || e.Start != nil {
 		entry.Out = append(make([]wal.Out, 0, 3), s.guard(&e))
 	}
 	switch {
@@ -181,15 +183,15 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	}
 	switch {
 	case e.Start != nil:
-		entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then})
+		entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then, done != nil})
 		if s.running == nil {
 			s.running = map[ledger.TxID]*ledger.Transaction{}
 		}
 		s.running[e.Start.Tx.ID] = &e.Start.Tx
 	case then != nil:
-		entry.Out = append(entry.Out, &ended{then, e.visited()})
+		entry.Out = append(entry.Out, &ended{then, e.visited(), done != nil})
 	}
-	if len(entry.Records) == 0 && s.machine.overlay.empty() {
+	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() {
 		// All that the answer can tell is durable: it need not queue behind
 		// other accounts' writes.
 		for _, o := range entry.Out {
@@ -197,11 +199,23 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 		}
 		return
 	}
+	if len(entry.Records) == 0 {
+		s.holdToWritten(entry.Out)
+	}
 	s.machine.Submitted(s.Journal.Append(&entry))
 }
 
-// guard stands in every entry with records: the journal refuses one only where the
-// account is not where the machine believes it to be.
+// holdToWritten has what leaves without records of its own refused where an entry before
+// it is: it was decided on what that would have written.
+func (s *shell) holdToWritten(outs []wal.Out) {
+	refusals := s.refusals.Load()
+	for i, o := range outs {
+		outs[i] = &dependent{o, s, refusals}
+	}
+}
+
+// guard stands in every entry with records, or that starts a child: the journal refuses
+// one only where the account is not where the machine believes it to be.
 func (s *shell) guard(e *Effects) wal.Out {
 	if t := s.running[e.Ended]; t != nil || e.Start != nil {
 		return &guard{s, undo{ended: t, started: e.Start}}
@@ -236,6 +250,7 @@ func (s *shell) refused(err error, u *undo) {
 	if err == nil {
 		return
 	}
+	s.refusals.Add(1)
 	s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
 	for u.next = s.undone.Load(); !s.undone.CompareAndSwap(u.next, u); u.next = s.undone.Load() {
 	}
@@ -244,23 +259,15 @@ func (s *shell) refused(err error, u *undo) {
 
 // catchUp makes the machine again where entries of it were refused.
 func (s *shell) catchUp() {
-	u := s.undone.Swap(nil)
-	if u == nil || s.broken != nil {
-		return
+	if s.broken == nil {
+		s.remake()
 	}
-	for ; u != nil; u = u.next {
-		s.unwritten(u)
-	}
-	s.remake()
 }
 
 // unwritten takes back what an entry that was never written did to the children: the
 // one whose end it held will report again, the one that it was to start never began,
 // and who waits for that one is cut.
 func (s *shell) unwritten(r *undo) {
-	if r.ended != nil {
-		s.running[r.ended.ID] = r.ended
-	}
 	if r.started != nil {
 		id := r.started.Tx.ID
 		delete(s.running, id)
@@ -268,5 +275,8 @@ func (s *shell) unwritten(r *undo) {
 			delete(s.waiting, id)
 			(&outcomes{to: w}).Release(wal.ErrSequence)
 		}
+	}
+	if r.ended != nil { // perhaps of the same payout, whose next child never began
+		s.running[r.ended.ID] = r.ended
 	}
 }

@@ -56,7 +56,7 @@ func newTown(t *testing.T, limits Limits) *town {
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settingsOf(args{}), id >= 1 && id <= townAccounts
 		},
-		Now:    func() ledger.Millis { return ledger.Millis(w.clock.Add(1)) },
+		Now:    func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
 		Chance: w.draw, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {

@@ -12,7 +12,7 @@ import (
 type Visit struct {
 	ID  ledger.TxID
 	Seq uint64 // of a record about it; 0: of one that is shown
-	Now ledger.Millis
+	Now ledger.Reading
 	// Retry: capacity may be back for a queued one. Else its due time has come.
 	Retry    bool
 	Inactive bool // the account is
@@ -38,7 +38,7 @@ const busy = ledger.Millis(1000)
 func (m *Machine) Visit(rows Rows, v Visit) (Effects, Visited, error) {
 	m.overlay.forget(v.Durable)
 	f := m.facts(rows)
-	now := max(v.Now, m.head.Time)
+	now := v.Now.Clock
 	t, err := m.visited(f, v)
 	if err != nil {
 		return Effects{}, Visited{}, fmt.Errorf("account %v: visit %v: %w", m.head.ID, v.ID, err)
@@ -48,7 +48,7 @@ func (m *Machine) Visit(rows Rows, v Visit) (Effects, Visited, error) {
 	case m.work[t.ID] != nil:
 		return e, Visited{Again: now + busy, Queued: t.Status == ledger.StatusQueued, Skipped: true}, nil
 	case v.Retry:
-		if t.Status != ledger.StatusQueued || v.Inactive || now >= t.DueAt {
+		if t.Status != ledger.StatusQueued || v.Inactive || now >= t.DueAt && !v.Now.Doubted {
 			return e, Visited{Queued: t.Status == ledger.StatusQueued, Skipped: true}, nil
 		}
 		m.start(&e, t, payout.Retry)
@@ -58,7 +58,7 @@ func (m *Machine) Visit(rows Rows, v Visit) (Effects, Visited, error) {
 	case ledger.StatusHeld, ledger.StatusSending:
 		m.start(&e, t, payout.Resume)
 	case ledger.StatusAccepted:
-		switch orphan := t.SentAt() + m.config.Terms.OrphanAfter; {
+		switch orphan := t.OrphanAt(v.Now, &m.config.Terms); {
 		case now >= orphan:
 			m.start(&e, t, payout.Void)
 		case t.Doubt:
@@ -70,7 +70,7 @@ func (m *Machine) Visit(rows Rows, v Visit) (Effects, Visited, error) {
 		if now < t.DueAt {
 			return e, Visited{Again: t.DueAt}, nil
 		}
-		e, err = m.Step(rows, Call{Command: ledger.ExpirePayout{ID: t.ID}, Now: now, Chance: v.Chance, Durable: v.Durable})
+		e, err = m.Step(rows, Call{Command: ledger.ExpirePayout{ID: t.ID}, Now: v.Now, Chance: v.Chance, Durable: v.Durable})
 		return e, Visited{}, err
 	}
 	return e, Visited{}, nil
@@ -86,14 +86,7 @@ func (m *Machine) visited(f facts, v Visit) (*ledger.Transaction, error) {
 	if v.Seq == 0 {
 		return nil, errUnknownPayout
 	}
-	held, err := f.transaction(m.head.ID, v.Seq)
-	if err != nil || held == nil || held.ID != v.ID {
-		return nil, errUnknownPayout
-	}
-	if t, err = m.payout(f, v.ID, held.EndToEnd); err == nil && t == nil {
-		err = errUnknownPayout
-	}
-	return t, err
+	return f.state(v.ID, v.Seq)
 }
 
 // visited is how a visit ended that a command has just ended.
@@ -107,17 +100,25 @@ func (e *Effects) visited() Visited {
 
 // ended tells who visited.
 type ended struct {
-	then func(Visited)
-	came Visited
+	then    func(Visited)
+	came    Visited
+	outcome bool // a child's outcome ended the visit: who brings it hears of an error, and tells
 }
 
 // Release implements wal.Out.
 func (o *ended) Release(err error) {
+	if err != nil && o.outcome {
+		return
+	}
 	o.came.Err = err
 	o.then(o.came)
 }
 
-// alarm raises alerts once what they are about is durable.
+// AlertWritten is the field of an alert's log line that says that the alert's row was
+// written with the decision that raised it.
+const AlertWritten = "alert_written"
+
+// alarm logs alerts once they are durable, with what they are about.
 type alarm struct {
 	shell  *shell
 	alerts []ledger.Alert
@@ -129,6 +130,7 @@ func (o *alarm) Release(err error) {
 		return
 	}
 	for _, a := range o.alerts {
-		o.shell.Log.Warn(a.Message, "alert", a.Kind, "account", o.shell.id.String(), "transaction", a.Public)
+		o.shell.Log.Warn(a.Message, "alert", a.Kind, "account", o.shell.id.String(), "transaction", a.Public,
+			AlertWritten, o.shell.Config.Alert != nil)
 	}
 }

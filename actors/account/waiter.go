@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // reply is what a caller gets. It carries the number of the request it answers.
@@ -62,6 +63,23 @@ func (o *answered) Release(err error) {
 		return
 	}
 	o.to.tell(*o.answer, nil)
+}
+
+// dependent is an Out in an entry without records. What it stands for was decided on
+// what may have been on its way to the disk: where an entry of the account was refused
+// since, that never was there.
+type dependent struct {
+	out      wal.Out
+	shell    *shell
+	refusals uint64 // that there were when it was decided
+}
+
+// Release implements wal.Out.
+func (o *dependent) Release(err error) {
+	if err == nil && o.shell.refusals.Load() != o.refusals {
+		err = wal.ErrSequence
+	}
+	o.out.Release(err)
 }
 
 // outcomes tells everyone who waits for one payout.

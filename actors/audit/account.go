@@ -37,6 +37,7 @@ type work struct {
 	seq    uint64        // of that record
 	status ledger.TxStatus
 	due    ledger.Millis
+	kind   ledger.DueKind
 	bucket ledger.Bucket
 }
 
@@ -119,7 +120,7 @@ func (a *Account) hold(r *ledger.Record) {
 		a.tell(KindHolds, t.Public(), "record %d holds what is held", r.Seq)
 		return
 	}
-	a.open[t.ID] = work{t.Amount + t.Fee, r.Seq, t.Status, t.DueAt, t.Bucket}
+	a.open[t.ID] = work{t.Amount + t.Fee, r.Seq, t.Status, t.DueAt, t.DueKind, t.Bucket}
 	a.move(&a.pending, t.Amount+t.Fee)
 }
 
@@ -131,7 +132,7 @@ func (a *Account) goOn(r *ledger.Record) {
 		a.tell(KindHolds, t.Public(), "record %d (%v) is about a payout that holds nothing", r.Seq, r.Kind)
 		return
 	}
-	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.DueAt, t.Bucket}
+	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.DueAt, t.DueKind, t.Bucket}
 }
 
 // release gives back what was held: that much, and no other sum.

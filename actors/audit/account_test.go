@@ -11,6 +11,7 @@ import (
 
 // life is an account that works, with rows as its records make them.
 type life struct {
+	passed  ledger.Millis // beside a millisecond for each command
 	t       *testing.T
 	account ledger.Account
 	records []ledger.Record
@@ -33,7 +34,7 @@ func begin(t *testing.T, id ledger.AccountID) *life {
 func (l *life) do(c ledger.Command, f ledger.Facts) *ledger.Transaction {
 	l.t.Helper()
 	l.n++
-	d := l.account.Decide(c, f, ledger.Stamp{Time: noon + ledger.Millis(l.n), ID: ledger.NewTxID(noon, [10]byte{l.n}), Terms: terms})
+	d := l.account.Decide(c, f, ledger.Stamp{Reading: ledger.At(noon + ledger.Millis(l.n) + l.passed), ID: ledger.NewTxID(noon, [10]byte{l.n}), Terms: terms})
 	if d.Refusal != nil && len(d.Records) == 0 {
 		l.t.Fatalf("%T: %v", c, d.Refusal)
 	}
@@ -63,7 +64,7 @@ func (l *life) payout(n int) *ledger.Transaction {
 func (l *life) resolve(t *ledger.Transaction, c ledger.ResolvePayout) *ledger.Transaction {
 	l.t.Helper()
 	c.ID, c.EndToEnd = t.ID, t.EndToEnd
-	row := ledger.EndToEndRow{Account: l.account.ID, ID: t.ID, Status: ledger.StatusHeld}
+	row := ledger.EndToEndRow{Account: l.account.ID, ID: t.ID}
 	return l.do(c, ledger.Facts{Tx: t, Row: &row})
 }
 
@@ -79,7 +80,9 @@ func whole(t *testing.T) *life {
 	l.do(ledger.ReceiveReturn{ID: settled.ID, EndToEnd: settled.EndToEnd, ReturnID: "D60701190202603011200abcdefghijk", Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: settled})
 	l.resolve(l.resolve(l.payout(2), accepted), ledger.ResolvePayout{Result: ledger.PayoutIsRejected, Reason: "AC03"})
 	l.resolve(l.payout(3), ledger.ResolvePayout{Result: ledger.PayoutIsRefused, Refusal: ledger.RefuseKeyNotFound})
-	void := l.resolve(l.resolve(l.payout(4), accepted), ledger.ResolvePayout{Result: ledger.PayoutIsVoided})
+	sent := l.resolve(l.payout(4), accepted)
+	l.passed = terms.OrphanAfter
+	void := l.resolve(sent, ledger.ResolvePayout{Result: ledger.PayoutIsVoided})
 	l.resolve(void, ledger.ResolvePayout{Result: ledger.PayoutIsSettled})
 	l.resolve(l.payout(5), accepted)
 	l.resolve(l.payout(6), limited)
@@ -203,8 +206,10 @@ func TestPlanted(t *testing.T) {
 		"an old open row":  {func(l *life) { l.rows[l.row('o')] = []byte{0, 0, 0, 0, 0, 0, 0, 1} }, KindOpen, "leads to record 1, its newest is"},
 		"another's":        {func(l *life) { l.rows[string(ledger.OpenKey(8, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "are left"},
 		"no due row":       {func(l *life) { delete(l.rows, l.row('d')) }, KindDue, "has none"},
-		"a stray due row":  {func(l *life) { l.rows[string(ledger.DueKey(noon, 7, ledger.TxID{1}))] = make([]byte, 9) }, KindDue, "nothing is due"},
-		"due twice":        {func(l *life) { l.rows[string(ledger.DueKey(noon, 7, l.last().ID))] = make([]byte, 9) }, KindDue, "nothing is due"},
+		"a stray due row": {func(l *life) {
+			l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.TxID{1}))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
+		"due twice":        {func(l *life) { l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, l.last().ID))] = make([]byte, 8) }, KindDue, "nothing is due"},
 		"not in the queue": {func(l *life) { delete(l.rows, l.row('q')) }, KindQueue, "has none"},
 		"a stray in it": {func(l *life) {
 			l.rows[string(ledger.QueueKey(0, l.last().ID))] = l.rows[l.row('q')]

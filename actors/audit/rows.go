@@ -49,9 +49,9 @@ func ownerOfOpen(k, _ []byte) (ledger.AccountID, error) {
 	return a, err
 }
 
-func ownerOfDue(k, _ []byte) (ledger.AccountID, error) {
-	_, a, _, err := ledger.DecodeDueKey(k)
-	return a, err
+func ownerOfDue(k, v []byte) (ledger.AccountID, error) {
+	d, err := ledger.DecodeDue(k, v)
+	return d.Account, err
 }
 
 func ownerOfQueued(k, v []byte) (ledger.AccountID, error) {
@@ -88,7 +88,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 				return err
 			}
 		}
-		if err := a.must(r, ledger.DueKey(now.due, a.ID, id), KindDue, id, &due); err != nil {
+		if err := a.must(r, ledger.DueKey(now.kind, now.due, a.ID, id), KindDue, id, &due); err != nil {
 			return err
 		}
 		if now.status != ledger.StatusQueued {
@@ -167,10 +167,10 @@ func (a *Account) strayOpen(r Rows) error {
 
 func (a *Account) strayDue(r Rows) error {
 	lo, hi := ledger.AllDue()
-	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		at, account, id, err := ledger.DecodeDueKey(k)
-		if w, ok := a.open[id]; err == nil && account == a.ID && (!ok || w.due != at) {
-			a.tell(KindDue, id.Public(ledger.TxPayout), "at %v nothing is due", at)
+	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		d, err := ledger.DecodeDue(k, v)
+		if w, ok := a.open[d.ID]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
+			a.tell(KindDue, d.ID.Public(ledger.TxPayout), "at %v nothing is due", d.At)
 		}
 		return true, err
 	})

@@ -9,14 +9,11 @@ import (
 	"pixd/actors/ledger"
 )
 
-// lookEvery is how often due times are looked at.
-const lookEvery = 200 * time.Millisecond
-
 // Scanner is the shell around Machine.
 type Scanner struct {
 	rows  Rows
 	visit func(Visit, func(Came)) // starts a visit; the second is called once
-	now   func() ledger.Millis
+	now   func() ledger.Reading
 	log   *slog.Logger
 	wake  chan struct{} // capacity 1
 
@@ -25,13 +22,13 @@ type Scanner struct {
 }
 
 // NewScanner looks into rows and has payouts visited.
-func NewScanner(m *Machine, r Rows, visit func(Visit, func(Came)), now func() ledger.Millis, log *slog.Logger) *Scanner {
+func NewScanner(m *Machine, r Rows, visit func(Visit, func(Came)), now func() ledger.Reading, log *slog.Logger) *Scanner {
 	return &Scanner{rows: r, visit: visit, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
 }
 
 // Run scans until the context ends.
 func (s *Scanner) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(time.Duration(lookEvery) * time.Millisecond)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -53,7 +50,7 @@ func (s *Scanner) Run(ctx context.Context) {
 
 func (s *Scanner) came(v Visit, c Came) {
 	s.mu.Lock()
-	alert := s.machine.Came(v, c, s.now())
+	alert := s.machine.Came(v, c, s.now().Clock)
 	s.mu.Unlock()
 	if alert {
 		s.log.Warn("the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",

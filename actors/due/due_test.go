@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ func TestScanner(t *testing.T) {
 	var log strings.Builder
 	visits := 0
 	ctx, end := context.WithCancel(t.Context())
-	scanner := NewScanner(New(3000), s, func(v Visit, came func(Came)) {
+	scanner := NewScanner(newMachine(), s, func(v Visit, came func(Came)) {
 		mu.Lock()
 		visits++
 		first := visits == 1
@@ -32,7 +33,7 @@ func TestScanner(t *testing.T) {
 		if !first {
 			end()
 		}
-	}, func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) * 20 }, slog.New(slog.NewTextHandler(&locked{&mu, &log}, nil)))
+	}, func() ledger.Reading { return ledger.At(ledger.Millis(time.Now().UnixMilli()) * 20) }, slog.New(slog.NewTextHandler(&locked{&mu, &log}, nil)))
 	go func() {
 		time.Sleep(5 * time.Second)
 		end()
@@ -59,16 +60,22 @@ func (l *locked) Write(p []byte) (int, error) {
 // shelf is rows in order.
 type shelf struct {
 	rows map[string][]byte
+	keys []string // in order, where sort was called; else they are sorted at each look
 	fail error
 	read int
 }
 
 func newShelf() *shelf { return &shelf{rows: map[string][]byte{}} }
 
+// newMachine is one with an engine's bounds, whose queues are tried every 3 s.
+func newMachine() *Machine { return New(3000, DefaultBounds()) }
+
+const atOnce = 64
+
 func txID(n int) ledger.TxID { return ledger.TxID{byte(n >> 16), byte(n >> 8), byte(n)} }
 
 func (s *shelf) due(at ledger.Millis, a ledger.AccountID, n int, kind ledger.DueKind) {
-	s.rows[string(ledger.DueKey(at, a, txID(n)))] = append([]byte{byte(kind)}, 0, 0, 0, 0, 0, 0, 0, byte(n))
+	s.rows[string(ledger.DueKey(kind, at, a, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, byte(n)}
 }
 
 func (s *shelf) accept(a ledger.AccountID, n int) {
@@ -84,20 +91,28 @@ func (s *shelf) Get(key []byte) ([]byte, bool, error) {
 	return v, ok, s.fail
 }
 
+// sort makes looks at many rows quick: no row is added after it.
+func (s *shelf) sort() { s.keys = slices.Sorted(maps.Keys(s.rows)) }
+
 func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	if s.fail != nil {
 		return s.fail
 	}
-	var keys []string
-	for k := range s.rows {
-		if k >= string(lo) && k < string(hi) {
-			keys = append(keys, k)
-		}
+	keys := s.keys
+	if keys == nil {
+		keys = slices.Sorted(maps.Keys(s.rows))
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	from, _ := slices.BinarySearch(keys, string(lo))
+	for _, k := range keys[from:] {
+		if k >= string(hi) {
+			break
+		}
+		v, there := s.rows[k]
+		if !there {
+			continue
+		}
 		s.read++
-		if more, err := fn([]byte(k), s.rows[k]); err != nil || !more {
+		if more, err := fn([]byte(k), v); err != nil || !more {
 			return err
 		}
 	}
@@ -113,7 +128,7 @@ func ids(visits []Visit) (out []int) {
 
 func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Visit {
 	t.Helper()
-	v, err := m.Tick(now, s)
+	v, err := m.Tick(ledger.At(now), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +138,7 @@ func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Visit {
 var errDisk = errors.New("disk")
 
 // TestStart: what the last process had in hand is taken up whatever its instant
-// says: held or on its way. What waits for its time waits.
+// says: held, on its way or in doubt. What waits for its time waits.
 func TestStart(t *testing.T) {
 	s := newShelf()
 	s.due(1<<50, 1, 1, ledger.DuePayout) // held
@@ -134,12 +149,12 @@ func TestStart(t *testing.T) {
 	for n, kind := range []ledger.DueKind{ledger.DueQueued, ledger.DueApproval, ledger.DueDoubt} {
 		s.due(1<<50, 1, 4+n, kind)
 	}
-	m := New(3000)
+	m := newMachine()
 	v := look(t, m, 1000, s)
-	if got := ids(v); !slices.Equal(got, []int{1, 3}) {
+	if got := ids(v); !slices.Equal(got, []int{3, 1, 6}) {
 		t.Errorf("taken up: %v", got)
 	}
-	if v[0].Seq != 1 || v[0].Account != 1 || v[0].Retry {
+	if v[0].Seq != 3 || v[0].Account != 1 || v[0].Retry {
 		t.Errorf("visit %+v", v[0])
 	}
 	s.due(1<<50, 1, 9, ledger.DuePayout) // held since: its process has a child for it
@@ -156,7 +171,7 @@ func TestStartTakesTurns(t *testing.T) {
 	for i := range n {
 		s.due(ledger.Millis(1<<50+i), 1, i, ledger.DueSending)
 	}
-	m := New(3000)
+	m := newMachine()
 	seen := map[int]bool{}
 	for turns := 0; len(seen) < n && turns < 100; turns++ {
 		v := look(t, m, ledger.Millis(1000+turns), s)
@@ -180,19 +195,19 @@ func TestStartTakesTurns(t *testing.T) {
 // be looked at again later is, then.
 func TestDue(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
+	m := newMachine()
 	look(t, m, 100, s)
-	for n, at := range []ledger.Millis{400, 200, 300, 501} {
+	for n, at := range []ledger.Millis{400, 200, 300, 701} {
 		s.due(at, 1, n, ledger.DueQueued)
 	}
 	v := look(t, m, 500, s)
 	if got := ids(v); !slices.Equal(got, []int{1, 2, 0}) {
 		t.Fatalf("due at 500: %v", got)
 	}
-	if v = look(t, m, 501, s); !slices.Equal(ids(v), []int{3}) {
-		t.Fatalf("due at 501: %v", ids(v))
+	if v = look(t, m, 701, s); !slices.Equal(ids(v), []int{3}) {
+		t.Fatalf("due at 701: %v", ids(v))
 	}
-	m.Came(v[0], Came{Again: 900}, 501)
+	m.Came(v[0], Came{Again: 900}, 701)
 	if v = look(t, m, 899, s); len(v) != 0 {
 		t.Errorf("too early: %v", ids(v))
 	}
@@ -206,55 +221,62 @@ func TestDue(t *testing.T) {
 	if v = look(t, m, 900+failedAgain, s); !slices.Equal(ids(v), []int{3}) {
 		t.Errorf("after a failure: %v", ids(v))
 	}
+	m.Came(v[0], Came{Again: 40_000}, 31_000)
+	s.rows = map[string][]byte{}
+	if v = look(t, m, 40_000, s); len(v) != 0 {
+		t.Errorf("visited, and its row is gone: %v", ids(v))
+	}
 }
 
-// TestMark: rows that have been dealt with are not read again, and none is missed
-// that turns up late, or after the clock went back.
-func TestMark(t *testing.T) {
+// TestLate: a row that was on its way to the disk when its time came is found ten
+// seconds later, and one that was for longer within two minutes. What was dealt with
+// is not read again and again.
+func TestLate(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
+	m := newMachine()
 	now := ledger.Millis(1_000_000)
 	look(t, m, now, s)
-	s.due(now-margin, 1, 1, ledger.DueDoubt) // was on its way to the disk
-	if v := look(t, m, now+1, s); !slices.Equal(ids(v), []int{1}) {
+	look(t, m, now+500, s)
+	s.due(now, 1, 1, ledger.DueDoubt)
+	if v := look(t, m, now+trailAfter+500, s); !slices.Equal(ids(v), []int{1}) {
 		t.Errorf("late: %v", ids(v))
 	}
+	s.due(5, 1, 2, ledger.DueDoubt)
+	found := ledger.Millis(0)
+	for at := now + 11_000; at < now+200_000 && found == 0; at += 200 {
+		if v := look(t, m, at, s); len(v) > 0 {
+			found = at - now - 11_000
+		}
+	}
+	if found == 0 || found > 120_000 {
+		t.Errorf("very late: found after %d", found)
+	}
 	s.rows = map[string][]byte{}
-	look(t, m, now+100_000, s)
-	for n := range 1000 { // of these nobody believes any more that they exist
+	look(t, m, now+201_000, s)
+	for n := range 1000 {
 		s.due(ledger.Millis(n), 2, 100+n, ledger.DueDoubt)
 	}
 	s.read = 0
-	look(t, m, now+100_200, s)
+	look(t, m, now+201_200, s)
 	if s.read > 2 {
-		t.Errorf("%d rows read behind the mark", s.read)
-	}
-	s.rows = map[string][]byte{}
-	s.due(5000, 3, 7, ledger.DueDoubt)
-	if v := look(t, m, 5000, s); !slices.Equal(ids(v), []int{7}) {
-		t.Errorf("after the clock went back: %v", ids(v))
+		t.Errorf("%d rows read again", s.read)
 	}
 }
 
-// TestClockGoesBack: what was to wait by a clock that was ahead does not wait until
-// the clock is there again.
-func TestClockGoesBack(t *testing.T) {
-	const ahead = ledger.Millis(3_600_000)
-	for name, ends := range map[string]Came{
-		"unheard": {Unheard: true}, "failed": {Failed: true}, "busy": {Again: ahead + 1000},
-	} {
-		s := newShelf()
-		m := New(3000)
-		for n := range quietAfter {
-			s.due(10, 1, n, ledger.DueDoubt)
-			s.accept(1, n)
-		}
-		for _, v := range look(t, m, 100, s) {
-			m.Came(v, ends, ahead) // it went ahead since the last look
-		}
-		if v := look(t, m, 200, s); len(v) != quietAfter {
-			t.Errorf("%s: visited %v", name, ids(v))
-		}
+// TestDoubted: what ends by the clock alone waits while the clock is doubted, and is
+// visited at once when it no longer is; what asks the scheme goes on.
+func TestDoubted(t *testing.T) {
+	s := newShelf()
+	m := newMachine()
+	s.due(100, 1, 1, ledger.DueQueued)
+	s.due(100, 1, 2, ledger.DueApproval)
+	s.due(100, 1, 3, ledger.DueDoubt)
+	v, err := m.Tick(ledger.Reading{Time: 500, Clock: 500, Doubted: true}, s)
+	if err != nil || !slices.Equal(ids(v), []int{3}) {
+		t.Errorf("doubted: %v, %v", ids(v), err)
+	}
+	if v := look(t, m, 501, s); !slices.Equal(ids(v), []int{1, 2}) && !slices.Equal(ids(v), []int{2, 1}) {
+		t.Errorf("no longer: %v", ids(v))
 	}
 }
 
@@ -262,7 +284,7 @@ func TestClockGoesBack(t *testing.T) {
 // is for a while; the operators hear it once, and once more after it was heard.
 func TestUnreachable(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
+	m := newMachine()
 	for n := range 4 {
 		s.due(10, 1, n, ledger.DueDoubt)
 		s.accept(1, n)
@@ -289,19 +311,33 @@ func TestUnreachable(t *testing.T) {
 			t.Error("an alert of what was heard")
 		}
 	}
-	if !m.Came(v[0], Came{Unheard: true}, 10_000) {
+	s.rows = map[string][]byte{}
+	s.due(10_000, 1, 9, ledger.DueDoubt)
+	if v = look(t, m, 10_200, s); len(v) != 1 || !m.Came(v[0], Came{Unheard: true}, 10_200) {
 		t.Error("no alert when it is away again")
 	}
-	waits := ledger.Millis(0)
-	for range 12 {
-		m.Came(v[1], Came{Unheard: true}, 0)
-		if at := m.later[v[1].ID].at; at < waits || at > unheardMost {
-			t.Errorf("again after %d, before that %d", at, waits)
+}
+
+// TestSeldom: one whose visits come to nothing is visited ever more seldom, up to a
+// minute.
+func TestSeldom(t *testing.T) {
+	for name, ends := range map[string]Came{"unheard": {Unheard: true}, "open": {Open: true}} {
+		s := newShelf()
+		m := newMachine()
+		s.due(10, 1, 1, ledger.DueDoubt)
+		s.accept(1, 1)
+		var waits []ledger.Millis
+		last := ledger.Millis(100)
+		for now := last; len(waits) < 8 && now < 1_000_000; now += 100 {
+			for _, v := range look(t, m, now, s) {
+				waits = append(waits, now-last)
+				last = now
+				m.Came(v, ends, now)
+			}
 		}
-		waits = m.later[v[1].ID].at
-	}
-	if waits != unheardMost {
-		t.Errorf("in the end again after %d", waits)
+		if !slices.Equal(waits, []ledger.Millis{0, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000}) {
+			t.Errorf("%s: visited again after %v", name, waits)
+		}
 	}
 }
 
@@ -321,7 +357,7 @@ func TestUnreadable(t *testing.T) {
 		s := newShelf()
 		s.due(5, 1, 1, ledger.DueDoubt)
 		spoil(s)
-		if v, err := New(3000).Tick(100, s); err == nil || len(v) != 0 {
+		if v, err := newMachine().Tick(ledger.At(100), s); err == nil || len(v) != 0 {
 			t.Errorf("%s: %v, %v", name, ids(v), err)
 		}
 	}

@@ -2,12 +2,6 @@ package due
 
 import "pixd/actors/ledger"
 
-// Bounds of a line.
-const (
-	probes  = 64   // lookups of one line in a round, while none passes; and at once
-	skipMax = 1000 // payouts passed over in a round
-)
-
 // line is a queue in front of one directory bucket. Every round tries a few, in
 // rotation; for each that passes, another follows, until the limit returns. A round
 // begins no earlier than the interval after the end of the last try, so that no
@@ -24,34 +18,33 @@ type line struct {
 }
 
 // inLine starts rounds, and finds who is next in each line that has room.
-func (m *Machine) inLine(visits []Visit, now ledger.Millis, rows Rows) ([]Visit, error) {
-	if now >= m.find || m.find > now+m.every {
-		if err := m.findLines(rows); err != nil {
-			return visits, err
+func (m *Machine) inLine(s *step) error {
+	if s.now >= m.find {
+		if err := m.findLines(s.rows); err != nil {
+			return err
 		}
-		m.find = now + m.every/3
+		m.find = s.now + m.every/3
 	}
 	for _, id := range m.order {
 		l := m.lines[id]
-		if now >= l.next || l.next > now+m.every {
-			l.begin()
+		if s.now >= l.next {
+			l.begin(m.bounds.Probes)
 		}
 		for l.credit > 0 && !l.over {
-			before := len(visits)
-			var err error
-			if visits, err = m.pull(visits, id, l, rows); err != nil {
-				return visits, err
+			before := len(s.visits)
+			if err := m.pull(s, id, l); err != nil {
+				return err
 			}
-			if len(visits) > before {
-				l.next = now + m.every
+			if len(s.visits) > before {
+				l.next = s.now + m.every
 			}
 		}
 	}
-	return visits, nil
+	return nil
 }
 
 // begin starts a round behind who was tried last.
-func (l *line) begin() {
+func (l *line) begin(probes int) {
 	l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
 	l.credit, l.skipped = probes-len(l.flying), 0
 }
@@ -91,10 +84,10 @@ func (m *Machine) findLines(rows Rows) error {
 }
 
 // pull takes who is next, as many as there is room for, up to the line's end.
-func (m *Machine) pull(visits []Visit, id ledger.Line, l *line, rows Rows) ([]Visit, error) {
+func (m *Machine) pull(s *step, id ledger.Line, l *line) error {
 	lo, hi := ledger.QueueOf(id, l.after)
 	ended := true
-	err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+	err := s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		q, err := ledger.DecodeQueued(k, v)
 		if err != nil {
 			return false, err
@@ -108,21 +101,21 @@ func (m *Machine) pull(visits []Visit, id ledger.Line, l *line, rows Rows) ([]Vi
 			return false, nil
 		}
 		l.after = q.ID
-		if !l.flying[q.ID] {
+		if !l.flying[q.ID] && !m.closed[q.Account] {
 			l.flying[q.ID] = true
 			l.credit--
-			visits = append(visits, Visit{Account: q.Account, ID: q.ID, Retry: true, Line: id})
+			s.visits = append(s.visits, Visit{Account: q.Account, ID: q.ID, Retry: true, Line: id})
 		}
 		return true, nil
 	})
 	if err != nil || !ended || l.over {
-		return visits, err
+		return err
 	}
 	if l.wrapped {
 		l.over = true
 	}
 	l.wrapped, l.after = true, ledger.TxID{}
-	return visits, nil
+	return nil
 }
 
 // cameInLine makes room for another where one has passed.
@@ -132,13 +125,13 @@ func (m *Machine) cameInLine(v Visit, c Came, now ledger.Millis) {
 		return
 	}
 	delete(l.flying, v.ID)
-	if !c.Skipped {
+	if !c.Skipped && !c.Failed {
 		l.next = max(l.next, now+m.every)
 	}
-	if c.Skipped && l.skipped < skipMax {
+	if (c.Skipped || c.Failed) && l.skipped < m.bounds.Skip { // no lookup was made
 		l.skipped++
 	} else if c.Queued || c.Failed || c.Unheard {
 		return
 	}
-	l.credit = min(l.credit+1, probes-len(l.flying))
+	l.credit = min(l.credit+1, m.bounds.Probes-len(l.flying))
 }

@@ -10,7 +10,7 @@ import (
 // TestShortLine is tried whole, every round, and not between rounds.
 func TestShortLine(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
+	m := newMachine()
 	for _, n := range []int{3, 1, 2} {
 		s.queue(0, n)
 	}
@@ -33,8 +33,8 @@ func TestShortLine(t *testing.T) {
 // that each has its turn; other lines do not wait for it.
 func TestLongLine(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
-	const n = 3*probes + 10
+	m := newMachine()
+	const n = 3*atOnce + 10
 	for i := range n {
 		s.queue(0, 1+i)
 	}
@@ -57,7 +57,7 @@ func TestLongLine(t *testing.T) {
 				t.Errorf("round %d goes on: %v", round, ids(v))
 			}
 		}
-		if long != probes {
+		if long != atOnce {
 			t.Errorf("round %d tried %d", round, long)
 		}
 	}
@@ -70,7 +70,7 @@ func TestLongLine(t *testing.T) {
 // a time, until the limit is met again.
 func TestCapacityReturns(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
+	m := newMachine()
 	const n = 1000
 	for i := range n {
 		s.queue(0, 1+i)
@@ -85,7 +85,7 @@ func TestCapacityReturns(t *testing.T) {
 		passed++
 		flying = append(flying[1:], look(t, m, 10_001, s)...)
 	}
-	if passed != 500 || most != probes {
+	if passed != 500 || most != atOnce {
 		t.Fatalf("%d passed, at most %d at once", passed, most)
 	}
 	for _, one := range flying { // the limit is back
@@ -94,7 +94,7 @@ func TestCapacityReturns(t *testing.T) {
 	if v := look(t, m, 10_003, s); len(v) != 0 {
 		t.Errorf("goes on against the limit: %v", ids(v))
 	}
-	if v := look(t, m, 13_300, s); len(v) != probes {
+	if v := look(t, m, 13_300, s); len(v) != atOnce {
 		t.Errorf("the next round tries %d", len(v))
 	}
 }
@@ -103,8 +103,8 @@ func TestCapacityReturns(t *testing.T) {
 // the count; nobody else is held up.
 func TestSlowTries(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
-	for i := range probes + 5 {
+	m := newMachine()
+	for i := range atOnce + 5 {
 		s.queue(0, 1+i)
 	}
 	first := look(t, m, 10_000, s)
@@ -112,7 +112,7 @@ func TestSlowTries(t *testing.T) {
 		m.Came(one, Came{Queued: true}, 10_001)
 	}
 	second := look(t, m, 13_300, s)
-	if len(second) != probes-10 {
+	if len(second) != atOnce-10 {
 		t.Errorf("%d started beside 10 on their way", len(second))
 	}
 	for _, one := range second {
@@ -131,21 +131,21 @@ func TestSlowTries(t *testing.T) {
 // TestSkipped: those that nothing was asked for cost the others no turn.
 func TestSkipped(t *testing.T) {
 	s := newShelf()
-	m := New(3000)
-	for i := range 3 * probes {
+	m := newMachine()
+	for i := range 3 * atOnce {
 		s.queue(0, 1+i)
 	}
 	asked := 0
 	for v := look(t, m, 10_000, s); len(v) > 0; v = look(t, m, 10_000, s) {
 		for _, one := range v {
-			skip := ids([]Visit{one})[0] <= 2*probes
+			skip := ids([]Visit{one})[0] <= 2*atOnce
 			if !skip {
 				asked++
 			}
 			m.Came(one, Came{Queued: true, Skipped: skip}, 10_000)
 		}
 	}
-	if asked != probes {
+	if asked != atOnce {
 		t.Errorf("%d asked behind those that are skipped", asked)
 	}
 }

@@ -1,7 +1,7 @@
-// Package due is the one scanner of due times and of the directory's lines: rows
-// that say which payout waits for which instant, or for which capacity. It knows
-// how many may be looked after at once and in which order; what is to be done with
-// each, its account knows. What waits costs no memory here.
+// Package due is the one scanner of due times and of the directory's queues: rows
+// that say which payout waits for which instant, or for which capacity. It knows how
+// many may be looked after at once and in which order; what is to be done with each,
+// its account knows. What waits costs no memory here.
 //
 // Machine says which are to be visited; Scanner is its shell.
 package due
@@ -23,9 +23,14 @@ type Visit struct {
 	Account ledger.AccountID
 	ID      ledger.TxID
 	Seq     uint64      // of a record about it; 0 with Retry
-	Retry   bool        // one in line: capacity may be back. Else its time has come
+	Retry   bool        // one in a queue: capacity may be back. Else its time has come
 	Line    ledger.Line // with Retry
+
+	due ledger.Due // its row; none with Retry
 }
+
+// Kind is what waited; none with Retry.
+func (v *Visit) Kind() ledger.DueKind { return v.due.Kind }
 
 // Came is how a visit ended.
 type Came struct {
@@ -35,218 +40,181 @@ type Came struct {
 	Queued  bool          // it waits for capacity, still or again
 	Skipped bool          // nothing was asked
 	Failed  bool          // its account could not look
+	Closed  bool          // and will not before the next start: it is quarantined
 }
 
-// Bounds on what goes on at once, and on what is remembered.
-const (
-	atOnce      = 64     // due payouts looked after at once
-	lookAtOnce  = 20_000 // rows looked at in one step of the start
-	rememberMax = 10_000 // payouts that are to be visited again later
-	margin      = ledger.Millis(10_000)
-	wholeEvery  = ledger.Millis(5 * 60_000)
-)
+// Bounds are how much goes on at once and how much is remembered. Each is 1 or more.
+type Bounds struct {
+	AtOnce   int // due payouts looked after at once that need the scheme, and as many that do not
+	Look     int // rows looked at in one step, where most are passed over
+	Remember int // payouts of either sort that are put off, and quarantined accounts
+	Probes   int // lookups of one queue in a round while none passes, and at once
+	Skip     int // payouts passed over in a round of a queue
+}
 
-// How long a visit that came to nothing waits: a failed one, one whose scheme was
-// not heard (twice as long each time), and all others once several in a row were
-// not heard.
+// DefaultBounds are those of an engine.
+func DefaultBounds() Bounds {
+	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
+}
+
+// After three visits in a row whose scheme was not heard, none starts for a while.
 const (
-	failedAgain  = ledger.Millis(30_000)
-	unheardAgain = ledger.Millis(3_000)
-	unheardMost  = ledger.Millis(60_000)
-	quietFor     = ledger.Millis(5_000)
-	quietAfter   = 3
+	quietFor   = ledger.Millis(5_000)
+	quietAfter = 3
 )
 
 // Machine knows what is visited and what is to be. It has no goroutine, clock or
-// I/O but the rows it is given.
+// I/O but the rows it is given. The times it is told never go back.
 type Machine struct {
-	every ledger.Millis // between two rounds of a line
+	bounds Bounds
+	every  ledger.Millis // between two rounds of a queue
 
-	last    ledger.Millis // the newest instant it was told
-	mark    ledger.Millis // no due row lies before it
-	whole   ledger.Millis // when all rows are looked at again, from the first
-	resume  []byte        // where the start's look at all rows goes on; nil: it is over
-	working map[ledger.TxID]bool
-	later   map[ledger.TxID]later
+	resume  []cursor // where the start's look at all rows goes on
+	working map[ledger.TxID]visiting
+	lanes   []*lane
+	closed  map[ledger.AccountID]bool // quarantined
 
 	unheard int           // visits in a row
-	quiet   ledger.Millis // until then none starts
+	quiet   ledger.Millis // until then none starts that needs the scheme
 	silent  bool          // the scheme is: that was told
 
-	find  ledger.Millis // when lines are looked for again
+	find  ledger.Millis // when queues are looked for again
 	lines map[ledger.Line]*line
 	order []ledger.Line
 }
 
-// later is when a payout is visited again.
-type later struct {
-	at    ledger.Millis
-	tries int
-}
-
-// New is a machine at the start of a process. A line is tried every so many
+// New is a machine at the start of a process. A queue is tried every so many
 // milliseconds.
-func New(every ledger.Millis) *Machine {
-	lo, _ := ledger.AllDue()
-	return &Machine{
-		every: every, resume: lo, working: map[ledger.TxID]bool{}, later: map[ledger.TxID]later{},
-		lines: map[ledger.Line]*line{},
+func New(every ledger.Millis, b Bounds) *Machine {
+	m := &Machine{
+		bounds: b, every: every, working: map[ledger.TxID]visiting{}, closed: map[ledger.AccountID]bool{}, lines: map[ledger.Line]*line{},
+		resume: []cursor{newCursor(ledger.DueSending), newCursor(ledger.DuePayout), newCursor(ledger.DueDoubt)},
 	}
+	var scheme, clock []ledger.DueKind
+	for _, k := range ledger.DueKinds() {
+		if k.NeedsScheme() {
+			scheme = append(scheme, k)
+		} else {
+			clock = append(clock, k)
+		}
+	}
+	m.lanes = []*lane{newLane(m, scheme), newLane(m, clock)}
+	return m
 }
 
-// Tick is what to visit now. Each visit given must be answered by Came.
-func (m *Machine) Tick(now ledger.Millis, rows Rows) ([]Visit, error) {
-	m.follow(now)
-	if now >= m.whole { // what is believed of old rows is looked at again from time to time
-		m.mark, m.whole = 0, now+wholeEvery
+func (m *Machine) scheme() *lane { return m.lanes[0] }
+func (m *Machine) clock() *lane  { return m.lanes[1] }
+
+// Tick is what to visit now. Each visit given must be answered by Came. What ends by
+// the clock alone waits while the clock is doubted.
+func (m *Machine) Tick(now ledger.Reading, rows Rows) (visits []Visit, err error) {
+	s := &step{now: now.Clock, rows: rows}
+	err = m.resumed(s)
+	if err == nil && s.now >= m.quiet {
+		err = m.scheme().step(s)
 	}
-	var visits []Visit
-	var err error
-	if m.resume != nil {
-		visits, err = m.resumed(rows)
-	}
-	if err == nil && now >= m.quiet {
-		visits, err = m.dueNow(visits, now, rows)
+	if err == nil && !now.Doubted {
+		err = m.clock().step(s)
 	}
 	if err == nil {
-		visits, err = m.inLine(visits, now, rows)
+		err = m.inLine(s)
 	}
 	if err != nil {
-		return visits, fmt.Errorf("due: %w", err)
+		err = fmt.Errorf("due: %w", err)
 	}
-	return visits, nil
+	return s.visits, err
 }
 
-// follow takes note of the clock. One that went back makes rows due before the
-// mark, and what was to wait did so by instants that would now keep it waiting for
-// as long as the clock went back.
-func (m *Machine) follow(now ledger.Millis) {
-	if now < m.last {
-		m.whole, m.quiet = 0, 0
-		clear(m.later)
-	}
-	m.last = now
+// step is one Tick.
+type step struct {
+	now    ledger.Millis
+	rows   Rows
+	visits []Visit
 }
 
-// resumed finds what the last process had in hand: a payout that is on its way, or
-// that is only held. No clock is asked and no instant remembered for it, so that
-// no crash and no flag of another start can hide one.
-func (m *Machine) resumed(rows Rows) (visits []Visit, err error) {
-	_, hi := ledger.AllDue()
-	n := 0
-	over := true
-	err = rows.Scan(m.resume, hi, func(k, v []byte) (bool, error) {
-		if n++; n > lookAtOnce || len(m.working) >= atOnce {
-			m.resume, over = append([]byte(nil), k...), false
-			return false, nil
-		}
-		visit, kind, err := read(k, v)
-		if err != nil || m.working[visit.ID] {
-			return err == nil, err
-		}
-		in, err := inHand(rows, kind, &visit)
-		if err == nil && in {
-			m.working[visit.ID] = true
-			visits = append(visits, visit)
-		}
-		return err == nil, err
-	})
-	if over && err == nil {
-		m.resume = nil
-	}
-	return visits, err
+// visiting is a visit of a due payout under way.
+type visiting struct {
+	lane  *lane
+	again bool // it was visited before
+	tries int  // and so often came to nothing
 }
 
-// inHand tells a payout that a process has a child for.
-func inHand(rows Rows, kind ledger.DueKind, v *Visit) (bool, error) {
-	switch kind {
-	case ledger.DueSending:
+// begin starts a visit of a due payout.
+func (s *step) begin(d ledger.Due, v visiting) {
+	v.lane.machine.working[d.ID] = v
+	v.lane.count(v, 1)
+	s.visits = append(s.visits, Visit{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
+}
+
+// resumed finds what the last process had in hand: a payout that is on its way, that
+// is only held, or that is accepted in doubt. No clock is asked for it, so that no crash and no flag of
+// another start can hide one.
+func (m *Machine) resumed(s *step) error {
+	l := m.scheme()
+	for len(m.resume) > 0 && l.room() {
+		c := &m.resume[0]
+		over, err := c.scan(s.rows, ledger.Latest, m.bounds.Look, func(d ledger.Due) (bool, error) {
+			if m.visited(d.ID) || m.closed[d.Account] {
+				return true, nil
+			}
+			if !l.room() {
+				return false, nil
+			}
+			in, err := inHand(s.rows, d)
+			if in && err == nil {
+				s.begin(d, visiting{lane: l})
+			}
+			return true, err
+		})
+		if err != nil || !over {
+			return err
+		}
+		m.resume = m.resume[1:]
+	}
+	return nil
+}
+
+// visited tells a payout that is being looked after.
+func (m *Machine) visited(id ledger.TxID) bool { return m.working[id].lane != nil }
+
+// inHand tells a payout that a process has a child for, or would ask about within
+// seconds.
+func inHand(rows Rows, d ledger.Due) (bool, error) {
+	if d.Kind == ledger.DueSending || d.Kind == ledger.DueDoubt {
 		return true, nil
-	case ledger.DuePayout:
-		_, accepted, err := rows.Get(ledger.OpenKey(v.Account, v.ID))
-		return err == nil && !accepted, err
 	}
-	return false, nil
+	_, accepted, err := rows.Get(ledger.OpenKey(d.Account, d.ID))
+	return err == nil && !accepted, err
 }
 
-func read(k, v []byte) (Visit, ledger.DueKind, error) {
-	_, account, tx, err := ledger.DecodeDueKey(k)
-	if err != nil {
-		return Visit{}, 0, err
-	}
-	kind, seq, err := ledger.DecodeDueRow(v)
-	return Visit{Account: account, ID: tx, Seq: seq}, kind, err
-}
-
-// dueNow finds what waits for an instant that has come, oldest first.
-func (m *Machine) dueNow(visits []Visit, now ledger.Millis, rows Rows) ([]Visit, error) {
-	if len(m.working) >= atOnce {
-		return visits, nil
-	}
-	lo, hi := ledger.DueRange(m.mark, now+1)
-	oldest := now
-	err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		at, _, id, err := ledger.DecodeDueKey(k)
-		if err != nil {
-			return false, err
-		}
-		oldest = min(oldest, at)
-		if m.working[id] || m.later[id].at > now {
-			return true, nil
-		}
-		visit, _, err := read(k, v)
-		if err != nil {
-			return false, err
-		}
-		m.working[id] = true
-		visits = append(visits, visit)
-		return len(m.working) < atOnce, nil
-	})
-	// What is on its way to the disk may yet turn up a little before now.
-	m.mark = min(oldest, max(0, now-margin))
-	return visits, err
-}
-
-// Came takes the end of a visit; true where the operators must hear that the
-// scheme cannot be reached: once, until it is heard again.
+// Came takes the end of a visit; true where the operators must hear that the scheme
+// cannot be reached: once, until it is heard again.
 func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
-	m.follow(now)
+	if c.Closed && len(m.closed) < m.bounds.Remember {
+		m.closed[v.Account] = true
+	}
 	if v.Retry {
 		m.cameInLine(v, c, now)
 		return false
 	}
+	was := m.working[v.ID]
+	if was.lane == nil {
+		return false
+	}
 	delete(m.working, v.ID)
-	before := m.later[v.ID]
-	delete(m.later, v.ID)
+	was.lane.count(was, -1)
 	switch {
-	case c.Failed:
-		m.again(v.ID, later{at: now + failedAgain})
-	case c.Open:
-		m.seldom(v.ID, before.tries, now)
-		m.unheard, m.silent = 0, false
 	case c.Unheard:
-		m.seldom(v.ID, before.tries, now)
 		if m.unheard++; m.unheard >= quietAfter {
 			m.quiet = now + quietFor
 		}
 		alert, m.silent = !m.silent, true
-	case c.Again != 0:
-		m.again(v.ID, later{at: c.Again})
-	default:
+	case c.Open || !c.Failed && c.Again == 0:
 		m.unheard, m.silent = 0, false
 	}
-	return alert
-}
-
-// seldom has a payout visited again, twice as late each time.
-func (m *Machine) seldom(id ledger.TxID, tries int, now ledger.Millis) {
-	wait := min(unheardAgain<<min(tries, 8), unheardMost)
-	m.again(id, later{now + wait, tries + 1})
-}
-
-func (m *Machine) again(id ledger.TxID, l later) {
-	if len(m.later) >= rememberMax {
-		clear(m.later) // they are visited once more than they need be
+	if c.Closed && m.closed[v.Account] {
+		return alert
 	}
-	m.later[id] = l
+	was.lane.came(v, c, was.tries, now)
+	return alert
 }

@@ -51,7 +51,7 @@ func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger
 	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
-	d := a.Decide(c, f, ledger.Stamp{Time: b.now, ID: ledger.NewTxID(b.now, [10]byte{b.n}), Terms: terms})
+	d := a.Decide(c, f, ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{b.n}), Terms: terms})
 	if d.Refusal != nil {
 		b.t.Fatalf("%T: %v", c, d.Refusal.Code)
 	}

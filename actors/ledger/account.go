@@ -47,6 +47,8 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("settings where none belong, or none where they do")
 	case r.Kind.about() != (r.Tx != nil):
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
+	case r.Tx == nil && r.Prev != 0 || r.Prev >= r.Seq:
+		return fmt.Errorf("names record %d as the one before it", r.Prev)
 	case r.Kind == AnswerKept && (r.Claim == nil || r.Stored == nil):
 		return fmt.Errorf("an answer without its claim, or none at all")
 	case r.Kind == PayoutReturned && r.Tx.Returned > r.Tx.Amount:

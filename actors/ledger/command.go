@@ -1,11 +1,40 @@
 package ledger
 
+// Reading is what the engine's clock says at one instant.
+type Reading struct {
+	// Time stamps records. It is Clock, save after a start at which the clock was
+	// behind the journal: no stamp is earlier than the newest record's.
+	Time Millis
+	// Clock is engine time. Ages, due times and the minute of an end-to-end id go by
+	// it, never by Time.
+	Clock Millis
+	// Doubted says that Clock may be wrong by hours: nothing is voided, nothing
+	// expires and no repeat window ends.
+	Doubted bool
+	// Start is Clock at the process's start. What has elapsed since is certain, what
+	// lies between it and a stamp that was doubted is not.
+	Start Millis
+}
+
+// since is the instant from which an age counts that begins at a stamp: a stamp that
+// was doubted when it was made, by an earlier process perhaps, is no older than this
+// process.
+func (r Reading) since(at Millis, doubted bool) Millis {
+	if doubted {
+		return max(at, r.Start)
+	}
+	return at
+}
+
+// At is the reading of a clock that is right.
+func At(t Millis) Reading { return Reading{Time: t, Clock: t} }
+
 // Stamp is what the shell adds to a command: when it happens and the identity
 // of what it may create. Both are recorded.
 type Stamp struct {
-	Time  Millis // never earlier than the account's newest record
-	ID    TxID
-	Terms Terms
+	Reading // Time is never earlier than the account's newest record
+	ID      TxID
+	Terms   Terms
 }
 
 // Terms are what the service does for every account alike. Durations are in
@@ -100,6 +129,7 @@ type Owner struct {
 type ResolvePayout struct {
 	ID       TxID
 	EndToEnd string
+	Notice   bool // the scheme's own message; EndToEnd must be the payout's
 	Result   PayoutResult
 	Owner    Owner       // where the lookup answered
 	Reason   string      // the scheme's code, with PayoutIsRejected
@@ -163,8 +193,9 @@ type Facts struct {
 	Chain Chain        // where a requested payout's end-to-end id stands
 	Row   *EndToEndRow // of the payout to resolve
 
-	Holder   *TxID        // of a duplicate: the transaction that has its end-to-end id
-	Return   *Transaction // what a return's id has credited already
+	Holder   *TxID        // of a duplicate: the transaction that has its end-to-end id; nil: none that is known here
+	Return   *Transaction // what a return's id has credited in this account already
+	Credited bool         // a return's id has credited another account
 	Inactive bool         // the account is
 }
 
@@ -174,11 +205,19 @@ type Chain struct {
 	Suffix   string // of the attempt
 	Attempt  uint64
 	Shared   *EndToEndRow // the row of EndToEnd, which this payout repeats
-	Holder   TxID         // of Shared: the transaction that moved money, else the first
+	Holder   TxID         // of Shared: the transaction that moved money, else the first that may; zero: none known here
 	Moved    *Moved       // the older use of Suffix whose row makes room
 	Foreign  bool         // another account used EndToEnd
 
 	UnderSuffix bool // EndToEnd is the merchant's own, and was derived here before
+}
+
+// holder is the transaction that EndToEnd belongs to; nil where none is known here.
+func (c *Chain) holder() *TxID {
+	if c.Holder == (TxID{}) {
+		return nil
+	}
+	return &c.Holder
 }
 
 // Decision is what Decide came to: records, or a refusal, or neither where the

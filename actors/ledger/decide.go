@@ -52,9 +52,17 @@ type draft struct {
 	alerts  []Alert
 }
 
-// add appends a record of the kind about tx, and works out its totals. A sum
-// that does not fit is RefuseOverflow; nothing of the decision stands then.
+// add appends a record of the kind, and works out its totals. A sum that does not
+// fit is RefuseOverflow; nothing of the decision stands then. A transition that
+// the transaction's newest record does not allow is our mistake.
 func (d *draft) add(kind RecordKind, b Body) *Refusal {
+	if t := b.Tx; t != nil {
+		if err := transition(kind, t.was, t.Status); err != nil {
+			panic(fmt.Sprintf("ledger: %v: %v after record %d: %v", d.account.ID, t.ID, t.at, err))
+		}
+		b.Prev = t.at
+		t.Doubted = t.Doubted || d.stamp.Doubted
+	}
 	r := Record{
 		Account: d.account.ID,
 		Seq:     d.account.Seq + uint64(len(d.records)) + 1,
@@ -67,6 +75,9 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		return refuse(RefuseOverflow, "the balance would not fit")
 	}
 	r.Totals, d.totals = after, after
+	if r.Tx != nil {
+		r.Tx.standsAt(r.Seq)
+	}
 	d.records = append(d.records, r)
 	return nil
 }

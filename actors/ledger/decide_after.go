@@ -1,5 +1,7 @@
 package ledger
 
+import "strconv"
+
 // afterwards is word of a payout that has ended. The books follow the scheme once:
 // where the payout was voided without its word, and the scheme settled it.
 // Everything else that contradicts the end changes nothing.
@@ -30,11 +32,27 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 // over gains no rows.
 func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 	t.Status, t.ReasonCode, t.LateAt = StatusSettled, "", d.stamp.Time
-	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: []EventKind{EventCompleted, EventPayoutConfirmed}}); r != nil {
+	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
 		return t, r
 	}
 	d.alert(AlertLate, &t, "a payout settled after it had been voided: amount and fee are debited")
 	return t, nil
+}
+
+// namesAnother tells a notice about the payout that names another end-to-end id than
+// the payout's: it changes nothing, and the operators hear of it.
+func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
+	if endToEnd == t.EndToEnd {
+		return false
+	}
+	d.contradicts(t, "the scheme's notice names the end-to-end id "+printable(endToEnd)+" and not its own "+t.EndToEnd)
+	return true
+}
+
+// printable is what a notice says, fit for a message to people.
+func printable(s string) string {
+	const most = 64
+	return strconv.Quote(s[:min(len(s), most)])
 }
 
 func (d *draft) contradicts(t *Transaction, says string) {
@@ -48,8 +66,14 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 // receiveReturn credits what came back of a payout, in a transaction of its own.
 // A payout still in flight settles first: what is returned has arrived before.
 func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
-	if f.Return != nil {
-		return Decision{Tx: f.Return, Repeat: true}
+	switch first := f.Return; {
+	case first != nil && *first.Original != c.ID, f.Credited:
+		d.contradicts(f.Tx, "the scheme says that "+c.ReturnID+" returns it, which has returned another payout")
+		return Decision{Tx: f.Tx, Repeat: true, Alerts: d.alerts}
+	case d.namesAnother(f.Tx, c.EndToEnd):
+		return Decision{Tx: f.Tx, Repeat: true, Alerts: d.alerts}
+	case first != nil:
+		return Decision{Tx: first, Repeat: true}
 	}
 	t := *f.Tx
 	switch {

@@ -3,12 +3,15 @@ package ledger
 import "time"
 
 // renewAfter is the age, from its minute, at which an end-to-end id is renewed when
-// its payout is approved: an hour before the scheme would refuse it (FF08).
+// its payout goes out for the first time after waiting: an hour before the scheme
+// would refuse it (FF08).
 const renewAfter = Millis(11 * time.Hour / time.Millisecond)
 
-// NeedsRenewal tells an end-to-end id too old to go out now.
+// NeedsRenewal tells a payout whose end-to-end id is too old to go out at an instant
+// of engine time, or, after a clock that was ahead, too new.
 func NeedsRenewal(t *Transaction, now Millis) bool {
-	return now > minuteOf(t.EndToEnd)+renewAfter
+	age := now - minuteOf(t.EndToEnd)
+	return age > renewAfter || age < -renewAfter
 }
 
 // ExpiryOf is the instant from which the scheme refuses an end-to-end id (FF08,
@@ -43,7 +46,7 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	case c.Word == Approved && f.Inactive:
 		return Decision{Refusal: refuse(RefuseInactive, "the account is not active")}
 	}
-	expired := NeedsRenewal(&t, d.stamp.Time) && t.OwnEndToEnd
+	expired := NeedsRenewal(&t, d.stamp.Clock) && t.OwnEndToEnd && !d.stamp.Doubted
 	if c.Word == Approved && expired {
 		t = d.fail(t, ReasonExpired)
 		refusal := refuse(RefuseExpired, "the payout's own end_to_end_id is too old to go out: it has failed with approval_expired")
@@ -62,26 +65,34 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 // has aged; the old one still leads to it.
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
-	if NeedsRenewal(&t, d.stamp.Time) {
-		fresh := c.EndToEnd
-		if fresh == "" {
-			fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Time, c.Suffix)
-		} else {
-			t.Repeat, t.DuplicateOf = true, &c.Holder
-		}
-		if fresh != t.EndToEnd {
-			t.Former, t.EndToEnd, b.Moved = t.EndToEnd, fresh, c.Moved
-		}
-	}
+	d.renew(&t, c, &b)
 	t.Status = StatusSending
 	d.wait(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
 	return t
 }
 
+// renew gives a payout that goes out after waiting a fresh end-to-end id where its own
+// has aged, or that of an equal one which went out meanwhile. A client's own id goes
+// out unchanged: the scheme judges it.
+func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
+	if t.OwnEndToEnd || !NeedsRenewal(t, d.stamp.Clock) {
+		return
+	}
+	fresh := c.EndToEnd
+	if fresh == "" {
+		fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
+	} else {
+		t.Repeat, t.DuplicateOf = true, c.holder()
+	}
+	if fresh != t.EndToEnd {
+		t.Former, t.EndToEnd, b.Moved = t.EndToEnd, fresh, c.Moved
+	}
+}
+
 // expirePayout fails a payout that has waited for too long; one that has not, or no
-// longer waits, is left as it is.
+// longer waits, is left as it is, and so is every one while the clock is doubted.
 func (d *draft) expirePayout(f Facts) Decision {
-	if f.Tx == nil || d.stamp.Time < f.Tx.DueAt {
+	if f.Tx == nil || d.stamp.Doubted || d.stamp.Clock < f.Tx.DueAt {
 		return Decision{Tx: f.Tx, Repeat: true}
 	}
 	t := *f.Tx

@@ -7,6 +7,9 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 		return Decision{Repeat: true}
 	}
 	t := *f.Tx
+	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
+		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
+	}
 	if !t.Status.InFlight() {
 		return d.afterwards(t, c)
 	}
@@ -19,18 +22,17 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	case PayoutIsSettled:
 		t = d.settle(t)
 	case PayoutIsRejected:
-		if t = d.shown(t); f.Holder != nil {
-			t.DuplicateOf = f.Holder
-		}
+		t = d.shown(t)
+		t.DuplicateOf = f.Holder
 		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
 	case PayoutIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
 	case PayoutIsLimited:
 		return d.limited(t, bucketOf(c.Refusal))
 	case PayoutIsSending:
-		return d.sending(t, f.Inactive)
+		return d.sending(t, f)
 	case PayoutIsVoided:
-		if t.Status != StatusAccepted {
+		if t.Status != StatusAccepted || !d.orphaned(&t) {
 			return Decision{Tx: f.Tx, Repeat: true}
 		}
 		t = d.fail(t, ReasonVoided)
@@ -40,6 +42,12 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 		panic("ledger: a payout result that does not exist")
 	}
 	return d.done(&t)
+}
+
+// orphaned tells an accepted payout that may be voided: the scheme has owed its word
+// for too long, by a clock that is not doubted.
+func (d *draft) orphaned(t *Transaction) bool {
+	return !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms)
 }
 
 // doubtAgain is when the scheme is asked for the first time about a payout that
@@ -52,7 +60,7 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	case t.Status == StatusHeld:
 		t = d.acceptPayout(t, doubt)
 	case t.Status == StatusSending:
-		t.Status, t.Doubt, t.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Time, ""
+		t.Status, t.Doubt, t.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
 		d.wait(PayoutSent, &t, d.owed(&t), Body{})
 	case t.Status == StatusAccepted && t.Doubt && !doubt:
 		t.Doubt = false
@@ -65,7 +73,7 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 
 // owed is how long from now the payout waits for the scheme's word.
 func (d *draft) owed(t *Transaction) Millis {
-	left := t.SentAt() + d.stamp.Terms.OrphanAfter - d.stamp.Time
+	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Doubt {
 		return min(left, doubtAgain)
 	}
@@ -78,6 +86,9 @@ func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
 	claim := t.Claim
 	t.Status, t.Claim, t.Doubt = StatusAccepted, nil, doubt
 	d.show(&t)
+	if d.stamp.Clock != t.CreatedAt {
+		t.AcceptedAt = d.stamp.Clock
+	}
 	if doubt {
 		d.wait(PayoutAccepted, &t, d.owed(&t), Body{Claim: claim})
 		return t
@@ -95,8 +106,11 @@ func (d *draft) shown(t Transaction) Transaction {
 }
 
 func (d *draft) settle(t Transaction) Transaction {
-	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", EventCompleted, EventPayoutConfirmed)
+	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", settledEvents()...)
 }
+
+// settledEvents are those of a payout that settles, in this order.
+func settledEvents() []EventKind { return []EventKind{EventPayoutConfirmed, EventCompleted} }
 
 func (d *draft) fail(t Transaction, reason string) Transaction {
 	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
@@ -149,24 +163,26 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 // queue puts a payout in a bucket's line for the first time.
 func (d *draft) queue(t *Transaction, b Bucket) {
 	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
-	t.QueueEnds = d.stamp.Time + d.stamp.Terms.QueueTTL
+	t.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 }
 
 // requeue puts it back; its time runs on.
 func (d *draft) requeue(t Transaction, b Bucket) Transaction {
 	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
-	d.wait(PayoutRequeued, &t, max(0, t.QueueEnds-d.stamp.Time), Body{})
+	d.wait(PayoutRequeued, &t, max(0, t.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
 
-// sending takes a queued payout out of its line, before it is submitted. An
-// inactive account's stays where it is.
-func (d *draft) sending(t Transaction, inactive bool) Decision {
-	if t.Status != StatusQueued || inactive {
+// sending takes a queued payout out of its line, before it is submitted, under a
+// fresh end-to-end id where its own has aged. An inactive account's stays where it is.
+func (d *draft) sending(t Transaction, f Facts) Decision {
+	if t.Status != StatusQueued || f.Inactive {
 		return Decision{Tx: &t, Repeat: true}
 	}
+	var b Body
+	d.renew(&t, &f.Chain, &b)
 	t.Status, t.ReasonCode = StatusSending, ""
-	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, Body{})
+	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
 	return d.done(&t)
 }
 

@@ -13,7 +13,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		ExternalID: c.ExternalID, Description: c.Description, Purpose: c.Purpose,
 		KeyType: c.Key.Type, Key: c.Key.Value,
 		GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB,
-		DueAt: d.stamp.Time + d.stamp.Terms.OrphanAfter, Claim: c.Claim,
+		DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DuePayout, Claim: c.Claim,
 		OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
 	}
 	if f.Chain.Foreign {
@@ -24,11 +24,11 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	}
 	t.EndToEnd = f.Chain.EndToEnd
 	if t.EndToEnd == "" {
-		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Time, f.Chain.Suffix)
+		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, f.Chain.Suffix)
 	}
 	b := Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}
 	if shared := f.Chain.Shared; shared != nil {
-		t.Repeat, t.DuplicateOf = true, &f.Chain.Holder
+		t.Repeat, t.DuplicateOf = true, f.Chain.holder()
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
 		b.Row = &row
@@ -54,7 +54,8 @@ func (d *draft) awaitApproval(t Transaction) Transaction {
 
 // wait adds a record after which the payout waits for so long.
 func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
-	b.DueWas, t.DueAt = t.DueAt, d.stamp.Time+long
+	b.DueWas, b.DueWasKind = t.DueAt, t.DueKind
+	t.DueAt, t.DueKind = d.stamp.Clock+long, t.due()
 	b.Tx = t
 	d.mustAdd(kind, b)
 }

@@ -2,13 +2,16 @@ package ledger
 
 import "encoding/binary"
 
-// DueKey is where work that waits for an instant lies.
-func DueKey(at Millis, a AccountID, id TxID) []byte {
-	k := append(make([]byte, 0, 33), rowDue)
+// DueKey is where work that waits for an instant lies: by what waits, so that
+// each kind is scanned at its own pace, then by instant.
+func DueKey(kind DueKind, at Millis, a AccountID, id TxID) []byte {
+	k := append(make([]byte, 0, dueKeyBytes), rowDue, byte(kind))
 	k = binary.BigEndian.AppendUint64(k, uint64(at))
 	k = binary.BigEndian.AppendUint64(k, uint64(a))
 	return append(k, id[:]...)
 }
+
+const dueKeyBytes = 1 + 1 + 8 + 8 + 16
 
 // DueKind is what waits in a due row. Its values are stored.
 type DueKind byte
@@ -21,6 +24,15 @@ const (
 	DueApproval DueKind = 4 // waiting for an operator: it is given up then
 	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
 )
+
+// DueKinds are all of them.
+func DueKinds() []DueKind {
+	return []DueKind{DuePayout, DueSending, DueQueued, DueApproval, DueDoubt}
+}
+
+// NeedsScheme tells kinds whose due task asks the scheme. The others end by the
+// clock alone.
+func (k DueKind) NeedsScheme() bool { return k != DueQueued && k != DueApproval }
 
 // due is what waits for a payout's DueAt.
 func (t *Transaction) due() DueKind {
@@ -37,32 +49,38 @@ func (t *Transaction) due() DueKind {
 	return DuePayout
 }
 
-// dueRow is what DueKey holds: what waits, and the record that made it wait.
-func dueRow(kind DueKind, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64([]byte{byte(kind)}, seq)
+// dueKey is where the payout's due row lies.
+func (t *Transaction) dueKey(a AccountID) []byte { return DueKey(t.DueKind, t.DueAt, a, t.ID) }
+
+// Due is a due row.
+type Due struct {
+	Kind    DueKind
+	At      Millis
+	Account AccountID
+	ID      TxID
+	Seq     uint64 // the record that made it wait
 }
 
-// DecodeDueRow reads a due row.
-func DecodeDueRow(b []byte) (kind DueKind, seq uint64, err error) {
-	if len(b) != 9 {
-		return 0, 0, shortRow("due", b)
+// DecodeDue reads a due row.
+func DecodeDue(k, v []byte) (Due, error) {
+	if len(k) != dueKeyBytes || k[0] != rowDue || len(v) != 8 {
+		return Due{}, shortRow("due", k)
 	}
-	return DueKind(b[0]), binary.BigEndian.Uint64(b[1:]), nil
+	return Due{
+		Kind: DueKind(k[1]), At: Millis(binary.BigEndian.Uint64(k[2:])), Account: AccountID(binary.BigEndian.Uint64(k[10:])),
+		ID: TxID(k[18:]), Seq: binary.BigEndian.Uint64(v),
+	}, nil
 }
 
-// DecodeDueKey reads the instant, account and transaction of a due row.
-func DecodeDueKey(k []byte) (Millis, AccountID, TxID, error) {
-	if len(k) != 33 || k[0] != rowDue {
-		return 0, 0, TxID{}, shortRow("due", k)
-	}
-	return Millis(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(k[9:])), TxID(k[17:33]), nil
-}
+// DueKeyAfter is the first key behind a due row's.
+func DueKeyAfter(d *Due) []byte { return append(DueKey(d.Kind, d.At, d.Account, d.ID), 0) }
 
 // AllDue is the keys of all due rows.
 func AllDue() (lo, hi []byte) { return []byte{rowDue}, []byte{rowDue + 1} }
 
-// DueRange is the keys of due rows from one instant on, up to and without another.
-func DueRange(from, until Millis) (lo, hi []byte) {
-	lo = binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(from))
-	return lo, binary.BigEndian.AppendUint64([]byte{rowDue}, uint64(until))
+// DueRange is the keys of due rows of a kind from one instant on, up to and without
+// another.
+func DueRange(kind DueKind, from, until Millis) (lo, hi []byte) {
+	lo = binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(from))
+	return lo, binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(until))
 }

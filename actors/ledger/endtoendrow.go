@@ -47,9 +47,8 @@ func EndToEndKeyOf(t *Transaction) []byte {
 type EndToEndRow struct {
 	Account AccountID `cbor:"1,keyasint"`
 	ID      TxID      `cbor:"2,keyasint"`
-	Seq     uint64    `cbor:"3,keyasint"` // the record that wrote this part
-	Status  TxStatus  `cbor:"4,keyasint"` // StatusRefused where it never left; else as that record had it
-	Members []Member  `cbor:"5,keyasint,omitempty"`
+	Seq     uint64    `cbor:"3,keyasint"` // the record that holds it, or refuses it
+	Members []Member  `cbor:"4,keyasint,omitempty"`
 }
 
 // Member is a repeat under an end-to-end id.
@@ -59,7 +58,7 @@ type Member struct {
 }
 
 const (
-	endToEndRowBytes = 8 + 16 + 8 + 1
+	endToEndRowBytes = 8 + 16 + 8
 	memberBytes      = 16 + 8
 )
 
@@ -67,7 +66,6 @@ func (r EndToEndRow) encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, endToEndRowBytes+len(r.Members)*memberBytes), uint64(r.Account))
 	b = append(b, r.ID[:]...)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
-	b = append(b, byte(r.Status))
 	for _, m := range r.Members {
 		b = binary.BigEndian.AppendUint64(append(b, m.ID[:]...), m.Seq)
 	}
@@ -81,7 +79,7 @@ func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
 	}
 	r := EndToEndRow{
 		Account: AccountID(binary.BigEndian.Uint64(b)), ID: TxID(b[8:24]),
-		Seq: binary.BigEndian.Uint64(b[24:]), Status: TxStatus(b[32]),
+		Seq: binary.BigEndian.Uint64(b[24:]),
 	}
 	for b = b[endToEndRowBytes:]; len(b) > 0; b = b[memberBytes:] {
 		r.Members = append(r.Members, Member{TxID(b[:16]), binary.BigEndian.Uint64(b[16:])})
@@ -89,7 +87,7 @@ func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
 	return r, nil
 }
 
-// Find is the record that last wrote of a transaction under the id; false
+// Find is the record that holds a transaction under the id, or refuses it; false
 // where it has none such.
 func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	if r.ID == id {
@@ -104,10 +102,10 @@ func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 }
 
 // refused is the row after a transaction under the id was refused inside the
-// call: the holder's part says so, a repeat's is gone.
+// call: the holder's part names the refusal, a repeat's is gone.
 func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	if r.ID == id {
-		r.Seq, r.Status = seq, StatusRefused
+		r.Seq = seq
 		return r
 	}
 	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m Member) bool { return m.ID == id })

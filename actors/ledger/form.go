@@ -40,7 +40,7 @@ func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	if f.Description.Wrong || tooLong(f.Description.Value) {
 		return c, refuseField(RefuseDescription, "description", "description takes a string of at most 140 characters")
 	}
-	if f.RecipientISPB.Given && !ISPB(f.RecipientISPB.Value) {
+	if f.RecipientISPB.Given && !RecipientISPB(f.RecipientISPB.Value) {
 		return c, refuseField(RefuseRecipientISPB, "recipient_ispb", "recipient_ispb must be 8 digits")
 	}
 	if f.EndToEnd.Given && !ValidEndToEnd(f.EndToEnd.Value) {

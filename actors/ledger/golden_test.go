@@ -31,6 +31,7 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 func waited(kind TxKind, status TxStatus) *Transaction {
 	t := fullTx(kind, status)
 	t.Doubt, t.AcceptedAt, t.Bucket, t.QueueEnds = true, 1772366400101, BucketClient, 1772373600000
+	t.Doubted = true
 	t.Decision, t.Operator, t.Former, t.LateAt = Approved, "ana", "E99999004202602281200abcdefghijk", 1772366400301
 	t.Original, t.OriginalEndToEnd, t.OriginalAmount = &TxID{9}, "E99999004202603011159abcdefghijk", 2_000_000
 	return t
@@ -43,7 +44,7 @@ func disowned() *Transaction {
 }
 
 func fullClaim() *Claim {
-	return &Claim{Scope: [16]byte{1, 2}, Bucket: 20513, At: 1772366400000, BodyHash: [16]byte{3, 4}, Camel: true}
+	return &Claim{Scope: [16]byte{1, 2}, Bucket: 20513, At: 1772366400000, BodyHash: [16]byte{3, 4}, Camel: true, Doubted: true}
 }
 
 // goldenRecords is one record of every kind, with every field that the kind can
@@ -56,7 +57,7 @@ func goldenRecords() []Record {
 		AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: MaxRepeatWindow,
 	}
 	totals := Totals{Balance: -1, Pending: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6}
-	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Status: StatusHeld, Members: []Member{{TxID{3}, 300}}}
+	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Members: []Member{{TxID{3}, 300}}}
 	stored := &Stored{Status: 200, Body: []byte(`{"worked":true}`)}
 	bodies := map[RecordKind]Body{
 		AccountOpened:   {Settings: settings},
@@ -66,7 +67,7 @@ func goldenRecords() []Record {
 		PaymentReceived: {Tx: fullTx(TxReceipt, StatusCompleted), Events: []EventKind{EventReceived, EventCompleted}},
 		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row},
 		PayoutAccepted:  {Tx: fullTx(TxPayout, StatusAccepted), Claim: fullClaim(), Stored: stored},
-		PayoutSettled:   {Tx: fullTx(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
+		PayoutSettled:   {Tx: fullTx(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
 		PayoutRejected:  {Tx: fullTx(TxPayout, StatusRejected), Events: []EventKind{EventPayoutRejected}},
 		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: &row},
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
@@ -78,7 +79,7 @@ func goldenRecords() []Record {
 		PayoutRequeued:    {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
 		PayoutSending:     {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
 		PayoutSent:        {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
-		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventCompleted, EventPayoutConfirmed}},
+		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
 		ReturnReceived:    {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
 		PayoutReturned:    {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
 		PayoutDisowned:    {Tx: disowned()},
@@ -90,6 +91,14 @@ func goldenRecords() []Record {
 			panic("no golden record of " + k.String())
 		}
 		b.Totals = totals
+		if b.Tx != nil {
+			b.Prev = 299
+			b.Tx.DueKind = b.Tx.due()
+			b.Tx.standsAt(300)
+		}
+		if b.DueWas != 0 {
+			b.DueWasKind = DuePayout
+		}
 		out = append(out, Record{Account: 7, Seq: 300, Time: 1772366400201, Kind: k, Body: b})
 	}
 	return out
@@ -171,14 +180,14 @@ func TestDecodeNeverGuesses(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	opened := func() *Account {
 		a := &Account{ID: 7}
-		d := a.Decide(OpenAccount{DefaultSettings()}, Facts{}, Stamp{Time: 10})
+		d := a.Decide(OpenAccount{DefaultSettings()}, Facts{}, Stamp{Reading: At(10)})
 		if err := a.Apply(&d.Records[0]); err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
 	next := func(a *Account) Record {
-		return a.Decide(Credit{Kind: TxTED, Amount: 5}, Facts{}, Stamp{Time: 10, ID: TxID{1}}).Records[0]
+		return a.Decide(Credit{Kind: TxTED, Amount: 5}, Facts{}, Stamp{Reading: At(10), ID: TxID{1}}).Records[0]
 	}
 	for name, spoil := range map[string]func(*Record){
 		"gap":           func(r *Record) { r.Seq++ },
@@ -194,6 +203,7 @@ func TestApplyRefuses(t *testing.T) {
 		"second open":   func(r *Record) { r.Kind = AccountOpened },
 		"no item":       func(r *Record) { r.Tx = nil },
 		"settings":      func(r *Record) { r.Settings = &Settings{} },
+		"names itself":  func(r *Record) { r.Prev = r.Seq },
 	} {
 		a := opened()
 		r := next(a)

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 	"strings"
 	"time"
 )
@@ -13,6 +14,9 @@ import (
 // Millis is an instant: Unix milliseconds, UTC. Every time in the journal and
 // in every answer has this resolution.
 type Millis int64
+
+// Latest is the last instant there is.
+const Latest = Millis(math.MaxInt64 - 1)
 
 // Time is the instant as the standard library has it, in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
@@ -185,10 +189,8 @@ func ValidEndToEnd(s string) bool {
 	if len(s) != 32 || s[0] != 'E' {
 		return false
 	}
-	for i := 1; i < 9; i++ {
-		if !digit(s[i]) && !('A' <= s[i] && s[i] <= 'Z') {
-			return false
-		}
+	if !ISPB(s[1:9]) {
+		return false
 	}
 	if _, err := time.Parse("200601021504", s[9:21]); err != nil {
 		return false
@@ -201,8 +203,9 @@ func ValidEndToEnd(s string) bool {
 	return true
 }
 
-func digit(c byte) bool  { return '0' <= c && c <= '9' }
-func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func digit(c byte) bool   { return '0' <= c && c <= '9' }
+func capital(c byte) bool { return 'A' <= c && c <= 'Z' }
+func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
 // RandomSuffix makes the 11 characters of an end-to-end id that nobody derives
 // again, from ten bytes of chance.

@@ -149,5 +149,17 @@ func IsCNPJ(s string) bool {
 	return true
 }
 
-// ISPB tells the form of a participant's id as merchants may name it: 8 digits.
-func ISPB(s string) bool { return digits(s, 8) }
+// ISPB tells the form of a participant's id: 8 digits or capital letters, as in the
+// pattern of end-to-end ids (SPI catalogue).
+func ISPB(s string) bool {
+	for i := range len(s) {
+		if !digit(s[i]) && !capital(s[i]) {
+			return false
+		}
+	}
+	return len(s) == 8
+}
+
+// RecipientISPB tells the form in which a merchant may name the recipient's
+// participant: 8 digits, as the contract has it.
+func RecipientISPB(s string) bool { return digits(s, 8) }

@@ -74,8 +74,8 @@ func projectOpen(rows []Row, r *Record) []Row {
 	if r.DueWas == 0 {
 		return rows
 	}
-	rows = append(rows, Row{Key: DueKey(r.DueWas, r.Account, t.ID)})
-	return append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})
+	rows = append(rows, Row{Key: DueKey(r.DueWasKind, r.DueWas, r.Account, t.ID)})
+	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
 }
 
 // shows tells whether the record is the first that shows its item: settling
@@ -109,25 +109,26 @@ func endToEndRow(r *Record) []byte {
 	if r.Row != nil {
 		return r.Row.encode()
 	}
-	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq, Status: r.Tx.Status}.encode()
+	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()
 }
 
 // projectHold writes the due row and the end-to-end row: the payout's own, or
 // the one it shares, which the record carries.
 func projectHold(rows []Row, r *Record) []Row {
 	t := r.Tx
-	rows = append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})
+	rows = append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
 	if m := r.Moved; m != nil {
 		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
 	}
 	return projectAnswer(append(rows, Row{EndToEndKeyOf(t), endToEndRow(r)}), r)
 }
 
-// projectRefusal undoes what the hold wrote; the end-to-end row stays, marked,
-// so that the next request counts the attempt and a late notice finds its end.
+// projectRefusal undoes what the hold wrote; the end-to-end row stays, and names
+// the refusal, so that the next request counts the attempt and a late notice finds
+// its end.
 func projectRefusal(rows []Row, r *Record) []Row {
 	t := r.Tx
-	return append(rows, Row{Key: DueKey(t.DueAt, r.Account, t.ID)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
+	return append(rows, Row{Key: t.dueKey(r.Account)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
 func projectEnd(rows []Row, r *Record) []Row {
@@ -135,7 +136,7 @@ func projectEnd(rows []Row, r *Record) []Row {
 	if t.Bucket != 0 { // it may have stood in line
 		rows = append(rows, Row{Key: QueueKey(t.Bucket.line(r.Account), t.ID)})
 	}
-	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: DueKey(t.DueAt, r.Account, t.ID)})
+	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }
 
 // projectAnswer writes the claim, its answer, or, where the work was refused,
@@ -147,7 +148,7 @@ func projectAnswer(rows []Row, r *Record) []Row {
 	}
 	row := Row{Key: IdempotencyKey(c.Bucket, r.Account, c.Scope)}
 	if r.Kind != PayoutRefused {
-		value := IdempotencyRow{Answered: r.Stored != nil, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
+		value := IdempotencyRow{Answered: r.Stored != nil, Doubted: c.Doubted, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
 		if r.Tx != nil {
 			value.Tx = r.Tx.ID
 		}

@@ -112,6 +112,9 @@ type Body struct {
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
 	Row      *EndToEndRow `cbor:"8,keyasint,omitempty"` // the end-to-end row after it, where others share it or it was refused
 	DueWas   Millis       `cbor:"9,keyasint,omitempty"` // the instant of the due row that the payout's takes the place of
+
+	DueWasKind DueKind `cbor:"10,keyasint,omitempty"` // and its kind
+	Prev       uint64  `cbor:"11,keyasint,omitempty"` // the record before this about the same transaction; 0: this is the first
 }
 
 // Record is one thing that happened to one account. Account, Seq and Time lie
@@ -159,6 +162,9 @@ func (r *Record) Decode(b []byte) error {
 	}
 	if err := decoding.Unmarshal(b, &r.Body); err != nil {
 		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
+	}
+	if r.Tx != nil {
+		r.Tx.standsAt(r.Seq)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 // others are for lists, for the scanner and for restoring.
 func IsFact(key []byte) bool {
 	switch key[0] {
-	case rowStatement, rowDue, rowHead, rowExternal, rowQueue:
+	case rowStatement, rowHead, rowExternal, rowQueue:
 		return false
 	}
 	return true
@@ -93,6 +93,19 @@ func BucketOf(t Millis) uint16 { return uint16(t / (24 * 60 * 60 * 1000)) }
 // IdempotencyBefore is the keys of all days before a bucket's.
 func IdempotencyBefore(bucket uint16) (lo, hi []byte) {
 	return []byte{rowIdempotency}, binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket)
+}
+
+// IdempotencyFrom is the keys of a day's claims and of all later days'.
+func IdempotencyFrom(bucket uint16) (lo, hi []byte) {
+	return binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket), []byte{rowIdempotency + 1}
+}
+
+// DecodeIdempotencyDay reads the day of a claim's key.
+func DecodeIdempotencyDay(k []byte) (uint16, error) {
+	if len(k) != 27 || k[0] != rowIdempotency {
+		return 0, shortRow("idempotency key", k)
+	}
+	return binary.BigEndian.Uint16(k[1:]), nil
 }
 
 // IDRow is what IDKey holds.
@@ -170,18 +183,31 @@ func (r StatementRow) encode() []byte {
 // IdempotencyRow is what IdempotencyKey holds.
 type IdempotencyRow struct {
 	Answered bool   // false: the claim's work has not answered yet
+	Doubted  bool   // the clock was at the claim
 	Seq      uint64 // of the record with the answer, or with the claim
 	At       Millis // of the claim: 24 h count from it
 	BodyHash [16]byte
 	Tx       TxID // the transaction that the claim is about
 }
 
+// The bits of an idempotency row's first byte.
+const (
+	claimAnswered = 1
+	claimDoubted  = 2
+)
+
+// Age is how long ago the claim was made, at least.
+func (r *IdempotencyRow) Age(now Reading) Millis { return now.Clock - now.since(r.At, r.Doubted) }
+
 const idempotencyRowBytes = 1 + 8 + 8 + 16 + 16
 
 func (r IdempotencyRow) encode() []byte {
 	b := make([]byte, 1, idempotencyRowBytes)
 	if r.Answered {
-		b[0] = 1
+		b[0] |= claimAnswered
+	}
+	if r.Doubted {
+		b[0] |= claimDoubted
 	}
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.At))
@@ -195,7 +221,7 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 		return IdempotencyRow{}, shortRow("idempotency", b)
 	}
 	return IdempotencyRow{
-		Answered: b[0] == 1, Seq: binary.BigEndian.Uint64(b[1:]), At: Millis(binary.BigEndian.Uint64(b[9:])),
+		Answered: b[0]&claimAnswered != 0, Doubted: b[0]&claimDoubted != 0, Seq: binary.BigEndian.Uint64(b[1:]), At: Millis(binary.BigEndian.Uint64(b[9:])),
 		BodyHash: [16]byte(b[17:33]), Tx: TxID(b[33:49]),
 	}, nil
 }

@@ -113,7 +113,7 @@ type Transaction struct {
 	Ordinal    uint64 `cbor:"22,keyasint,omitempty"` // place among the account's items, from 1
 	Booking    uint64 `cbor:"23,keyasint,omitempty"` // place among its bookings, from 1
 
-	DueAt       Millis `cbor:"24,keyasint,omitempty"` // its due row while in flight
+	DueAt       Millis `cbor:"24,keyasint,omitempty"` // the instant of its due row while in flight, engine time
 	Attempt     uint64 `cbor:"25,keyasint,omitempty"` // of its fingerprint
 	OwnEndToEnd bool   `cbor:"26,keyasint,omitempty"` // the merchant named the end-to-end id
 	Repeat      bool   `cbor:"27,keyasint,omitempty"` // another transaction holds its end-to-end id
@@ -129,7 +129,7 @@ type Transaction struct {
 
 	// What a payout has been through that did not go straight.
 	Doubt      bool     `cbor:"35,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
-	AcceptedAt Millis   `cbor:"36,keyasint,omitempty"` // when the scheme took it, where it was shown before that
+	AcceptedAt Millis   `cbor:"36,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
 	Bucket     Bucket   `cbor:"37,keyasint,omitempty"` // the directory's limit it met last, if it ever did
 	QueueEnds  Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
 	Decision   Approval `cbor:"39,keyasint,omitempty"`
@@ -143,7 +143,20 @@ type Transaction struct {
 	Original         *TxID  `cbor:"43,keyasint,omitempty"`
 	OriginalEndToEnd string `cbor:"44,keyasint,omitempty"`
 	OriginalAmount   Amount `cbor:"45,keyasint,omitempty"` // with Returned: what came back so far, this one included
+
+	DueKind DueKind `cbor:"48,keyasint,omitempty"` // of its due row
+	Doubted bool    `cbor:"49,keyasint,omitempty"` // the clock was when a record about it was made: its instants may be wrong by hours
+
+	// Where this state is from; not stored, because the record says it.
+	at  uint64   // sequence of the record that this is the state after; 0: it has none yet
+	was TxStatus // the status in that record
 }
+
+// Record is the sequence of the record that the transaction is the state after.
+func (t *Transaction) Record() uint64 { return t.at }
+
+// standsAt notes the record that the transaction is the state after.
+func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
 
 // Bucket is which of the directory's limits a payout met. Its values are stored.
 type Bucket uint8
@@ -201,12 +214,30 @@ func (t *Transaction) Voided() bool {
 	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Unsure) && !t.Disowned
 }
 
+// DuplicateOfUnknown tells a payout that the scheme rejected as a duplicate of
+// something that is unknown here: money may move under its end-to-end id while the
+// scheme takes that.
+func (t *Transaction) DuplicateOfUnknown() bool {
+	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.DuplicateOf == nil
+}
+
 // SentAt is since when the scheme owes its word on an accepted payout.
 func (t *Transaction) SentAt() Millis {
 	if t.AcceptedAt != 0 {
 		return t.AcceptedAt
 	}
 	return t.CreatedAt
+}
+
+// OrphanAt is the instant of engine time from which an accepted payout may be voided.
+func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
+	return now.since(t.SentAt(), t.Doubted) + terms.OrphanAfter
+}
+
+// MovedAt is the instant from which the window of repeats counts, of a payout that has
+// settled.
+func (t *Transaction) MovedAt(now Reading) Millis {
+	return now.since(max(t.ID.Time(), t.BookedAt, t.LateAt), t.Doubted)
 }
 
 // Gross is what the transaction takes from the account (outbound) or what it
@@ -238,6 +269,7 @@ type Claim struct {
 	At       Millis   `cbor:"3,keyasint"`
 	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
 	Camel    bool     `cbor:"5,keyasint,omitempty"` // the answer's keys are camelCase
+	Doubted  bool     `cbor:"6,keyasint,omitempty"` // the clock was at the claim
 }
 
 // Stored is the answer kept under a claim: what a replay sends again.

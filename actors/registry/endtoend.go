@@ -53,14 +53,14 @@ func (c *claims) forget(durable uint64) {
 // EndToEndRows is what the rows say of an end-to-end id; 0 is nobody.
 type EndToEndRows struct {
 	Claimed ledger.AccountID // by its claim
-	Used    ledger.AccountID // by a payout under it, of a time before claims
+	Used    ledger.AccountID // by a payout under it
 	Derived ledger.AccountID // by a payout whose id was derived and ends like it
 }
 
-// ClaimEndToEnd gives an end-to-end id to an account. A claim that the account
-// repeats changes nothing; one of another account is ErrEndToEndTaken. One that
-// may be another account's derived id is left to the ledger, which knows: claimed,
-// it would be lost to that account.
+// ClaimEndToEnd reserves an end-to-end id for an account. What the account has reserved
+// already changes nothing. ErrEndToEndTaken: another account has used it, or has
+// derived its last 11 characters, whatever the minute: who saw one derived id could
+// name the next before its owner does.
 func (m *Machine) ClaimEndToEnd(c EndToEndClaim, rows func(endToEnd string) (EndToEndRows, error)) ([]Record, error) {
 	if m.accounts[c.Account] == nil {
 		return nil, ErrUnknownAccount
@@ -78,10 +78,8 @@ func (m *Machine) ClaimEndToEnd(c EndToEndClaim, rows func(endToEnd string) (End
 	switch {
 	case owner == c.Account:
 		return nil, nil
-	case owner != 0, found.Used != 0 && found.Used != c.Account:
+	case owner != 0, found.Used != 0 && found.Used != c.Account, found.Derived != 0 && found.Derived != c.Account:
 		return nil, ErrEndToEndTaken
-	case found.Derived != 0 && found.Derived != c.Account:
-		return nil, nil
 	}
 	return []Record{{Kind: EndToEndClaimed, EndToEnd: &c}}, nil
 }

@@ -133,15 +133,15 @@ func TestClaimIsDurable(t *testing.T) {
 	}
 }
 
-// TestClaimOfUsed: an id that was used before there were claims is its user's; one
-// that may be derived is claimed by its deriver alone.
+// TestClaimOfUsed: an id that was used is its user's; one that ends like an id that
+// was derived is its deriver's, whatever its minute.
 func TestClaimOfUsed(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)
 	claim(t, g, 1)
 	claim(t, g, 2)
 	row := append(make([]byte, 7), 1) // account 1, and what is of no matter here
-	row = append(row, make([]byte, 25)...)
+	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
 	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{
 		{Kind: wal.OpSet, Key: ledger.EndToEndKey(e2eID(1)), Value: row},
@@ -151,15 +151,25 @@ func TestClaimOfUsed(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
+	nextMinute := ledger.EndToEnd("99999004", 1772366400000+60_000, e2eID(2)[21:])
 	for _, c := range []struct {
 		account ledger.AccountID
-		id      int
+		id      string
 		want    bool
 		records uint64
-	}{{2, 1, false, 0}, {1, 1, true, 1}, {2, 1, false, 0}, {2, 2, true, 0}, {1, 2, true, 1}, {2, 2, false, 0}} {
+	}{
+		{2, e2eID(1), false, 0},
+		{1, e2eID(1), true, 1},
+		{2, e2eID(1), false, 0},
+		{2, e2eID(2), false, 0},
+		{2, nextMinute, false, 0},
+		{1, nextMinute, true, 1},
+		{1, e2eID(2), true, 1},
+		{2, e2eID(2), false, 0},
+	} {
 		before := g.machine.Seq
-		if ok, err := g.ClaimEndToEnd(c.account, e2eID(c.id)); ok != c.want || err != nil || g.machine.Seq-before != c.records {
-			t.Errorf("%v claims %d: %v %v, %d records", c.account, c.id, ok, err, g.machine.Seq-before)
+		if ok, err := g.ClaimEndToEnd(c.account, c.id); ok != c.want || err != nil || g.machine.Seq-before != c.records {
+			t.Errorf("%v claims %s: %v %v, %d records", c.account, c.id, ok, err, g.machine.Seq-before)
 		}
 	}
 	if ok, err := g.ClaimEndToEnd(1, e2eID(3)); ok || err == nil {

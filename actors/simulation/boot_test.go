@@ -25,14 +25,11 @@ func (l *life) holdsHaveWork() {
 	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
 	lo, hi := ledger.AllDue()
 	err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		_, id, tx, err := ledger.DecodeDueKey(k)
-		if err != nil || l.flipped[id] {
+		d, err := ledger.DecodeDue(k, v)
+		if err != nil || l.flipped[d.Account] {
 			return err == nil, err
 		}
-		_, seq, err := ledger.DecodeDueRow(v)
-		if err != nil {
-			return false, err
-		}
+		id, tx, seq := d.Account, d.ID, d.Seq
 		r, err := rows{l.paper}.Record(id, seq)
 		if err != nil {
 			return false, err

@@ -6,56 +6,169 @@ import (
 
 // chronicle is what the records of all accounts tell of each payout.
 type chronicle struct {
+	heads   map[ledger.AccountID]*ledger.Account
+	newest  map[ledger.TxID]*ledger.Record // about each transaction
 	payouts map[ledger.TxID]*told
 	prints  map[ledger.Fingerprint][]*told
 	claims  map[ledger.AccountID]map[[16]byte][]*told
-	windows map[ledger.AccountID]ledger.Millis
+	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
+	given   map[string]ledger.TxID        // which payout each return's id has credited
 }
 
 // told is one payout.
 type told struct {
-	tx    ledger.Transaction // as its newest record has it
-	out   ledger.Millis      // since when it may be on its way: its hold, or its approval
-	at    ledger.Millis      // when its key was claimed; 0: it has none
-	print ledger.Fingerprint
+	tx      ledger.Transaction // as its newest record has it
+	held    ledger.Transaction // as its hold has it
+	out     ledger.Millis      // world time since when it may be on its way: its hold, its approval, or its leaving the queue
+	window  ledger.Millis      // the account's, then
+	claimed bool               // it came under a key
+	hold    ledger.Millis      // world time of its hold
+	sent    ledger.Millis      // world time of its acceptance
+	queued  written            // when it was queued first; zero: it never was
+	settled ledger.Millis      // world time of its settlement
+	print   ledger.Fingerprint
 }
 
 func newChronicle() *chronicle {
 	return &chronicle{
+		map[ledger.AccountID]*ledger.Account{},
+		map[ledger.TxID]*ledger.Record{},
 		map[ledger.TxID]*told{},
 		map[ledger.Fingerprint][]*told{},
 		map[ledger.AccountID]map[[16]byte][]*told{},
-		map[ledger.AccountID]ledger.Millis{},
+		map[ledger.TxID]ledger.Amount{},
+		map[string]ledger.TxID{},
 	}
 }
 
+// take applies a record and judges it.
 func (c *chronicle) take(l *life, r *ledger.Record) {
 	l.count("record: " + r.Kind.String())
-	if r.Settings != nil {
-		c.windows[r.Account] = r.Settings.RepeatWindow
+	head := c.heads[r.Account]
+	if head == nil {
+		head = &ledger.Account{ID: r.Account}
+		c.heads[r.Account] = head
 	}
-	if r.Tx == nil || r.Tx.Kind != ledger.TxPayout {
+	before := *head
+	if err := head.Apply(r); err != nil {
+		l.fail("%v", err)
+	}
+	if r.Tx == nil {
 		return
 	}
-	p := c.payouts[r.Tx.ID]
+	if err := r.Follows(c.newest[r.Tx.ID]); err != nil {
+		l.fail("%v", err)
+	}
+	c.newest[r.Tx.ID] = r
+	c.money(l, &before, r)
+	if r.Tx.Kind == ledger.TxPayout {
+		c.payout(l, &before, r)
+	}
+}
+
+// money holds what a record moves against the terms that were in force.
+func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
+	t := r.Tx
+	fees := ledger.Amount(0)
+	switch r.Kind {
+	case ledger.PaymentReceived:
+		fees = min(before.Settings.CashInFee.Of(t.Amount), t.Amount)
+	case ledger.PayoutHeld:
+		fees = before.Settings.CashOutFee.Of(t.Amount)
+		available := before.Totals.Balance - before.Totals.Pending
+		if t.Amount+t.Fee > available {
+			l.fail("%v: %d and %d held of %d", t.ID, t.Amount, t.Fee, available)
+		}
+		if t.Amount+t.Fee == available {
+			l.count("money: all that was available is held")
+		}
+	case ledger.ReturnReceived:
+		c.returns[*t.Original] += t.Amount
+		if first, twice := c.given[t.EndToEnd]; twice {
+			l.fail("%s has credited %v and %v", t.EndToEnd, first, t.Original)
+		}
+		c.given[t.EndToEnd] = *t.Original
+		return
+	default:
+		return
+	}
+	if t.Fee != fees {
+		l.fail("%v: a fee of %d, the terms say %d", t.ID, t.Fee, fees)
+	}
+}
+
+// payout follows one payout from record to record.
+func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
+	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
-		p = &told{out: r.Time, print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key}}
+		p = &told{
+			held: *r.Tx, hold: world.at, out: world.at, window: before.Settings.RepeatWindow,
+			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
+		}
 		c.payouts[r.Tx.ID] = p
 		if !r.Tx.OwnEndToEnd {
 			c.prints[p.print] = append(c.prints[p.print], p)
 		}
 		if r.Claim != nil {
-			p.at = r.Claim.At
+			p.claimed = true
 			if c.claims[r.Account] == nil {
 				c.claims[r.Account] = map[[16]byte][]*told{}
 			}
 			c.claims[r.Account][r.Claim.Scope] = append(c.claims[r.Account][r.Claim.Scope], p)
 		}
 	}
-	if r.Kind == ledger.PayoutApproved {
-		p.out = r.Time
+	if t := r.Tx; t.Amount != p.held.Amount || t.Fee != p.held.Fee || t.Key != p.held.Key || t.ExternalID != p.held.ExternalID {
+		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
 	}
 	p.tx = *r.Tx
+	switch r.Kind {
+	case ledger.PayoutAccepted, ledger.PayoutSent:
+		if p.sent == 0 {
+			p.sent = world.at
+		}
+	case ledger.PayoutApproved, ledger.PayoutSending:
+		if r.Tx.Former != "" {
+			l.count("meeting: an id renewed")
+		}
+		p.out, p.window = world.at, before.Settings.RepeatWindow
+	case ledger.PayoutQueued, ledger.PayoutRequeued:
+		if p.queued.at == 0 {
+			p.queued = world
+		}
+	case ledger.PayoutSettled, ledger.PayoutSettledLate:
+		p.settled = world.at
+	case ledger.PayoutFailed:
+		p.gaveUp(l, world)
+	case ledger.PayoutReturned:
+		if r.Tx.Returned != c.returns[r.Tx.ID] {
+			l.fail("%v: %d returned, %d credited", r.Tx.ID, r.Tx.Returned, c.returns[r.Tx.ID])
+		}
+	}
+}
+
+// gaveUp: nothing is voided and nothing has waited too long before its time, by the
+// world's clock.
+func (p *told) gaveUp(l *life, world written) {
+	since, limit := ledger.Millis(0), ledger.Millis(0)
+	switch p.tx.ReasonCode {
+	case ledger.ReasonVoided:
+		since, limit = p.sent, world.terms.OrphanAfter
+	case ledger.ReasonQueueTimeout:
+		since, limit = p.queued.at, p.queued.terms.QueueTTL
+	case ledger.ReasonExpired:
+		since, limit = p.hold, 11*3_600_000
+	default:
+		return
+	}
+	if world.doubted {
+		l.fail("%v is given up (%s) while the clock is doubted", p.tx.ID, p.tx.ReasonCode)
+	}
+	if p.tx.Doubted && p.tx.ReasonCode != ledger.ReasonVoided {
+		return // it was told to wait by a clock that was wrong
+	}
+	if world.at-since < limit-l.slack() {
+		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, world.at-since)
+	}
 }
 
 // judge: one request, one payment.
@@ -63,8 +176,11 @@ func (c *chronicle) judge(l *life) {
 	for print, all := range c.prints {
 		for _, first := range all {
 			for _, second := range all {
-				if first != second && first.keepsOut(second, c.windows[print.Account]) {
+				if first != second && first.keepsOut(second, l.slack()) {
 					l.fail("%v and %v are one request of %v, and both settled", first.tx.ID, second.tx.ID, print)
+				}
+				if second.out > first.settled && first.tx.LateAt != 0 && second.tx.ID != first.tx.ID {
+					l.count("meeting: an equal request after a late settlement")
 				}
 			}
 		}
@@ -83,7 +199,7 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*to
 		if p.tx.Status == ledger.StatusRefused {
 			continue
 		}
-		if before != nil && p.at < before.at+day {
+		if before != nil && p.hold < before.hold+day-l.slack() {
 			l.fail("%v: key %q was carried out by %v and %v", id, scope, before.tx.ID, p.tx.ID)
 		}
 		before = p
@@ -92,15 +208,15 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*to
 
 // keepsOut tells that the second payment must not have been one: when it went out,
 // the first was on its way, or had settled within the account's window.
-func (p *told) keepsOut(second *told, window ledger.Millis) bool {
+func (p *told) keepsOut(second *told, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
 	}
 	if second.out < p.out || second.out == p.out && second.tx.ID.String() < p.tx.ID.String() {
 		return false
 	}
-	if p.tx.LateAt != 0 && second.out < p.tx.LateAt {
-		return second.out < ledger.ExpiryOf(p.tx.EndToEnd)
+	if p.tx.LateAt != 0 && second.out < p.settled {
+		return second.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
 	}
-	return second.out < max(p.tx.BookedAt, p.tx.LateAt)+window
+	return second.out < p.settled+second.window-slack
 }

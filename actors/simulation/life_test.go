@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -32,13 +33,17 @@ type life struct {
 
 	known ledger.AccountID // accounts there are, from 1 on
 
-	clock   ledger.Millis // the world's, and the scheme's; it only goes forward
-	skew    ledger.Millis // what the engine's clock is off by
-	drawn   uint64
-	stalled ledger.Millis // the journal does not move before
-	failing int           // turns for which the failed disk is not noticed yet
-	paper   *wal.Paper    // the engine's journal
-	outside *outside
+	clock    ledger.Millis // the world's, and the scheme's; it only goes forward
+	skew     ledger.Millis // what the machine's wall clock is off by
+	bounds   due.Bounds
+	drawn    uint64
+	stalled  ledger.Millis // the journal does not move before
+	written  map[recordName]written
+	told0    *chronicle    // what the records told the last judge
+	panicked ledger.Millis // when an account's code panicked last
+	failing  int           // turns for which the failed disk is not noticed yet
+	paper    *wal.Paper    // the engine's journal
+	outside  *outside
 
 	process
 	people
@@ -47,6 +52,8 @@ type life struct {
 
 // process is what a crash takes.
 type process struct {
+	terms    ledger.Terms // as its flags have them
+	time     *clock.Clock // engine time
 	registry *registry.Registry
 	around   account.Around
 	accounts map[ledger.AccountID]*account.Lone
@@ -76,6 +83,17 @@ var terms = ledger.Terms{
 	OwnISPB: ispb, OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
 }
 
+// drawTerms are the flags of a process: those of before, or others.
+func (l *life) drawTerms() ledger.Terms {
+	t := terms
+	if l.odds(4) {
+		l.count("start: other flags")
+		t.OrphanAfter = [...]ledger.Millis{5 * 60_000, 2 * 3_600_000}[l.rng.IntN(2)]
+		t.QueueTTL = [...]ledger.Millis{30 * 60_000, 6 * 3_600_000}[l.rng.IntN(2)]
+	}
+	return t
+}
+
 var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
 // render is the merchant API's, without the drawing of QR codes.
@@ -90,9 +108,9 @@ func render(a *ledger.Answer, camel bool) (int, []byte) {
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
 		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(),
-		seen: map[string]int{}, flipped: map[ledger.AccountID]bool{},
+		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{},
 	}
-	l.mood = l.drawMood()
+	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0
 	l.outside = newOutside(l)
 	l.people = newPeople()
@@ -131,7 +149,25 @@ func (l *life) fail(format string, args ...any) {
 	l.say("WRONG "+format, args...)
 }
 
-func (l *life) now() ledger.Millis { return l.clock + l.skew }
+// now is engine time.
+func (l *life) now() ledger.Millis { return l.time.Now() }
+
+// engineTime is a new process's clock: the wall clock may be wrong, what elapses is
+// what elapses.
+func (l *life) engineTime() *clock.Clock {
+	_, newest, _ := l.paper.Head()
+	return clock.New(clock.Sources{
+		Wall:    func() ledger.Millis { return l.clock + l.skew },
+		Elapsed: func() ledger.Millis { return l.clock },
+	}, ledger.Millis(newest))
+}
+
+// stated is the scheme's word on the time, in whatever it says.
+func (l *life) stated() {
+	if l.time.Stated(l.clock) != "" {
+		l.count("clock: differs from the scheme's")
+	}
+}
 
 func (l *life) chance() (c [10]byte) {
 	l.drawn++
@@ -152,8 +188,11 @@ type listener struct {
 
 // boot starts a process on what the journal has.
 func (l *life) boot() {
-	l.process = process{accounts: map[ledger.AccountID]*account.Lone{}, due: due.New(3000), watch: newWatch(), lives: l.lives + 1}
-	r, err := registry.Open(patient{l}, l.now)
+	l.process = process{
+		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1,
+		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(),
+	}
+	r, err := registry.Open(patient{l}, l.time.Stamp)
 	if err != nil {
 		l.fail("registry: %v", err)
 		return
@@ -162,11 +201,11 @@ func (l *life) boot() {
 	l.learn()
 	l.around = account.Around{
 		Config: &account.Config{
-			Secret: []byte("a secret of the simulation's own"), Render: render, HeadEvery: 8, Terms: terms,
+			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms,
 			EndToEnd: l.filled(), Claims: l.claims(),
 		},
-		Journal: l.paper, Rows: rows{l.paper}, Tail: l.paper,
-		Opening: l.opening, Active: l.active, Now: l.now, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
+		Journal: observed{l}, Rows: rows{l.paper}, Tail: l.paper,
+		Opening: l.opening, Active: l.active, Now: l.time.Read, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Begin: l.begin, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *account.Lone) { a.Tell(m) }})

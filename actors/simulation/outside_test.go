@@ -101,6 +101,7 @@ func (o *outside) replied(r payout.Reply, err error) payout.Reply {
 		o.l.count("fault: answer lost")
 		return payout.Reply{Failed: true, Expired: r.Expired}
 	}
+	o.l.stated()
 	return r
 }
 

@@ -20,14 +20,14 @@ var plants = []plant{
 	{
 		"read-before-durable", "a read shows what a restart may deny",
 		"actors/account/shell.go",
-		"if len(entry.Records) == 0 && s.machine.overlay.empty() {",
-		"if len(entry.Records) == 0 {",
+		"if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() {",
+		"if len(entry.Records) == 0 && len(entry.Ops) == 0 {",
 	},
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then})",
-		"(&errand{s.Around, *e.Start, then}).Release(nil)",
+		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then, done != nil})",
+		"(&errand{s.Around, *e.Start, then, done != nil}).Release(nil)",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
@@ -122,8 +122,8 @@ var plants = []plant{
 	{
 		"return-credited-twice", "a return that is told twice is credited twice",
 		"actors/account/facts.go",
-		"if out.Return, err = f.received(c.ReturnID); err == nil && out.Return == nil {",
-		"if err == nil {",
+		"here, err = f.received(id)",
+		"_ = here",
 	},
 	{
 		"payment-credited-twice", "a customer's payment that is told twice is credited twice",
@@ -140,14 +140,14 @@ var plants = []plant{
 	{
 		"due-row-forgotten", "a change of status takes the old due row away and writes no new one",
 		"actors/ledger/project.go",
-		"return append(rows, Row{DueKey(t.DueAt, r.Account, t.ID), dueRow(t.due(), r.Seq)})",
+		"return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})",
 		"return rows",
 	},
 	{
-		"mark-runs-ahead", "the scanner of due times passes over rows that are on their way to the disk",
-		"actors/due/machine.go",
-		"m.mark = min(oldest, max(0, now-margin))",
-		"m.mark = now",
+		"mark-runs-ahead", "the scanner of due times passes over what is not due yet",
+		"actors/due/cursor.go",
+		"c.next = hi\n",
+		"_, c.next = ledger.DueRange(c.kind, 0, ledger.Latest)\n",
 	},
 	{
 		"stale-recent", "an outcome is judged by what the cache of accepted payouts had before",
@@ -158,19 +158,13 @@ var plants = []plant{
 	{
 		"repeat-under-fresh-id", "an equal request soon after a settlement pays a second time",
 		"actors/account/chain.go",
-		"return u.inFlight || u.moved && now-u.since < window || now < u.voided",
-		"return u.inFlight || now < u.voided",
+		"u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||\n",
+		"",
 	},
 	{
 		"unwritten-taken-for-written", "after a failed write, what was never queued counts as durable",
 		"wal/paper.go",
 		"return p.submitted + 1",
 		"return p.submitted",
-	},
-	{
-		"waits-for-the-clock", "after the clock has gone back, what waits does so until it is there again",
-		"actors/due/machine.go",
-		"m.whole, m.quiet = 0, 0\n\t\tclear(m.later)",
-		"m.whole = 0",
 	},
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/sim"
 )
@@ -14,6 +15,7 @@ type mood struct {
 	steps               int
 	lazy, stall         int // how seldom the journal moves, and how often it stands still for long
 	limited             int // submissions that a gateway does not let through
+	refuse, panic       int // entries that the journal does not take, and mistakes in an account's code
 }
 
 // drawMood makes lives differ: most have some trouble, few all of it.
@@ -23,8 +25,26 @@ func (l *life) drawMood() mood {
 		lost: one(0, 0, 20, 6), late: one(0, 0, 0, 10, 4, 1, 1), linger: one(1, 10, 100), doubled: one(0, 8, 3),
 		crash: one(0, 400, 120, 40), fail: one(0, 0, 300), flip: one(0, 0, 0, 0, 0, 0, 0, 400),
 		jump: one(0, 0, 0, 200), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
-		stall: one(0, 0, 80), limited: one(0, 0, 12, 4),
+		stall: one(0, 0, 80), limited: one(0, 0, 12, 4), refuse: one(0, 0, 0, 200), panic: one(0, 0, 0, 60),
 	}
+}
+
+// drawBounds are those of the engine, or so small that they are met.
+func (l *life) drawBounds() due.Bounds {
+	b := due.DefaultBounds()
+	if l.odds(3) {
+		for _, bound := range []*int{&b.AtOnce, &b.Look, &b.Remember, &b.Probes, &b.Skip} {
+			*bound = [...]int{*bound, 20, 4}[l.rng.IntN(3)]
+		}
+	}
+	return b
+}
+
+// drawSkew is what a wall clock may be off by: nothing again, seconds, hours, a day.
+func (l *life) drawSkew() ledger.Millis {
+	const hour = 3_600_000
+	most := [...]int{0, 50_000, 4 * hour, 13 * hour, 25 * hour}[l.rng.IntN(5)]
+	return ledger.Millis(l.rng.IntN(2*most+1) - most)
 }
 
 // live is the life's middle: things happen.
@@ -74,7 +94,7 @@ func (l *life) turn() {
 		l.crash("a bit flipped")
 		return
 	case l.odds(m.jump):
-		l.skew = ledger.Millis(l.rng.IntN(8*3_600_000) - 4*3_600_000)
+		l.skew = l.drawSkew()
 		l.say("the clock jumps")
 		l.count("fault: clock jumps")
 		return
@@ -178,11 +198,14 @@ func (l *life) hangUp() {
 func (l *life) heal() {
 	m := &l.mood
 	m.lost, m.late, m.doubled, m.crash, m.fail, m.flip, m.jump, m.lazy = 0, 0, 0, 0, 0, 0, 0, 1
-	m.limited, m.stall = 0, 0
+	m.limited, m.stall, m.refuse, m.panic = 0, 0, 0, 0
 	l.outside.down, l.skew, l.stalled = 0, 0, 0
 	if l.failing > 0 {
 		l.failing = 0
 		l.crash("the disk failed")
+	}
+	if l.time.Now() != l.clock {
+		l.crash("the clock was set right")
 	}
 	l.fill()
 	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {
@@ -197,7 +220,7 @@ func (l *life) heal() {
 // repeat asks everything once more that has an answer for a day.
 func (l *life) repeat() {
 	for _, k := range sorted(l.kept) {
-		if l.now() < k.from+day-l.slack() {
+		if l.clock < k.from+day-l.slack() {
 			l.ask(k.request)
 			l.settle()
 		}

@@ -1,93 +1,136 @@
 package simulation
 
 import (
+	"errors"
+
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
-// watch looks over the scanner's shoulder: what is due is visited at once, not
-// minutes later.
+// watch looks over the scanner's shoulder: what is due is visited at once, and what
+// was put off soon after its time, whatever else is due and however little the
+// scanner remembers.
 type watch struct {
+	bounds   due.Bounds
 	visiting map[ledger.TxID]bool
-	until    map[ledger.TxID]ledger.Millis // what is visited again only then
-	quiet    ledger.Millis                 // the scheme was not heard: nothing may start before
-	seen     map[string]ledger.Millis      // due rows that the last look could see, and from when on they must be visited
-	last     ledger.Millis                 // when that was
-	clock    ledger.Millis                 // the newest instant that was told
+	visited  map[ledger.TxID]bool          // at least once
+	until    map[ledger.TxID]ledger.Millis // when what was visited is to be visited again
+	closed   map[ledger.AccountID]bool     // quarantined: visited no more
+	working  map[bool]int                  // visits under way, by whether they need the scheme
+	begun    map[bool]int                  // of those, in this look
+	needs    map[ledger.TxID]bool
+	quiet    ledger.Millis            // the scheme was not heard: nothing that needs it may start before
+	seen     map[string]ledger.Millis // due rows that a look could see, and from when on
+	misses   map[string]int           // looks at which nothing excused that a row was not visited
+	last     ledger.Millis            // when the last look was
 }
 
-func newWatch() *watch {
-	return &watch{visiting: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{}}
-}
-
-// What the scanner may take its time for: patience is its longest wait after a
-// failure, with the pause when several fail in a row; late is how long a row may be
-// on its way to the disk and still be found at once, and whole how long it takes to
-// find one that was longer.
-const (
-	patience = ledger.Millis(66_000)
-	late     = ledger.Millis(10_000)
-	whole    = ledger.Millis(5 * 60_000)
-	atOnce   = 64
-)
-
-func (w *watch) begins(v due.Visit) {
-	if !v.Retry {
-		w.visiting[v.ID] = true
+func newWatch(b due.Bounds) *watch {
+	return &watch{
+		bounds: b, visiting: map[ledger.TxID]bool{}, visited: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
+		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
+		seen: map[string]ledger.Millis{}, misses: map[string]int{},
 	}
 }
 
-func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
+// What the scanner may take its time for: pace is between two looks at what has
+// become due, late is when it finds what was on its way to the disk then, and patience
+// how long it may take to find what it has no memory of. In a life with small bounds
+// it takes several looks to go through what there is.
+const (
+	pace     = ledger.Millis(200)
+	late     = ledger.Millis(10_000)
+	patience = ledger.Millis(130_000)
+)
+
+// mayMiss is how many looks may pass a row that should be visited.
+func (w *watch) mayMiss() int {
+	if w.bounds != due.DefaultBounds() {
+		return 40
+	}
+	return 2
+}
+
+func (w *watch) begins(v due.Visit, k ledger.DueKind) {
 	if v.Retry {
 		return
 	}
-	w.follow(now)
+	w.visiting[v.ID], w.visited[v.ID], w.needs[v.ID] = true, true, k.NeedsScheme()
+	w.working[k.NeedsScheme()]++
+	w.begun[k.NeedsScheme()]++
+}
+
+func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
+	if errors.Is(came.Err, ledger.ErrQuarantined) {
+		w.closed[v.Account] = true
+	}
+	if v.Retry {
+		return
+	}
 	delete(w.visiting, v.ID)
-	delete(w.until, v.ID)
+	w.working[w.needs[v.ID]]--
+	w.until[v.ID] = now
 	switch {
-	case came.Unheard || came.Err != nil:
-		w.until[v.ID], w.quiet = now+patience, now+5_000
+	case came.Err != nil:
+		w.until[v.ID] = now + 30_000
+	case came.Unheard:
+		w.until[v.ID], w.quiet = now+60_000, now+5_000
 	case came.Open:
-		w.until[v.ID] = now + patience
+		w.until[v.ID] = now + 60_000
 	case came.Again != 0:
 		w.until[v.ID] = came.Again
 	}
 }
 
-// follow takes note of the clock: what was to wait by one that has gone back waits
-// no more.
-func (w *watch) follow(now ledger.Millis) {
-	if now < w.clock {
-		w.quiet = 0
-		clear(w.until)
+// excused tells that no visit may start of a kind.
+func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
+	if k.NeedsScheme() && now.Clock < w.quiet || !k.NeedsScheme() && now.Doubted {
+		return true
 	}
-	w.clock = now
+	return w.working[k.NeedsScheme()] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.NeedsScheme()] >= w.bounds.Look
 }
 
 // looked follows a look of the scanner's.
 func (w *watch) looked(l *life) {
-	now, seen := l.now(), map[string]ledger.Millis{}
-	w.follow(now)
-	excused := now < w.quiet || len(w.visiting) >= atOnce
-	lo, hi := ledger.DueRange(0, now+1)
-	err := l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		at, id, tx, err := ledger.DecodeDueKey(k)
+	now, seen := l.time.Read(), map[string]ledger.Millis{}
+	for _, kind := range ledger.DueKinds() {
+		lo, hi := ledger.DueRange(kind, 0, now.Clock+1)
+		err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
+			d, err := ledger.DecodeDue(k, v)
+			if err != nil {
+				return false, err
+			}
+			key := string(k)
+			if seen[key] = now.Clock; w.seen[key] != 0 {
+				seen[key] = w.seen[key]
+			}
+			if !w.overdue(&d, seen[key], now.Clock) || w.closed[d.Account] || l.flipped[d.Account] {
+				delete(w.misses, key)
+			} else if !w.excused(kind, now) {
+				if w.misses[key]++; w.misses[key] > w.mayMiss() {
+					l.fail("%v of %v was due at %v, and is not looked after at %v", d.ID, d.Account, d.At, now.Clock)
+				}
+			}
+			return true, nil
+		})
 		if err != nil {
-			return false, err
+			l.fail("due rows: %v", err)
 		}
-		from, before := w.seen[string(k)]
-		if !before && at < w.last-late {
-			from = now + whole
-		}
-		seen[string(k)] = from
-		if now >= from && !excused && !w.visiting[tx] && w.until[tx] <= now && !l.flipped[id] {
-			l.fail("%v of %v was due at %v, and is not looked after at %v", tx, id, at, now)
-		}
-		return true, nil
-	})
-	if err != nil {
-		l.fail("due rows: %v", err)
 	}
-	w.seen, w.last = seen, now
+	w.seen, w.last = seen, now.Clock
+	clear(w.begun)
+}
+
+// overdue tells a row that should have been visited by now.
+func (w *watch) overdue(d *ledger.Due, since, now ledger.Millis) bool {
+	switch {
+	case w.visiting[d.ID]:
+		return false
+	case w.visited[d.ID]:
+		return now > max(w.until[d.ID], d.At)+patience
+	case since-d.At > late && since-w.last < late: // it was late on the disk
+		return now > since+patience
+	}
+	return now > d.At+late+pace
 }

@@ -46,8 +46,7 @@ func (l *life) fill() {
 
 // claims witnesses idempotency claims from the next hour on, as the engine's do.
 func (l *life) claims() *keyed.Hours {
-	_, newest, _ := l.paper.Head()
-	return keyed.NewHours(int64(max(l.now(), ledger.Millis(newest))/3_600_000), 1<<10)
+	return keyed.NewHours(int64(l.time.Stamp()/3_600_000), 1<<10)
 }
 
 // child carries a payout, an act at a time.
@@ -93,20 +92,24 @@ func (l *life) report(c *child) {
 	if out.Result == ledger.PayoutIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
 	}
-	l.account(c.account).Outcome(out, c.then, func(err error) {
-		if err != nil {
-			l.say("outcome of %v not taken: %v", out.ID, err)
-			if l.account(c.account).Broken() == nil {
-				l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
-			} else if c.then != nil {
-				c.then(account.Visited{Err: err})
-			}
+	then := c.then
+	l.account(c.account).Outcome(out, then, func(err error) {
+		if err == nil {
+			return
+		}
+		l.say("outcome of %v not taken: %v", out.ID, err)
+		if c.then = nil; then != nil { // it hears of the first failure, as the directory has it
+			then(account.Visited{Err: err})
+		}
+		if l.account(c.account).Broken() == nil {
+			l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
 		}
 	})
 }
 
 // take routes a notice as the engine does.
 func (l *life) take(d delivery) {
+	l.stated()
 	l.say("notice %d of %v %s", d.notice.Kind, d.notice.Tx, d.notice.EndToEnd)
 	f := account.Feed{
 		Get: l.paper.Get, Recent: l.around.Config.Recent,
@@ -136,12 +139,12 @@ func (l *life) take(d delivery) {
 
 // look lets the scanner look.
 func (l *life) look() {
-	visits, err := l.due.Tick(l.now(), l.paper)
+	visits, err := l.due.Tick(l.time.Read(), l.paper)
 	if err != nil {
 		l.fail("due: %v", err)
 	}
 	for _, v := range visits {
-		l.watch.begins(v)
+		l.watch.begins(v, v.Kind())
 	}
 	l.watch.looked(l)
 	machine := l.due // of this process
@@ -162,6 +165,7 @@ func (l *life) look() {
 			l.say("visit of %v ended: %+v", v.ID, came)
 			machine.Came(v, due.Came{
 				Again: came.Again, Unheard: came.Unheard, Open: came.Open, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
+				Closed: errors.Is(came.Err, ledger.ErrQuarantined),
 			}, l.now())
 		}
 		if v.Retry {
@@ -211,7 +215,7 @@ func (h *listener) Handle(_ context.Context, r slog.Record) error {
 		h.l.count("alert: " + kind)
 	}
 	h.l.say("log %s %v", r.Message, said)
-	if r.Message == "account: panic" {
+	if r.Message == "account: panic" && said["panic"] != "{}" {
 		h.l.fail("panic: %s\n%s", said["panic"], said["stack"])
 	}
 	return nil

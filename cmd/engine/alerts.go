@@ -12,17 +12,21 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/httpapi/admin"
 	"pixd/wal"
 )
 
 // alertBook keeps what operators were alerted of, as named values beside the
-// journal: an alert is no record, because no money hangs on it. What is raised
-// before the journal is open waits for it.
+// journal: an alert is no record, because no money hangs on it. One that a decision
+// raises is written together with the decision's records, by the account. What is
+// raised before the journal is open waits for it.
 type alertBook struct {
 	mu    sync.Mutex
 	store *wal.Store // nil: not open
+	clock *clock.Clock
 	early []wal.Op
 }
 
@@ -45,29 +49,38 @@ var alertIDs = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPaddin
 
 func alertName(at ledger.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
 
-// raise writes an alert down, and does not wait: it comes from a log line, which
-// may stand anywhere.
-func (b *alertBook) raise(at time.Time, f alertForm) {
+// op is the alert's row.
+func (f alertForm) op(at ledger.Millis) wal.Op {
 	value, err := cbor.Marshal(f)
 	if err != nil {
 		panic(fmt.Sprintf("engine: encode an alert: %v", err))
 	}
-	name := alertName(ledger.Millis(at.UnixMilli()), "alr_"+alertIDs.EncodeToString(secret(10)))
-	op := wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
+	name := alertName(at, "alr_"+alertIDs.EncodeToString(secret(10)))
+	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
+}
+
+// alertOp is the row of an alert that an account's decision raises.
+func alertOp(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
+	return alertForm{Kind: a.Kind, Account: id.String(), Transaction: a.Public, Message: a.Message}.op(at)
+}
+
+// raise writes an alert down, and does not wait: it comes from a log line, which
+// may stand anywhere. at is the wall clock's word, for what comes before engine time.
+func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.store == nil {
-		b.early = append(b.early, op)
+		b.early = append(b.early, f.op(ledger.Millis(at.UnixMilli())))
 		return
 	}
-	b.store.Append(&wal.Entry{Ops: []wal.Op{op}})
+	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}})
 }
 
-// open takes the journal that alerts go to.
-func (b *alertBook) open(s *wal.Store) {
+// open takes the journal that alerts go to, and engine time.
+func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.store = s
+	b.store, b.clock = s, c
 	if len(b.early) > 0 {
 		s.Append(&wal.Entry{Ops: b.early})
 		b.early = nil
@@ -137,7 +150,7 @@ func (b *alertBook) drop(before ledger.Millis) error {
 	}
 }
 
-// keep drops what is past its time, once an hour.
+// keep drops what is past its time, once an hour, where engine time is not doubted.
 func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -146,15 +159,20 @@ func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := b.drop(ledger.Millis(time.Now().Add(-keptAlerts).UnixMilli())); err != nil {
+			now := b.clock.Read()
+			if now.Doubted {
+				continue
+			}
+			if err := b.drop(now.Clock - ledger.Millis(keptAlerts/time.Millisecond)); err != nil {
 				log.Error("old alerts not dropped", "error", err)
 			}
 		}
 	}
 }
 
-// alertOf reads an alert from its log line; false for any other line.
-func alertOf(r *slog.Record) (f alertForm, is bool) {
+// alertOf reads an alert from its log line; false for any other line. written says
+// that its row is written already.
+func alertOf(r *slog.Record) (f alertForm, is, written bool) {
 	why := ""
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
@@ -164,11 +182,13 @@ func alertOf(r *slog.Record) (f alertForm, is bool) {
 			f.Account = a.Value.String()
 		case "transaction":
 			f.Transaction = a.Value.String()
+		case account.AlertWritten:
+			written = true
 		case "error":
 			why = ": " + a.Value.String()
 		}
 		return true
 	})
 	f.Message = r.Message + why
-	return f, is
+	return f, is, written
 }

@@ -12,9 +12,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
+
+// now is the machine's wall clock.
+func now() ledger.Millis { return sources().Wall() }
 
 func openBook(t *testing.T, fs wal.FS) *wal.Store {
 	t.Helper()
@@ -41,7 +45,7 @@ func TestAlertsAreKept(t *testing.T) {
 	m := newMeters()
 	log := m.counting(slog.New(slog.DiscardHandler))
 	log.Error("early", "alert", "damage", "error", errors.New("a block"))
-	m.book.open(s)
+	m.book.open(s, clock.New(sources(), 0))
 	log.Error("account closed off", "account", "acc_7", "alert", "quarantine")
 	log.Warn("late", "transaction", "PIXOUT7", "alert", "late_settlement", "account", "acc_8")
 	log.Error("no alert", "account", "acc_7")
@@ -52,7 +56,7 @@ func TestAlertsAreKept(t *testing.T) {
 	s = openBook(t, fs)
 	defer func() { _ = s.Close() }()
 	b := &alertBook{}
-	b.open(s)
+	b.open(s, clock.New(sources(), 0))
 	var told []string
 	since := ledger.Millis(time.Now().Add(-time.Minute).UnixMilli())
 	after, ids := "", map[string]bool{}

@@ -37,6 +37,7 @@ var knows = []struct {
 	{"actors/payout", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/keyed", nil},
 	{"actors/sorted", nil},
+	{"actors/clock", []string{"actors/ledger"}},
 	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
@@ -55,7 +56,7 @@ var knows = []struct {
 		"httpapi/operator", "httpapi/signed",
 	}},
 	{"httpapi/admin", []string{
-		"actors/ledger", "actors/registry", "actors/scheme/sim", "httpapi", "httpapi/notices", "httpapi/operator", "httpapi/sim",
+		"actors/clock", "actors/ledger", "actors/registry", "actors/scheme/sim", "httpapi", "httpapi/notices", "httpapi/operator", "httpapi/sim",
 	}},
 	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
@@ -79,7 +80,7 @@ var outside = []struct {
 // its formats; drawing from it is caught below), no chance, no I/O, no lock.
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
-	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strings", "time", "unicode/utf8",
+	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
 // clocks and chance are handed inwards by cmd. What else reads them stands here,

@@ -95,7 +95,7 @@ func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 		return nil, err
 	}
 	var b books
-	r := newAuditReport(now())
+	r := newAuditReport(e.Clock.Now())
 	if err := e.looking(ctx, func(v *wal.View) error { return b.derive(ctx, v, e.accounts(), r) }); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"pixd/actors/audit"
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
@@ -38,13 +39,14 @@ func Audit(ctx context.Context, c Config) (*AuditReport, error) {
 }
 
 func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, error) {
-	known, err := registry.Open(store, now)
+	e := &Engine{Config: c, Store: store, Clock: clock.New(c.clocks(), 0), chances: newChances()}
+	known, err := registry.Open(store, e.Clock.Now)
 	if err != nil {
 		return nil, err
 	}
 	_, at, _ := store.Head()
 	r := newAuditReport(ledger.Millis(at))
-	e := &Engine{Config: c, Store: store, Registry: known, chances: newChances()}
+	e.Registry = known
 	var b books
 	v := store.View()
 	err = b.derive(ctx, v, e.accounts(), r)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
@@ -96,7 +97,7 @@ func TestAuditOfflineBook(t *testing.T) {
 	c, w := ended(t)
 	pay := func(feed scheme.Feed) {
 		t.Helper()
-		e := &Engine{Config: c, chances: newChances()}
+		e := &Engine{Clock: clock.New(sources(), 0), Config: c, chances: newChances()}
 		if err := e.connect(); err != nil {
 			t.Fatal(err)
 		}

@@ -213,12 +213,12 @@ func TestAuditPlanted(t *testing.T) {
 	if r := w.audits(); len(r.Differences) > 0 || r.InFlight != 1 || r.Pending.Int64() != 500 || r.Rows[0].InFlight != 1 {
 		t.Errorf("%+v", r)
 	}
-	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(1<<50, id, a.Tx.ID)
+	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(ledger.DuePayout, 1<<50, id, a.Tx.ID)
 	v, _, err := w.Store.Get(open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ops := []wal.Op{{Kind: wal.OpDelete, Key: open}, {Kind: wal.OpSet, Key: due, Value: make([]byte, 9)}}
+	ops := []wal.Op{{Kind: wal.OpDelete, Key: open}, {Kind: wal.OpSet, Key: due, Value: make([]byte, 8)}}
 	if err := write(w.Store, ops...); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"pixd/actors/clock"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -19,10 +20,9 @@ const claimsFilter = 4 << 20
 
 // newClaims witnesses claims from the next hour on: those of this hour may have
 // been made before the start, and a clock that was ahead then is in the journal.
-func newClaims(s *wal.Store) *keyed.Hours {
-	_, newest, _ := s.Head()
+func newClaims(c *clock.Clock) *keyed.Hours {
 	const hour = ledger.Millis(time.Hour / time.Millisecond)
-	return keyed.NewHours(int64(max(now(), ledger.Millis(newest))/hour), claimsFilter)
+	return keyed.NewHours(int64(c.Stamp()/hour), claimsFilter)
 }
 
 // Claims older than 24 h are dropped by the day, at most an hour after the day
@@ -35,16 +35,13 @@ const (
 func (e *Engine) keepClaims(ctx context.Context) {
 	ticker := time.NewTicker(dropEvery)
 	defer ticker.Stop()
-	started := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		// Since goes by the machine's own count: a clock that is set forward while
-		// the process runs makes no claim old.
-		if err := e.dropClaims(started.Add(time.Since(started))); err != nil && ctx.Err() == nil {
+		if err := e.dropClaims(); err != nil && ctx.Err() == nil {
 			e.Config.Log.Error("claims of past days not dropped", "error", err)
 		}
 	}
@@ -59,12 +56,13 @@ func oldestKept(at ledger.Millis) uint16 {
 	return today - keptDays + 1
 }
 
-// dropClaims removes the claims of days that nobody asks for any more, by the
-// earliest of the time that has passed, the clock and the journal's time.
-func (e *Engine) dropClaims(passed time.Time) error {
+// dropClaims removes the claims of days that nobody asks for any more, by the earlier
+// of engine time and the journal's; none while engine time is doubted.
+func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
-	until := oldestKept(min(ledger.Millis(passed.UnixMilli()), now(), ledger.Millis(newest)))
-	if until == 0 {
+	now := e.Clock.Read()
+	until := oldestKept(min(now.Clock, ledger.Millis(newest)))
+	if now.Doubted || until == 0 {
 		return nil
 	}
 	lo, hi := ledger.IdempotencyBefore(until)

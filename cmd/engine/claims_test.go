@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -21,7 +20,10 @@ func claimKey(bucket uint16, n int) []byte {
 
 // TestDropClaims: claims of days that nobody asks for go, the others stay.
 func TestDropClaims(t *testing.T) {
-	e, err := Open(crashConfig(vfs.NewMem()))
+	c := crashConfig(vfs.NewMem())
+	clocks := newClocks()
+	c.Clocks = clocks.sources()
+	e, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestDropClaims(t *testing.T) {
 		if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.dropClaims(time.Now()); err != nil {
+		if err := e.dropClaims(); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok, err := e.Store.Get(key); err != nil || ok != kept {
@@ -51,17 +53,19 @@ func TestDropClaims(t *testing.T) {
 	if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.dropClaims(time.Now().Add(-48 * time.Hour)); err != nil { // the clock was set forward by two days
+	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme says that the clock is two days ahead
+	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, err := e.Store.Get(late); err != nil || !ok {
-		t.Errorf("a claim that only the clock made old is gone (%v)", err)
+		t.Errorf("a claim that only a doubted clock made old is gone (%v)", err)
 	}
-	if err := e.dropClaims(time.Now()); err != nil {
+	e.Clock.Accept()
+	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
 	keys, _ := e.Store.Written()
-	if err := e.dropClaims(time.Now()); err != nil {
+	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := e.Store.Written(); again != keys {

@@ -1,16 +1,61 @@
 package engine
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	mrand "math/rand/v2"
 	"sync/atomic"
 	"time"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 )
 
-func now() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+// sources are the two clocks of this machine.
+func sources() clock.Sources {
+	start := time.Now()
+	return clock.Sources{
+		Wall:    func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) },
+		Elapsed: elapsed(func() time.Duration { return time.Since(start) }),
+	}
+}
+
+// compareEvery is how often the wall clock is compared with engine time.
+const compareEvery = time.Second
+
+// keepClock tells the operators where engine time is doubted, or the wall clock has
+// jumped.
+func (e *Engine) keepClock(ctx context.Context) {
+	log := e.Config.Log
+	if behind := e.Clock.Behind(); behind > 0 {
+		log.Error(fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
+			"or an operator says pixd clock accept", (time.Duration(behind)*time.Millisecond).Round(time.Second)), alertField, alertClock)
+	}
+	ticker := time.NewTicker(compareEvery)
+	defer ticker.Stop()
+	for {
+		if alert := e.Clock.Look(); alert != "" {
+			log.Error(alert, alertField, alertClock)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// stated takes the scheme's word on the time.
+func (e *Engine) stated(at ledger.Millis) {
+	if alert := e.Clock.Stated(at); alert != "" {
+		e.Config.Log.Error(alert, alertField, alertClock)
+	}
+}
+
+// alertClock is the kind of alert about a clock.
+const alertClock = "clock"
 
 // chances draws what identities are filled with. The first 20 bits that a
 // transaction_id keeps count up, so that two ids of one millisecond differ by

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,9 +29,19 @@ type world struct {
 	Key string `json:"client_id"`
 	Sec string `json:"client_secret"`
 	EVP string `json:"key"`
+
+	stop func() // once; a test's end does it as well
 }
 
 func newWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
+	t.Helper()
+	w := serveWorld(t, fs, changes...)
+	w.setUp()
+	return w
+}
+
+// serveWorld is the engine alone, on what an earlier one left.
+func serveWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
 	t.Helper()
 	c := Defaults()
 	c.DataDir, c.FS, c.AdminToken = "data", fs, "token"
@@ -43,13 +54,13 @@ func newWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	w := &world{Served: s, t: t}
+	w.stop = sync.OnceFunc(func() {
 		if err := s.Shutdown(); err != nil {
 			t.Error(err)
 		}
 	})
-	w := &world{Served: s, t: t}
-	w.setUp()
+	t.Cleanup(w.stop)
 	return w
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
 	"pixd/wal"
@@ -23,14 +24,15 @@ type Config struct {
 	DataDir     string
 	Listen      string // merchant API
 	AdminListen string // operator API, metrics, health
-	AdminToken  string // empty: read from, or made into, <data-dir>/admin.token
+	AdminToken  string // at least tokenChars; empty: read from, or made into, <data-dir>/admin.token
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own, 8 digits
+	ISPB        string // the service's own: 8 digits or capital letters
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
 	SchemeSecret   string // shared with a provider; at least provider.SecretBytes
+	SchemeCA       string // file with what an https Scheme is trusted by; empty: the system's authorities
 	SchemeListen   string // where a provider's notices are taken; empty: on the operator API
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
@@ -45,7 +47,8 @@ type Config struct {
 	ConnectionsPerIP int   // open at once on the merchant API from one address that is no trusted proxy; 0: no limit
 	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
 
-	FS        wal.FS // nil: the disk
+	FS        wal.FS         // nil: the disk
+	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
 	OnFailure func(error) // the journal has failed: nothing more is answered
 
@@ -71,6 +74,14 @@ func Defaults() Config {
 	}
 }
 
+// clocks are the machine's, or a test's.
+func (c *Config) clocks() clock.Sources {
+	if c.Clocks != nil {
+		return *c.Clocks
+	}
+	return sources()
+}
+
 // simDir is where the in-process simulator keeps its book.
 func (c *Config) simDir() string {
 	if c.SimDir != "" {
@@ -85,7 +96,7 @@ func (c *Config) Check() error {
 	case c.DataDir == "":
 		return errors.New("--data-dir is empty")
 	case !ledger.ISPB(c.ISPB):
-		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)
 	case c.SchemeTimeout <= 0:
@@ -105,7 +116,7 @@ func (c *Config) Check() error {
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	}
-	return errors.Join(c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
 
 // inProcess tells whether the scheme is the simulator in this process.
@@ -115,6 +126,9 @@ func (c *Config) inProcess() bool { return c.Scheme == inProcess }
 const inProcess = "sim"
 
 func (c *Config) checkScheme() error {
+	if err := c.schemePeer().checkCA(); err != nil {
+		return err
+	}
 	if c.inProcess() {
 		if c.SchemeListen != "" {
 			return errors.New("--scheme-listen takes a provider's notices: it goes with --scheme URL")

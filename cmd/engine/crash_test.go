@@ -279,17 +279,14 @@ func comesToRest(e *Engine) error {
 // inFlight lists the payouts that wait for more than that.
 func inFlight(e *Engine) ([]string, error) {
 	var open []string
-	lo, hi := ledger.DueRange(0, 1<<60)
+	lo, hi := ledger.AllDue()
 	err := e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		_, owner, tx, err := ledger.DecodeDueKey(k)
+		d, err := ledger.DecodeDue(k, v)
 		if err != nil {
 			return false, err
 		}
-		_, seq, err := ledger.DecodeDueRow(v)
-		if err != nil {
-			return false, err
-		}
-		r, err := rows{e.Store}.Record(owner, seq)
+		owner, tx := d.Account, d.ID
+		r, err := rows{e.Store}.Record(owner, d.Seq)
 		if err != nil {
 			return false, err
 		}

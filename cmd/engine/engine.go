@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/clock"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -24,6 +25,7 @@ import (
 type Engine struct {
 	Config    Config
 	Store     *wal.Store
+	Clock     *clock.Clock
 	Registry  *registry.Registry
 	Directory *account.Directory
 	History   *history.History
@@ -70,7 +72,9 @@ func (e *Engine) open() error {
 	if err != nil {
 		return err
 	}
-	if e.Registry, err = registry.Open(e.Store, now); err != nil {
+	_, newest, _ := e.Store.Head()
+	e.Clock = clock.New(c.clocks(), ledger.Millis(newest))
+	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
 		return err
 	}
 	uses := &lastUsed{registry: e.Registry, store: e.Store}
@@ -89,11 +93,11 @@ func (e *Engine) open() error {
 	e.Directory = account.NewDirectory(account.Parts{
 		Config: account.Config{
 			Secret: secret, Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(),
-			EndToEnd: e.endToEnd, Claims: newClaims(e.Store),
+			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alert: alertOp,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
-		Opening: e.opening, Active: e.active, Now: now, Chance: e.chances.draw, Log: c.Log,
+		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Chance: e.chances.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
@@ -107,16 +111,18 @@ func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
 			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
+		e.stated(e.Clock.Now()) // it has no other clock
 		return err
 	}
-	o, err := speaks(c.Scheme, c.SchemeSecret, c.Log)
+	o, err := speaks(c.schemePeer(), c.SchemeSecret, e.Clock.Now, c.Log)
 	if err != nil {
 		return err
 	}
+	o.Stated = e.stated
 	e.provider, err = provider.New(o)
 	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err
@@ -190,7 +196,8 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
-	e.work.Add(6)
+	e.work.Add(7)
+	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner().Run(ctx) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()

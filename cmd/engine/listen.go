@@ -1,16 +1,13 @@
 package engine
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -47,12 +44,15 @@ type Served struct {
 }
 
 // Serve takes the data folder and the ports, restores the engine, and listens.
-// Certificates are read and the ports taken before anything is written, so that
+// Certificates and what the scheme is trusted by are read, and the ports taken before anything is written, so that
 // a port in use leaves no trace; requests are accepted once everything is
 // restored, until when the operator API answers the probes alone.
 func Serve(c Config, b Build) (*Served, error) {
 	certs, err := readCertificates(&c)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := c.schemePeer().trust(); err != nil {
 		return nil, err
 	}
 	if c.FS == nil {
@@ -162,7 +162,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.book.open(e.Store)
+	s.meters.book.open(e.Store, e.Clock)
 	s.meters.registry.MustRegister(e.scheme)
 	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
@@ -229,7 +229,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	return httpapi.Options{
 		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.door.Closed, Now: now, Log: c.Log,
+		Closed: s.door.Closed, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 
@@ -243,7 +243,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Alerts:      s.meters.book.read,
 		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
-		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: now, Log: s.Config.Log, Sim: s.Sim,
+		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,
 	}, err
 }
@@ -259,27 +259,3 @@ func NewAccountID() ledger.AccountID {
 
 // Failed yields when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }
-
-// adminToken is the operators' bearer token: given, or kept in the data folder
-// from the first start on.
-func adminToken(c *Config) (string, error) {
-	if token := strings.TrimSpace(c.AdminToken); token != "" || c.FS != nil {
-		return token, nil
-	}
-	path := filepath.Join(c.DataDir, TokenFile)
-	b, err := os.ReadFile(path)
-	if err == nil && strings.TrimSpace(string(b)) != "" {
-		return strings.TrimSpace(string(b)), nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("operator token: %w", err)
-	}
-	token := base64.RawURLEncoding.EncodeToString(secret(32))
-	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("operator token: %w", err)
-	}
-	return token, nil
-}
-
-// TokenFile is where the operators' token lies in a data folder.
-const TokenFile = "admin.token"

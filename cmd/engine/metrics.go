@@ -19,7 +19,7 @@ import (
 // alertKinds are all that an operator may be alerted of.
 var alertKinds = []string{
 	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
-	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk,
+	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
 }
 
 // meters are what /metrics shows.
@@ -34,7 +34,6 @@ type meters struct {
 
 func newMeters() *meters {
 	m := &meters{
-		registry: prometheus.NewRegistry(),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
@@ -43,14 +42,23 @@ func newMeters() *meters {
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
 	}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.alerts, listeners{&m.merchant, &m.operator, &m.scheme})
+	m.registry = ofProcess(&m.merchant, &m.operator, &m.scheme)
+	m.registry.MustRegister(m.alerts)
 	return m
 }
 
 // handler shows them.
-func (m *meters) handler() fasthttp.RequestHandler {
-	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+func (m *meters) handler() fasthttp.RequestHandler { return showing(m.registry) }
+
+func showing(r *prometheus.Registry) fasthttp.RequestHandler {
+	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+}
+
+// ofProcess are a process's own figures, and those of its listeners.
+func ofProcess(l ...*traffic) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), listeners(l))
+	return r
 }
 
 // traffic counts what a listener's requests come to.
@@ -138,7 +146,7 @@ const alertField = "alert"
 // need to know of logging alone.
 type alertLog struct {
 	slog.Handler
-	raise func(at time.Time, a alertForm)
+	raise func(at time.Time, a alertForm, written bool)
 }
 
 // Enabled implements slog.Handler. An alert counts also where the log's level
@@ -149,8 +157,8 @@ func (l alertLog) Enabled(ctx context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
-	if a, is := alertOf(&r); is {
-		l.raise(r.Time, a)
+	if a, is, written := alertOf(&r); is {
+		l.raise(r.Time, a, written)
 	}
 	if !l.Handler.Enabled(ctx, r.Level) {
 		return nil
@@ -170,9 +178,11 @@ func (l alertLog) WithGroup(name string) slog.Handler {
 
 // counting is a logger whose alerts are counted, and written down.
 func (m *meters) counting(log *slog.Logger) *slog.Logger {
-	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm) {
+	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm, written bool) {
 		m.alerts.WithLabelValues(a.Kind).Inc()
-		m.book.raise(at, a)
+		if !written {
+			m.book.raise(at, a)
+		}
 		m.closed.note(a)
 	}})
 }

@@ -96,7 +96,7 @@ func TestPayoutAlerts(t *testing.T) {
 	ended := make(chan bool)
 	go func() {
 		defer close(ended)
-		due.NewScanner(due.New(1000), onlyDue{w.Store, id, b.Tx.ID}, unheard, now, w.Config.Log).Run(ctx)
+		due.NewScanner(due.New(1000, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, unheard, w.Clock.Read, w.Config.Log).Run(ctx)
 	}()
 	w.alerted("scheme_unreachable", b.Tx.Public())
 	cancel()
@@ -112,10 +112,10 @@ type onlyDue struct {
 
 // Scan implements due.Rows.
 func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	k := ledger.DueKey(1, o.account, o.id)
+	k := ledger.DueKey(ledger.DueDoubt, 1, o.account, o.id)
 	if string(k) < string(lo) || string(k) >= string(hi) {
 		return nil
 	}
-	_, err := fn(k, []byte{byte(ledger.DueDoubt), 0, 0, 0, 0, 0, 0, 0, 1})
+	_, err := fn(k, []byte{0, 0, 0, 0, 0, 0, 0, 1})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
@@ -16,19 +17,23 @@ import (
 )
 
 // speaks is what either end of the scheme protocol asks with.
-func speaks(to, secret string, log *slog.Logger) (provider.Options, error) {
+func speaks(to peer, secret string, now func() ledger.Millis, log *slog.Logger) (provider.Options, error) {
 	s, err := provider.NewSecret(secret)
 	if err != nil {
 		return provider.Options{}, fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
 	}
-	u, err := provider.ParseURL(to)
+	u, err := provider.ParseURL(to.url)
+	if err != nil {
+		return provider.Options{}, err
+	}
+	trust, err := to.trust()
 	if err != nil {
 		return provider.Options{}, err
 	}
 	if u.Scheme == "http" && !onThisMachine(u) {
-		log.Warn("scheme: messages are signed, and anyone on the way can read them: use https", "to", to)
+		log.Warn("scheme: messages are signed, and anyone on the way can read them: use https", "to", to.url)
 	}
-	return provider.Options{URL: to, Secret: s, Now: now, NewID: uuid.NewString, Log: log.With("part", "scheme")}, nil
+	return provider.Options{URL: to.url, Secret: s, TLS: trust, Now: now, NewID: uuid.NewString, Log: log.With("part", "scheme")}, nil
 }
 
 func onThisMachine(u *url.URL) bool {
@@ -40,7 +45,7 @@ func onThisMachine(u *url.URL) bool {
 func (s *Served) noticeOptions() (notices.Options, error) {
 	secret, err := provider.NewSecret(s.Config.SchemeSecret)
 	return notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, now), Feed: s.takeNotice, Log: s.Config.Log,
+		Guard: provider.NewGuard(secret, provider.ToEngine, s.Clock.Now, s.stated), Feed: s.takeNotice, Log: s.Config.Log,
 	}, err
 }
 

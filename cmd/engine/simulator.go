@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
@@ -26,14 +27,25 @@ import (
 type SimConfig struct {
 	DataDir      string
 	Listen       string
+	TLS          TLSFiles
 	SettleDelay  time.Duration
 	Engine       string // the URL of an engine's notices
-	ISPB         string // the engine's own, 8 digits
+	EngineCA     string // file with what an https Engine is trusted by; empty: the system's authorities
+	ISPB         string // the engine's own: 8 digits or capital letters
 	SchemeSecret string
 	AdminToken   string // guards /sim
 
+	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
 	OnFailure func(error)
+}
+
+// clocks are the machine's, or a test's.
+func (c *SimConfig) clocks() clock.Sources {
+	if c.Clocks != nil {
+		return *c.Clocks
+	}
+	return sources()
 }
 
 // SimDefaults are those of the command line.
@@ -52,9 +64,12 @@ func (c *SimConfig) Check() error {
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--settle-delay %v: 0 or longer", c.SettleDelay)
 	case !ledger.ISPB(c.ISPB):
-		return fmt.Errorf("--ispb %q: 8 digits", c.ISPB)
+		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
+	}
+	if err := checkToken("PIXD_ADMIN_TOKEN", c.AdminToken); err != nil {
+		return err
 	}
 	if _, err := provider.ParseURL(c.Engine); err != nil {
 		return fmt.Errorf("--engine: %w", err)
@@ -62,8 +77,11 @@ func (c *SimConfig) Check() error {
 	if _, err := provider.NewSecret(c.SchemeSecret); err != nil {
 		return fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
 	}
-	return nil
+	return errors.Join(c.enginePeer().checkCA(), c.TLS.check(simTLS))
 }
+
+// simTLS is what the names of the flags of the simulator's certificate begin with.
+const simTLS = "tls"
 
 // ServedSim is the simulator as a process of its own.
 type ServedSim struct {
@@ -73,15 +91,20 @@ type ServedSim struct {
 	sim      *sim.Sim
 	notifier *provider.Notifier
 	server   *fasthttp.Server
-	inHand   atomic.Int64
+	cert     *certificate // nil: plain HTTP
+	traffic  traffic
 	ready    atomic.Bool
 	failed   chan error
 }
 
 // ServeSim opens the simulator's book and serves both of its sides: the
-// provider's, for an engine, and the operators'. As with the engine, the port is
-// taken before anything is written.
+// provider's, for an engine, and the operators'. As with the engine, certificates
+// are read and the port taken before anything is written.
 func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
+	cert, err := readCertificate(simTLS, c.TLS)
+	if err != nil {
+		return nil, err
+	}
 	if err := wal.InUse(c.DataDir); err != nil {
 		return nil, err
 	}
@@ -89,11 +112,17 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := &ServedSim{Addr: port.Addr(), config: c, failed: make(chan error, 1)}
+	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: traffic{listener: "simulator"}, failed: make(chan error, 1)}
 	if err := s.open(b); err != nil {
 		return nil, errors.Join(err, s.close(), port.Close())
 	}
-	l := httpapi.Limit(port, httpapi.ConnectionOptions{Total: operatorConnections, Log: c.Log})
+	if cert != nil {
+		cert.tell(c.Log, "certificate")
+	}
+	l := httpapi.Limit(port, httpapi.ConnectionOptions{
+		TLS: cert.config(), Total: operatorConnections, Refused: s.traffic.answered, Log: c.Log,
+	})
+	s.traffic.watch(s.server, l)
 	s.ready.Store(true)
 	go func() { s.failed <- s.server.Serve(l) }()
 	return s, nil
@@ -105,7 +134,8 @@ func (s *ServedSim) open(b Build) error {
 	if err != nil {
 		return err
 	}
-	o, err := speaks(c.Engine, c.SchemeSecret, c.Log)
+	engineTime := clock.New(c.clocks(), 0)
+	o, err := speaks(c.enginePeer(), c.SchemeSecret, engineTime.Now, c.Log)
 	if err != nil {
 		return err
 	}
@@ -116,24 +146,22 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}
 	h := simapi.New(simapi.Options{
-		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, now), Token: strings.TrimSpace(c.AdminToken),
-		Build: operator.Build(b), Ready: s.ready.Load, Now: now, Log: c.Log,
+		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
+		Metrics: showing(ofProcess(&s.traffic)), GuardMetrics: s.cert != nil,
+		Build: operator.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
-	s.server = httpapi.NewServer(s.counted(h), "simulator", c.Log)
+	s.server = httpapi.NewServer(s.whileReady(h), "simulator", c.Log)
 	return s.sim.Start(s.notifier.Take)
 }
 
-// counted knows how many requests are in hand, and lets none in that comes after
-// the end began: its book is closing.
-func (s *ServedSim) counted(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+// whileReady lets no request in that comes after the end began: the book is closing.
+func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		s.inHand.Add(1)
-		defer s.inHand.Add(-1)
 		if !s.ready.Load() {
 			operator.NotReady(ctx)
 			return
@@ -141,6 +169,10 @@ func (s *ServedSim) counted(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 		h(ctx)
 	}
 }
+
+// Reload reads the certificate again; one that cannot be used is logged, and the one
+// before it stays in use.
+func (s *ServedSim) Reload() { reload(s.config.Log, s.cert) }
 
 // Failed yields when the listener ends by itself.
 func (s *ServedSim) Failed() <-chan error { return s.failed }
@@ -151,7 +183,7 @@ func (s *ServedSim) Shutdown() error {
 	s.ready.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
-	return errors.Join(drained(ctx, s.server, func() bool { return s.inHand.Load() != 0 }, s.config.Log), s.close())
+	return errors.Join(drained(ctx, s.server, func() bool { return s.traffic.inHand.Load() != 0 }, s.config.Log), s.close())
 }
 
 func (s *ServedSim) close() error {

@@ -62,19 +62,23 @@ func (c *certificate) tell(log *slog.Logger, what string) {
 
 // Reload reads the certificates again; one that cannot be used is logged, and
 // the one before it stays in use.
-func (s *Served) Reload() {
-	if s.certs == ([2]*certificate{}) {
-		s.Config.Log.Info("nothing to reload: no listener has a certificate")
-	}
-	for _, c := range s.certs {
+func (s *Served) Reload() { reload(s.Config.Log, s.certs[:]...) }
+
+func reload(log *slog.Logger, certs ...*certificate) {
+	found := false
+	for _, c := range certs {
 		if c == nil {
 			continue
 		}
+		found = true
 		if err := c.read(); err != nil {
-			s.Config.Log.Error("certificate not reloaded: the one before it stays in use", "error", err)
+			log.Error("certificate not reloaded: the one before it stays in use", "error", err)
 			continue
 		}
-		c.tell(s.Config.Log, "certificate reloaded")
+		c.tell(log, "certificate reloaded")
+	}
+	if !found {
+		log.Info("nothing to reload: no listener has a certificate")
 	}
 }
 

@@ -242,8 +242,9 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 		Config: &account.Config{
 			Secret: []byte("s"), HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
 		},
-		Journal: s, Rows: rows{s}, Tail: s, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
 		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },
+		Now:     func() ledger.Reading { return ledger.Reading{Time: at, Clock: at} },
 		Chance:  newChances().draw, Again: func(ledger.AccountID, any) {},
 		Write: func(e *wal.Entry) error { s.Append(e); return write(s) },
 	}, 1)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"pixd/actors/account"
@@ -26,7 +27,7 @@ func (c *Config) queueing() httpapi.Queueing {
 
 // scanner has payouts that wait looked after by their accounts.
 func (e *Engine) scanner() *due.Scanner {
-	return due.NewScanner(due.New(millis(e.Config.QueueRetry)), e.Store, e.visit, now, e.Config.Log)
+	return due.NewScanner(due.New(millis(e.Config.QueueRetry), due.DefaultBounds()), e.Store, e.visit, e.Clock.Read, e.Config.Log)
 }
 
 func (e *Engine) visit(v due.Visit, came func(due.Came)) {
@@ -35,7 +36,10 @@ func (e *Engine) visit(v due.Visit, came func(due.Came)) {
 			e.Config.Log.Warn("due: payout not looked at; it is tried again",
 				"account", v.Account.String(), "transaction", v.ID.Public(ledger.TxPayout), "error", a.Err)
 		}
-		came(due.Came{Again: a.Again, Unheard: a.Unheard, Open: a.Open, Queued: a.Queued, Skipped: a.Skipped, Failed: a.Err != nil})
+		came(due.Came{
+			Again: a.Again, Unheard: a.Unheard, Open: a.Open, Queued: a.Queued, Skipped: a.Skipped,
+			Failed: a.Err != nil, Closed: errors.Is(a.Err, ledger.ErrQuarantined),
+		})
 	}
 	if v.Retry {
 		e.Directory.Retry(v.Account, v.ID, then)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,11 +64,11 @@ func (f *adminFlags) operator() (*operator, error) {
 
 // token is the operators', and where it was found.
 func (f *adminFlags) token() (token, source string, err error) {
-	given := os.Getenv("PIXD_ADMIN_TOKEN")
+	given := os.Getenv(adminToken)
 	path := f.tokenFile
 	switch {
 	case path == "" && given != "":
-		return given, "PIXD_ADMIN_TOKEN", usable(given, "PIXD_ADMIN_TOKEN")
+		return given, adminToken, usable(given, adminToken)
 	case path == "":
 		path = filepath.Join(engine.Defaults().DataDir, engine.TokenFile)
 	}
@@ -100,16 +98,12 @@ func usable(token, source string) error {
 
 // trusting is a client that believes the certificates in a file, and no others.
 func trusting(flag, file string) (*http.Client, error) {
-	pem, err := os.ReadFile(file)
+	trust, err := engine.Trusting(flag, file)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, file)
+		return nil, err
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	t.TLSClientConfig = trust
 	return newClient(t), nil
 }
 

@@ -43,6 +43,11 @@ func (o *operation) send(p *process, s shop) (int, []byte, error) {
 
 // load drives the engine from eight clients until it no longer answers.
 func load(p *process, s shop, until <-chan struct{}) []*operation {
+	return loadOf(p, s, []int{0, 1, 2, 3}, until)
+}
+
+// loadOf is load with operations of some kinds alone.
+func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 	var mu sync.Mutex
 	var all []*operation
 	var count atomic.Int64
@@ -51,7 +56,7 @@ func load(p *process, s shop, until <-chan struct{}) []*operation {
 		work.Go(func() {
 			for {
 				n := int(count.Add(1))
-				o := &operation{kind: (n + c) % kinds, n: n}
+				o := &operation{kind: of[(n+c)%len(of)], n: n}
 				mu.Lock()
 				all = append(all, o)
 				mu.Unlock()

@@ -25,6 +25,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := taken.Addr().String()
+	const secrets = "PIXD_ADMIN_TOKEN=" + token + " PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef"
 	for _, c := range []struct {
 		env, args, want string
 	}{
@@ -35,8 +36,9 @@ func TestRefuses(t *testing.T) {
 		{"", "serve extra", `unknown command "extra" for "pixd serve"`},
 		{"", "fly", `unknown command "fly" for "pixd"`},
 		{"PIXD_SIM_SETTLE_DELAY=soon", "serve", "PIXD_SIM_SETTLE_DELAY: "},
-		{"PIXD_ISPB=12", "serve", `--ispb "12": 8 digits`},
-		{"", "serve --ispb 1234567x", `--ispb "1234567x": 8 digits`},
+		{"PIXD_ISPB=12", "serve", `--ispb "12": 8 digits or capital letters`},
+		{"", "serve --ispb 1234567x", `--ispb "1234567x": 8 digits or capital letters`},
+		{"", "sim --ispb 1a2b3c4d", `--ispb "1a2b3c4d": 8 digits or capital letters`},
 		{"", "serve --sim-settle-delay -1s", "--sim-settle-delay -1s: 0 or longer"},
 		{"", "serve --scheme-timeout 0", "--scheme-timeout 0s: longer than 0"},
 		{"", "serve --scheme http://127.0.0.1", "--scheme http://127.0.0.1: PIXD_SCHEME_SECRET: the secret shared with the scheme must have at least 32 bytes, and has 0"},
@@ -46,10 +48,23 @@ func TestRefuses(t *testing.T) {
 		{"", "serve --scheme-listen 127.0.0.1:0", "it goes with --scheme URL"},
 		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme http://127.0.0.1 --scheme-listen " + busy, "scheme's notices: listen tcp4 " + busy},
 		{"", "serve --demo --scheme http://127.0.0.1", "--demo pays in the simulator in this process"},
-		{"PIXD_ADMIN_TOKEN=x", "sim", "PIXD_SCHEME_SECRET: the secret shared with the scheme must have at least 32 bytes, and has 0"},
+		{"PIXD_ADMIN_TOKEN=" + token, "sim", "PIXD_SCHEME_SECRET: the secret shared with the scheme must have at least 32 bytes, and has 0"},
 		{"PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim", "PIXD_ADMIN_TOKEN is empty"},
-		{"PIXD_ADMIN_TOKEN=x PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --engine nowhere", `--engine: "nowhere" is no URL`},
-		{"PIXD_ADMIN_TOKEN=x PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --listen " + busy, "simulator: listen tcp4 " + busy},
+		{"PIXD_ADMIN_TOKEN=" + token + " PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --engine nowhere", `--engine: "nowhere" is no URL`},
+		{"PIXD_ADMIN_TOKEN=" + token + " PIXD_SCHEME_SECRET=0123456789abcdef0123456789abcdef", "sim --listen " + busy, "simulator: listen tcp4 " + busy},
+		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
+		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve --demo", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters"},
+		{"PIXD_ADMIN_TOKEN=fifteen-letters", "sim", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
+		{"", "serve --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is sim"},
+		{secrets, "serve --scheme http://127.0.0.1 --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is http://127.0.0.1"},
+		{secrets, "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme https://127.0.0.1 --scheme-ca /none", "--scheme-ca: open /none: no such file or directory"},
+		{secrets, "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme HTTPS://127.0.0.1 --scheme-ca " + file, "--scheme-ca: " + file + " holds no certificate in PEM"},
+		{secrets, "sim --engine-ca " + file, "--engine-ca is for an https --engine, which is http://127.0.0.1:8081"},
+		{secrets, "sim --listen 127.0.0.1:0 --engine https://127.0.0.1 --engine-ca /none", "--engine-ca: open /none: no such file or directory"},
+		{secrets, "sim --listen 127.0.0.1:0 --engine https://127.0.0.1 --engine-ca " + file, "--engine-ca: " + file + " holds no certificate in PEM"},
+		{secrets, "sim --listen 127.0.0.1:0 --tls-cert cert.pem", "--tls-cert and --tls-key go together"},
+		{secrets, "sim --listen 127.0.0.1:0 --tls-cert " + file + " --tls-key " + file, "--tls-cert " + file + ", --tls-key " + file + ": tls: "},
+		{secrets, "sim --listen 0.0.0.0:0", "--listen 0.0.0.0:0: without --tls-cert and --tls-key the simulator takes loopback addresses only"},
 		{"", "sim --settle-delay -1s", "--settle-delay -1s: 0 or longer"},
 		{"", "sim pay", "[qr-code pix-key]"},
 		{"", "sim fly", `unknown command "fly" for "pixd sim"`},

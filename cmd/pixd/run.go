@@ -19,7 +19,6 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
-	f.AdminToken = os.Getenv("PIXD_ADMIN_TOKEN")
 	f.OnFailure = failStop
 	v, commit := build()
 	go engine.Tune(c.Context())

@@ -27,7 +27,9 @@ func serveCommand() *cobra.Command {
 		Short: "Run the engine: merchant API, operator API, scheme",
 		Long: "Runs the engine until SIGTERM or SIGINT: it stops accepting then, finishes the requests in hand\n" +
 			"(10 s), and closes. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
-			"certificates again.",
+			"certificates again. Where the journal cannot be written it ends at once, with status 3; start it\n" +
+			"again once the disk is well. The operators' token is in PIXD_ADMIN_TOKEN, of at least 16 characters,\n" +
+			"else in <data-dir>/admin.token, made at the first start.",
 		Example: "  pixd serve --demo",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -45,9 +47,10 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.StringVar(&f.AdminTLS.Cert, "admin-tls-cert", "", "the same for the operator API, where /metrics asks for the token then")
 	flags.StringVar(&f.AdminTLS.Key, "admin-tls-key", "", "private key of --admin-tls-cert, in PEM")
-	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB; fixed once data exist")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB, 8 digits or capital letters; fixed once data exist")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
+	flags.StringVar(&f.SchemeCA, "scheme-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --scheme is trusted by (default the system's authorities); read at the start")
 	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")
 	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
 	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
@@ -65,15 +68,18 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// schemeSecret is the environment variable with the secret shared with a provider.
-const schemeSecret = "PIXD_SCHEME_SECRET"
+// Environment variables that are no flags.
+const (
+	adminToken   = "PIXD_ADMIN_TOKEN"   // the operators' token
+	schemeSecret = "PIXD_SCHEME_SECRET" // the secret shared with a provider
+)
 
 // understand checks what the flags say, before anything is written.
 func (f *serveFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
-	f.SchemeSecret = os.Getenv(schemeSecret)
+	f.AdminToken, f.SchemeSecret = os.Getenv(adminToken), os.Getenv(schemeSecret)
 	for _, p := range f.proxies {
 		for _, one := range strings.Split(p, ",") {
 			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))

@@ -29,7 +29,8 @@ func simCommand() *cobra.Command {
 		Short: "Run the scheme simulator as a process of its own, or make the outside world do something",
 		Long: "Runs the scheme's simulator until SIGTERM or SIGINT, with a book of its own, so that a crash of the\n" +
 			"engine never takes it along. The engine finds it by `pixd serve --scheme http://127.0.0.1:8090`; both\n" +
-			"need the same PIXD_SCHEME_SECRET, of at least 32 bytes. /sim asks for the token in PIXD_ADMIN_TOKEN.",
+			"need the same PIXD_SCHEME_SECRET, of at least 32 bytes. /sim asks for the token in PIXD_ADMIN_TOKEN, of\n" +
+			"at least 16 characters. SIGHUP reads the certificate again.",
 		Example: "  pixd sim --engine http://127.0.0.1:8081",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,10 +42,13 @@ func simCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "the simulator's book; made for its owner alone")
-	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, and /sim")
+	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, /sim and /metrics; beyond loopback only with TLS")
+	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "certificate chain in PEM: the listener speaks TLS, and /metrics asks for the token; read again on SIGHUP")
+	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
 	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL`")
-	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb: under it the book has its part")
+	flags.StringVar(&f.EngineCA, "engine-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --engine is trusted by (default the system's authorities); read at the start")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
 	c.AddCommand(simPayCommand(), simReturnCommand(), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
@@ -55,7 +59,10 @@ func (f *simFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
-	f.AdminToken, f.SchemeSecret = os.Getenv("PIXD_ADMIN_TOKEN"), os.Getenv(schemeSecret)
+	f.AdminToken, f.SchemeSecret = os.Getenv(adminToken), os.Getenv(schemeSecret)
+	if !loopback(f.Listen) && f.TLS.Cert == "" {
+		return fmt.Errorf("--listen %s: without --tls-cert and --tls-key the simulator takes loopback addresses only", f.Listen)
+	}
 	return f.Check()
 }
 
@@ -63,6 +70,8 @@ func (f *simFlags) understand() (err error) {
 func (f *simFlags) run() error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
 	f.OnFailure = failStop
 	v, commit := build()
 	s, err := engine.ServeSim(f.SimConfig, engine.Build{Version: v, Commit: commit})
@@ -70,15 +79,16 @@ func (f *simFlags) run() error {
 		return err
 	}
 	f.Log.Info("ready", "simulator", s.Addr.String(), "engine", f.Engine, "data", f.DataDir, "version", v)
-	if !loopback(f.Listen) {
-		f.Log.Warn("the simulator speaks plain HTTP: whoever reads it on the way has the token of /sim", "listen", f.Listen)
-	}
-	select {
-	case sig := <-signals:
-		f.Log.Info("stopping", "signal", sig.String())
-		return s.Shutdown()
-	case err := <-s.Failed():
-		return errors.Join(fmt.Errorf("the listener ended: %w", err), s.Shutdown())
+	for {
+		select {
+		case sig := <-signals:
+			f.Log.Info("stopping", "signal", sig.String())
+			return s.Shutdown()
+		case <-reload:
+			s.Reload()
+		case err := <-s.Failed():
+			return errors.Join(fmt.Errorf("the listener ended: %w", err), s.Shutdown())
+		}
 	}
 }
 
@@ -122,7 +132,7 @@ func simPayCommand() *cobra.Command {
 	flags.StringVar(&p.endToEnd, "end-to-end-id", "", "the payment's end-to-end `ID` (default a fresh one)")
 	flags.StringVar(&p.name, "payer-name", "", "who pays")
 	flags.StringVar(&p.document, "payer-document", "", "the payer's CPF or CNPJ")
-	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution, 8 digits")
+	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution: 8 digits or capital letters")
 	c.MarkFlagsOneRequired("qr-code", "pix-key")
 	c.MarkFlagsMutuallyExclusive("qr-code", "pix-key")
 	return c

@@ -89,6 +89,7 @@ func (b *simBook) show() string {
 
 type simPayment struct {
 	Kind           string
+	ID             *string
 	TransactionID  *string `json:"transaction_id"`
 	EndToEndID     string  `json:"end_to_end_id"`
 	AccountID      string  `json:"account_id"`
@@ -112,6 +113,9 @@ func (p *simPayment) show() string {
 	if p.TransactionID != nil {
 		all = append(all, fact{"transaction id", plain(*p.TransactionID)})
 	}
+	if p.ID != nil {
+		all = append(all, fact{"id", plain(*p.ID)})
+	}
 	status := plain(p.Status)
 	if p.Reason != nil {
 		status += " (" + plain(*p.Reason) + ")"
@@ -129,12 +133,13 @@ func (p *simPayment) show() string {
 }
 
 type simMovement struct {
-	At         string
-	Kind       string
-	EndToEndID string  `json:"end_to_end_id"`
-	ReturnID   *string `json:"return_id"`
-	AccountID  string  `json:"account_id"`
-	Amount     ledger.Amount
+	At            string
+	Kind          string
+	TransactionID *string `json:"transaction_id"`
+	EndToEndID    string  `json:"end_to_end_id"`
+	ReturnID      *string `json:"return_id"`
+	AccountID     string  `json:"account_id"`
+	Amount        ledger.Amount
 }
 
 func simMovementsCommand(f *adminFlags) *cobra.Command {
@@ -166,14 +171,20 @@ func movementTable(all []simMovement) string {
 		return "no movements\n"
 	}
 	t := newTable()
-	t.AppendHeader(table.Row{"AT", "KIND", "AMOUNT", "ACCOUNT", "END-TO-END ID", "RETURN ID"})
+	t.AppendHeader(table.Row{"AT", "KIND", "AMOUNT", "ACCOUNT", "TRANSACTION", "END-TO-END ID", "RETURN ID"})
 	rightAligned(t, "AMOUNT")
 	for _, m := range all {
-		back := ""
-		if m.ReturnID != nil {
-			back = plain(*m.ReturnID)
-		}
-		t.AppendRow(table.Row{moment(m.At), plain(m.Kind), m.Amount, plain(m.AccountID), plain(m.EndToEndID), back})
+		t.AppendRow(table.Row{
+			moment(m.At), plain(m.Kind), m.Amount, plain(m.AccountID), named(m.TransactionID), plain(m.EndToEndID), named(m.ReturnID),
+		})
 	}
 	return t.Render() + "\n"
+}
+
+// named is an id where there is one.
+func named(id *string) string {
+	if id == nil {
+		return ""
+	}
+	return plain(*id)
 }

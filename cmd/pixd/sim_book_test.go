@@ -86,9 +86,17 @@ PARTICIPANT   SENT  RECEIVED  RETURNED BY  RETURNED TO  MESSAGES
 ACCOUNT             SENT  RECEIVED  RETURNED BY  RETURNED TO
 acc_{} 10000       500            0         3000
 `)
+	var known struct {
+		ID            string
+		TransactionID string `json:"transaction_id"`
+	}
+	if err := json.Unmarshal([]byte(p.engine.get("/admin/transactions/"+out)), &known); err != nil || !strings.HasPrefix(known.TransactionID, "PIXOUT") {
+		t.Fatalf("%+v %v", known, err)
+	}
 	same(t, p.played("book", out), `
 kind            payout
-transaction id  {}
+transaction id  `+known.TransactionID+`
+id              `+known.ID+`
 end-to-end id   `+out+`
 account         acc_{}
 pix key         settle-now@pix.test
@@ -100,7 +108,7 @@ returned        3000 (0.30 BRL)
 return          D{} of 3000 (0.30 BRL), MD06, {}Z
 `)
 	p.refused("no such payment (404)", "book", "E1")
-	p.movements(s, out, in)
+	p.movements(out, known.TransactionID, in)
 	p.infraction(in)
 	p.capacity(s)
 	const want = 1_000_000_000 - 10_000 + 500 + 3_000 - 10_000
@@ -115,13 +123,13 @@ return          D{} of 3000 (0.30 BRL), MD06, {}Z
 	}
 }
 
-func (p *pair) movements(s shop, out, in string) {
+func (p *pair) movements(out, transaction, in string) {
 	p.t.Helper()
 	same(p.t, p.played("book", "movements"), `
-AT                    KIND     AMOUNT  ACCOUNT            END-TO-END ID                     RETURN ID
-{}Z  payout    10000  acc_{}  `+out+`
-{}Z  payment     500  acc_{}  `+in+`
-{}Z  return     3000  acc_{}  `+out+`  D{}
+AT                    KIND     AMOUNT  ACCOUNT            TRANSACTION                 END-TO-END ID                     RETURN ID
+{}Z  payout    10000  acc_{}  `+transaction+`  `+out+`
+{}Z  payment     500  acc_{}                              `+in+`
+{}Z  return     3000  acc_{}  `+transaction+`  `+out+`  D{}
 `)
 	if got := p.played("book", "movements", "--limit", "1"); strings.Count(got, "\n") != 4 || !strings.Contains(got, "\nmore: pixd sim book movements --limit 1 --cursor ") {
 		p.t.Error(got)

@@ -40,7 +40,7 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 	}
 	var feed atomic.Pointer[scheme.Feed]
 	server := httpapi.NewServer(notices.New(notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, now), Log: log,
+		Guard: provider.NewGuard(secret, provider.ToEngine, now, nil), Log: log,
 		Feed: func(n scheme.Notice, done func(error)) {
 			if f := feed.Load(); f != nil {
 				(*f)(n, done)

@@ -16,12 +16,18 @@ import (
 )
 
 // launchSim starts a simulator and does not wait for it.
-func launchSim(t *testing.T, dir, listen, engine string) *process {
+func launchSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
 	t.Helper()
-	c := exec.Command(theBinary(), "sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms")
+	return preparedSim(t, dir, listen, engine, flags...).begin()
+}
+
+// preparedSim is a simulator that is not started yet.
+func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
+	t.Helper()
+	args := append([]string{"sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms"}, flags...)
+	c := exec.Command(theBinary(), args...)
 	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
-	p := &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
-	return p.begin()
+	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 }
 
 // freePorts are ports that nobody had a moment ago: processes that are started
@@ -146,7 +152,7 @@ func payAndBePaid(t *testing.T, p *pair) {
 	if got := status1(e.operate("POST", provider.PathNotices, `{"kind":"payment_settled"}`)); got != beside {
 		t.Errorf("a notice with the operators' token: %d, want %d", got, beside)
 	}
-	for _, path := range []string{"/healthz", "/readyz", "/version"} {
+	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics"} {
 		if status, got, err := send("GET", p.sim.operator+path, nil); err != nil || status != 200 {
 			t.Errorf("%s: %d %s %v", path, status, got, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
@@ -48,6 +49,7 @@ type Options struct {
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
+	Clock           *clock.Clock // nil: no clock is shown
 	Log             *slog.Logger
 	Sim             *sim.Sim         // nil: no simulator in this process
 	Notices         *notices.Options // of a scheme in another process; nil: none are taken here
@@ -75,7 +77,7 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, guarded...))
+	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 func (s *service) routes(r *router.Router) {
@@ -92,10 +94,15 @@ func (s *service) routes(r *router.Router) {
 	handle("PATCH", "/admin/accounts/{account_id}", s.changeAccount)
 	handle("POST", "/admin/accounts/{account_id}/api-keys", s.createAPIKey)
 	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
+	handle("GET", "/admin/accounts/{account_id}/pix-keys", s.listPixKeys)
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
+	if s.Clock != nil {
+		handle("GET", "/admin/clock", s.showClock)
+		handle("POST", "/admin/clock", s.acceptClock)
+	}
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))

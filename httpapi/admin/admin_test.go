@@ -69,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 			return *a.Opening, true
 		},
 		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
-		Now:    now, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
+		Now:    func() ledger.Reading { return ledger.At(now()) }, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -164,11 +164,19 @@ func TestGuard(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/admin/accounts", "/admin", "/admin/nothing", "/sim/payments", "/sim/x"} {
 		for _, auth := range []string{"", "Bearer", "Bearer other", "Basic operator", "operator", "Bearer operators"} {
+			f.now += 60_000 // of wrong tokens only so many are answered so in a minute
 			if status, body := f.send("GET", path, "", "Authorization", auth); status != 401 || !strings.HasPrefix(body, `{"error":{"status":401,"message":"`) {
 				t.Errorf("%s with %q: %d %s", path, auth, status, body)
 			}
 		}
 	}
+	f.now += 60_000
+	for n := range 7 {
+		if status, body := f.send("GET", "/admin/accounts", "", "Authorization", ""); status != map[bool]int{true: 401, false: 429}[n < 5] {
+			t.Errorf("wrong token %d: %d %s", n+1, status, body)
+		}
+	}
+	f.expect("GET", "/admin/accounts", "", 200, `{"data":[…`)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/version": 200, "/nothing": 404, "/administer": 404} {
 		if status, body := f.send("GET", path, "", "Authorization", ""); status != want {
 			t.Errorf("%s: %d %s", path, status, body)

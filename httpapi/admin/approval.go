@@ -14,6 +14,11 @@ import (
 // longestOperator is how many characters the name of who decides may have.
 const longestOperator = 100
 
+// named tells a name that somebody who decides may have.
+func named(s string) bool {
+	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= longestOperator
+}
+
 // decide is POST /admin/payouts/:transaction_id/approve, or …/decline: an
 // operator's word on a payout that waits for it.
 func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, any, error) {
@@ -22,13 +27,8 @@ func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, 
 		if err != nil {
 			return 0, nil, err
 		}
-		f := operator.Read(ctx.PostBody(), "operator")
-		f.Need("operator")
-		var name string
-		if f.Text("operator", &name); strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > longestOperator {
-			f.Refuse("operator", "the name of who decides, 1 to 100 characters")
-		}
-		if err := f.Fault(); err != nil {
+		name, err := readOperator(ctx)
+		if err != nil {
 			return 0, nil, err
 		}
 		a, err := s.do(o.Account, ledger.DecideApproval{ID: o.Tx.ID, Word: word, Operator: name})

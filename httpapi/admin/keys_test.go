@@ -61,7 +61,22 @@ func TestPixKeys(t *testing.T) {
 	f.expect("POST", mine+"/pix-keys", `{"key":"ana@x.com","key_type":"email"}`, 201, want("ana@x.com", "email", "registered"))
 	f.expect("POST", other+"/pix-keys", `{"key":"ana@x.com","key_type":"email"}`, 409, problem(409, `key \"ana@x.com\" belongs to another account`))
 	f.expect("POST", mine+"/pix-keys", `{"key":"11987654321","key_type":"phone"}`, 201, want("+5511987654321", "phone", "pending"))
-	f.expect("POST", mine+"/pix-keys", `{"key_type":"evp"}`, 201, `{"key":"00000000-0000-4000-8000-…`)
+	second := f.expect("POST", mine+"/pix-keys", `{"key_type":"evp"}`, 201, `{"key":"00000000-0000-4000-8000-…`)
+	first := f.expect("GET", mine+"/pix-keys?limit=1", "", 200, `{"data":[{"key":"00000000-0000-4000-8000-…`) // the one that the account was opened with
+	own, isOpen := strings.CutSuffix(strings.TrimPrefix(first, `{"data":[`), `],"next_cursor":"1"}`)
+	if !isOpen || !strings.Contains(own, `"key_type":"evp","account_id":"`+id+`","status":"registered",`) {
+		t.Error(first)
+	}
+	rest := want("ana@x.com", "email", "registered") + `,` + want("+5511987654321", "phone", "pending") + `,` + second + `],"next_cursor":null}`
+	f.expect("GET", mine+"/pix-keys", "", 200, `{"data":[`+own+`,`+rest)
+	f.expect("GET", mine+"/pix-keys?cursor=1&limit=200", "", 200, `{"data":[`+rest)
+	f.expect("GET", mine+"/pix-keys?cursor=9", "", 200, `{"data":[],"next_cursor":null}`)
+	f.expect("GET", mine+"/pix-keys?limit=0", "", 400, problem(400, "limit must be an integer from 1 to 200"))
+	f.expect("GET", mine+"/pix-keys?cursor=x", "", 400, problem(400, "cursor must be a next_cursor of this list"))
+	if got := f.expect("GET", other+"/pix-keys", "", 200, `{"data":[…`); strings.Contains(got, "ana@x.com") || strings.Count(got, `"key":`) != 1 {
+		t.Errorf("another account's: %s", got)
+	}
+	f.expect("GET", "/admin/accounts/acc_none/pix-keys", "", 404, problem(404, `no account \"acc_none\"`))
 	f.expect("POST", "/admin/accounts/acc_none/pix-keys", `{"key_type":"evp"}`, 404, problem(404, `no account \"acc_none\"`))
 }
 

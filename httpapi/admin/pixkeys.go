@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/valyala/fasthttp"
 
@@ -16,6 +17,36 @@ type pixKey struct {
 	AccountID string `json:"account_id"`
 	Status    string `json:"status"`
 	CreatedAt string `json:"created_at"`
+}
+
+// shownPixKey is a key as it is shown: registered once the scheme took it.
+func shownPixKey(k *registry.PixKey, registered bool) pixKey {
+	status := "pending"
+	if registered {
+		status = "registered"
+	}
+	return pixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
+}
+
+// listPixKeys tells of an account's keys in the order in which they were made:
+// the first stands in its QR codes.
+func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	p, err := operator.ReadPage(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	l, err := p.Of(len(a.PixKeys), func(i int) (any, error) {
+		k, ok := s.Registry.PixKey(a.PixKeys[i])
+		if !ok {
+			return nil, fmt.Errorf("account %v: the registry does not have its PIX key %q", a.ID, a.PixKeys[i])
+		}
+		return shownPixKey(k, k.Registered), nil
+	})
+	return fasthttp.StatusOK, l, err
 }
 
 // createPixKey is done with the durable claim; a scheme that cannot be told now
@@ -36,11 +67,7 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	status := "pending"
-	if k.Registered || s.RegisterKey(a.ID, key) {
-		status = "registered"
-	}
-	return fasthttp.StatusCreated, pixKey{k.Key, k.Type.String(), a.ID.String(), status, k.CreatedAt.String()}, nil
+	return fasthttp.StatusCreated, shownPixKey(k, k.Registered || s.RegisterKey(a.ID, key)), nil
 }
 
 func (s *service) readPixKey(f operator.Form) (key ledger.Key, err error) {

@@ -37,7 +37,7 @@ func newTown(t *testing.T) *town {
 	}
 	w := &town{t: t, secret: secret, feed: func(_ scheme.Notice, done func(error)) { done(nil) }}
 	w.serve = New(Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, func() ledger.Millis { return noon }),
+		Guard: provider.NewGuard(secret, provider.ToEngine, func() ledger.Millis { return noon }, nil),
 		Feed:  func(n scheme.Notice, done func(error)) { w.taken++; w.feed(n, done) },
 		Wait:  20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
@@ -51,7 +51,7 @@ func (w *town) bring(id, body string) (int, string) {
 	ctx := w.send(m, w.secret.Sign(m))
 	m.Direction, m.Status, m.Body = provider.ToEngine+"-answer", ctx.Response.StatusCode(), ctx.Response.Body()
 	m.Timestamp = string(ctx.Response.Header.Peek(provider.HeaderTimestamp))
-	if err := w.secret.Verify(m, string(ctx.Response.Header.Peek(provider.HeaderSignature)), noon); err != nil {
+	if _, err := w.secret.Verify(m, string(ctx.Response.Header.Peek(provider.HeaderSignature)), noon); err != nil {
 		w.t.Errorf("the answer %d %s: %v", m.Status, m.Body, err)
 	}
 	return m.Status, string(m.Body)

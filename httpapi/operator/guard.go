@@ -7,20 +7,41 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
 )
 
+// wrongTokens is how many requests without the right token an address may make in
+// a minute before it is told to wait.
+const wrongTokens = 5
+
 // Guard asks for the bearer token before next sees a request below one of the
-// prefixes ("/admin" is /admin itself and all below it), known paths or not.
-func Guard(token string, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
-	want := sha256.Sum256([]byte(token))
+// prefixes ("/admin" is /admin itself and all below it), known paths or not. A
+// missing token is a wrong one. The right one always passes, however many wrong
+// ones came from its address.
+func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
+	want, wrong := sha256.Sum256([]byte(token)), httpapi.NewLimiter(wrongTokens)
 	return func(ctx *fasthttp.RequestCtx) {
 		if below(string(ctx.URI().PathOriginal()), prefixes) && !bears(ctx, want) {
-			ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
-			AnswerProblem(ctx, Refuse(fasthttp.StatusUnauthorized, "send the operator's token: Authorization: Bearer …"))
+			refuseToken(ctx, wrong, now())
 			return
 		}
 		next(ctx)
 	}
+}
+
+// refuseToken counts a wrong token against the connection's other end.
+func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now ledger.Millis) {
+	if from, ok := httpapi.PeerOf(ctx); ok {
+		if _, ok = wrong.Take(from, now); !ok {
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
+			AnswerProblem(ctx, Refuse(fasthttp.StatusTooManyRequests, "too many requests without the operator's token: wait a minute, or send the right one"))
+			return
+		}
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
+	AnswerProblem(ctx, Refuse(fasthttp.StatusUnauthorized, "send the operator's token: Authorization: Bearer …"))
 }
 
 func below(path string, prefixes []string) bool {

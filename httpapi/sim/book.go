@@ -25,10 +25,24 @@ func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, e
 
 var kindNames = map[sim.MovementKind]string{sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return"}
 
+// payoutIDs are the ids under which an account has a payout; null of what is none.
+type payoutIDs struct {
+	ID            *string `json:"id"`
+	TransactionID *string `json:"transaction_id"`
+}
+
+func idsOf(tx ledger.TxID) payoutIDs {
+	if tx == (ledger.TxID{}) {
+		return payoutIDs{}
+	}
+	id, public := tx.String(), tx.Public(ledger.TxPayout)
+	return payoutIDs{&id, &public}
+}
+
 // paymentAnswer is one payment. What does not apply, or is not known yet, is null.
 type paymentAnswer struct {
-	Kind           string        `json:"kind"`
-	TransactionID  *string       `json:"transaction_id"`
+	Kind string `json:"kind"`
+	payoutIDs
 	EndToEndID     string        `json:"end_to_end_id"`
 	AccountID      string        `json:"account_id"`
 	PixKey         string        `json:"pix_key"`
@@ -56,7 +70,7 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 		return 0, nil, problem(err)
 	}
 	m := paymentAnswer{
-		Kind: kindNames[k.Kind], TransactionID: txID(k.Tx), EndToEndID: k.EndToEnd, AccountID: k.Account.String(), PixKey: k.Key,
+		Kind: kindNames[k.Kind], payoutIDs: idsOf(k.Tx), EndToEndID: k.EndToEnd, AccountID: k.Account.String(), PixKey: k.Key,
 		Amount: k.Amount, Status: "pending", CreatedAt: k.At.String(), Returns: make([]returned, 0, len(k.Returns)),
 	}
 	switch k.State.Progress {
@@ -76,24 +90,17 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 	return fasthttp.StatusOK, m, nil
 }
 
-func txID(tx ledger.TxID) *string {
-	if tx == (ledger.TxID{}) {
-		return nil
-	}
-	s := tx.String()
-	return &s
-}
-
-// movement is one settled movement.
+// movement is one settled movement. Of the return of a payout the ids are the
+// payout's.
 type movement struct {
-	At            string        `json:"at"`
-	Kind          string        `json:"kind"`
-	TransactionID *string       `json:"transaction_id"`
-	EndToEndID    string        `json:"end_to_end_id"`
-	ReturnID      *string       `json:"return_id"`
-	AccountID     string        `json:"account_id"`
-	Amount        ledger.Amount `json:"amount"`
-	Counterparty  string        `json:"counterparty_ispb"`
+	At   string `json:"at"`
+	Kind string `json:"kind"`
+	payoutIDs
+	EndToEndID   string        `json:"end_to_end_id"`
+	ReturnID     *string       `json:"return_id"`
+	AccountID    string        `json:"account_id"`
+	Amount       ledger.Amount `json:"amount"`
+	Counterparty string        `json:"counterparty_ispb"`
 }
 
 type movements struct {
@@ -119,7 +126,7 @@ func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, a
 	m := movements{Data: make([]movement, 0, len(page))}
 	for _, p := range page {
 		one := movement{
-			At: p.At.String(), Kind: kindNames[p.Kind], TransactionID: txID(p.Tx), EndToEndID: p.EndToEnd,
+			At: p.At.String(), Kind: kindNames[p.Kind], payoutIDs: idsOf(p.Tx), EndToEndID: p.EndToEnd,
 			AccountID: p.Account.String(), Amount: p.Amount, Counterparty: p.Other,
 		}
 		if p.ReturnID != "" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+
+	"pixd/actors/ledger"
 )
 
 // TestBook: what settled, and nothing else.
@@ -19,7 +21,7 @@ func TestBook(t *testing.T) {
 		`{"ispb":"60701190","sent":50,"received":0,"returned_by":0,"returned_to":0,"messages":1},`+
 		`{"ispb":"99999004","sent":0,"received":50,"returned_by":0,"returned_to":0,"messages":1}],`+
 		`"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":0,"received":50,"returned_by":0,"returned_to":0}]}`)
-	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout","transaction_id":"`+returned.Tx.String()+`","end_to_end_id":"`+
+	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout","id":"`+returned.Tx.String()+`","transaction_id":"`+returned.Tx.Public(ledger.TxPayout)+`","end_to_end_id":"`+
 		returned.EndToEnd+`","account_id":"acc_aaaaaaaaaaaao","pix_key":"returned@pix.test","amount":7,"status":"pending","reason":null,`+
 		`"created_at":"2026-09-21T14:13:20.000Z","final_at":null,"returned_amount":0,"returns":[]}`)
 	w.at += 2000
@@ -28,7 +30,7 @@ func TestBook(t *testing.T) {
 		`{"ispb":"99999004","sent":7,"received":50,"returned_by":0,"returned_to":7,"messages":3},`+
 		`{"ispb":"99999005","sent":0,"received":7,"returned_by":7,"returned_to":0,"messages":2}],`+
 		`"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":7,"received":50,"returned_by":0,"returned_to":7}]}`)
-	w.expect("GET", "/sim/book/"+e2e, "", 200, `{"kind":"payment","transaction_id":null,"end_to_end_id":"`+e2e+
+	w.expect("GET", "/sim/book/"+e2e, "", 200, `{"kind":"payment","id":null,"transaction_id":null,"end_to_end_id":"`+e2e+
 		`","account_id":"acc_aaaaaaaaaaaao","pix_key":"`+evp+`","amount":50,"status":"settled","reason":null,"created_at":"2026-09-01T00:00:00.000Z"`)
 	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout"`)
 	w.expect("GET", "/sim/book/nobody", "", 404, "no such payment")
@@ -51,8 +53,10 @@ func TestKnownRejected(t *testing.T) {
 func TestMovements(t *testing.T) {
 	w := newWorld(t)
 	var want []string
+	ids := map[string]ledger.TxID{}
 	for n := range 5 {
-		want = append(want, w.payout("settle-now@pix.test", 10).EndToEnd)
+		p := w.payout("settle-now@pix.test", 10)
+		want, ids[p.EndToEnd] = append(want, p.EndToEnd), p.Tx
 		if n == 2 {
 			w.at += 10
 		}
@@ -71,8 +75,11 @@ func TestMovements(t *testing.T) {
 	for range 10 {
 		page, next := read(query)
 		for _, m := range page {
-			if m.Kind != "payout" || m.Amount != 10 || m.TransactionID == nil || m.ReturnID != nil || m.AccountID != "acc_aaaaaaaaaaaao" || m.Counterparty != "99999005" {
+			if m.Kind != "payout" || m.Amount != 10 || m.ReturnID != nil || m.AccountID != "acc_aaaaaaaaaaaao" || m.Counterparty != "99999005" {
 				t.Errorf("%+v", m)
+			}
+			if tx, ok := ids[m.EndToEndID]; ok && (*m.ID != tx.String() || *m.TransactionID != tx.Public(ledger.TxPayout)) {
+				t.Errorf("%s: id %s, transaction %s", m.EndToEndID, *m.ID, *m.TransactionID)
 			}
 			got = append(got, m.EndToEndID)
 		}
@@ -100,8 +107,12 @@ func TestMovements(t *testing.T) {
 		t.Errorf("since: %+v", page)
 	}
 	w.expect("POST", "/sim/returns", `{"end_to_end_id":"`+late.EndToEnd+`"}`, 201, "")
-	if page, _ := read("since=" + w.at.String()); len(page) != 2 || page[1].Kind != "return" || page[1].ReturnID == nil || *page[1].TransactionID != late.Tx.String() {
+	if page, _ := read("since=" + w.at.String()); len(page) != 2 || page[1].Kind != "return" || page[1].ReturnID == nil || *page[1].ID != late.Tx.String() || *page[1].TransactionID != late.Tx.Public(ledger.TxPayout) {
 		t.Errorf("returned: %+v", page)
+	}
+	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`"}`, 201, "")
+	if page, _ := read("since=" + w.at.String()); len(page) != 3 || page[2].Kind != "payment" || page[2].ID != nil || page[2].TransactionID != nil {
+		t.Errorf("paid: %+v", page)
 	}
 	for query, says := range map[string]string{
 		"limit=0": "limit", "limit=1001": "limit", "limit=x": "limit", "since=yesterday": "since", "since=": "since",

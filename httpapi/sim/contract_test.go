@@ -79,7 +79,7 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	}
 	r := router.New()
 	operator.Strict(r)
-	Provide(r, s, provider.NewGuard(testSecret(t), provider.ToScheme, realNow), log)
+	Provide(r, s, provider.NewGuard(testSecret(t), provider.ToScheme, realNow, nil), log)
 	p, err := provider.New(options(t, serve(t, r.Handler)))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	return schemetest.Body{
 		Scheme: p, Now: realNow,
 		Start: func(f scheme.Feed) (err error) {
-			to := serve(t, notices.New(notices.Options{Guard: provider.NewGuard(testSecret(t), provider.ToEngine, realNow), Feed: f, Log: log}))
+			to := serve(t, notices.New(notices.Options{Guard: provider.NewGuard(testSecret(t), provider.ToEngine, realNow, nil), Feed: f, Log: log}))
 			if notifier, err = provider.NewNotifier(options(t, to)); err != nil {
 				return err
 			}

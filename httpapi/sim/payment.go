@@ -111,7 +111,7 @@ func payer(f operator.Form, p *sim.Payment) {
 		f.Refuse("document", "at most 140 characters")
 	}
 	if f.Text("ispb", &p.PayerISPB) && !ledger.ISPB(p.PayerISPB) {
-		f.Refuse("ispb", "8 digits")
+		f.Refuse("ispb", "8 digits or capital letters")
 	}
 }
 

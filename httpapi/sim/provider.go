@@ -21,6 +21,10 @@ type Options struct {
 	Sim   *sim.Sim
 	Guard *provider.Guard
 	Token string // guards /sim
+
+	Metrics      fasthttp.RequestHandler
+	GuardMetrics bool // they need the token too
+
 	Build operator.Build
 	Ready func() bool
 	Now   func() ledger.Millis
@@ -34,7 +38,12 @@ func New(o Options) fasthttp.RequestHandler {
 	operator.Probes(r, o.Build, o.Ready)
 	Routes(r, o.Sim, o.Now, o.Log)
 	Provide(r, o.Sim, o.Guard, o.Log)
-	return operator.Contain(o.Log, operator.Guard(o.Token, r.Handler, "/sim"))
+	r.GET("/metrics", o.Metrics)
+	guarded := []string{"/sim"}
+	if o.GuardMetrics {
+		guarded = append(guarded, "/metrics")
+	}
+	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 // Provide adds the provider's side of the scheme protocol to a router: what an

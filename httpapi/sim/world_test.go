@@ -133,7 +133,7 @@ func TestReturns(t *testing.T) {
 	back(paid.EndToEnd, "", 422, "in full")
 	back(paid.EndToEnd, `,"amount":1`, 422, "in full")
 	var got paymentAnswer
-	if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/"+paid.EndToEnd, "", 200, `{"kind":"payout","transaction_id":"`+paid.Tx.String())), &got); err != nil {
+	if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/"+paid.EndToEnd, "", 200, `{"kind":"payout","id":"`+paid.Tx.String())), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.ReturnedAmount != 100 || len(got.Returns) != 2 || got.Returns[0].Amount != 30 || got.Returns[0].Reason != "AM09" ||

@@ -87,7 +87,7 @@ func (m *Book) parse() (b scheme.Book, err error) {
 	seen := map[string]bool{}
 	for _, p := range m.Participants {
 		if !ledger.ISPB(p.ISPB) || seen[p.ISPB] || p.negative() {
-			return b, fmt.Errorf("participant %.40q must stand once, under 8 digits, with sums from 0", p.ISPB)
+			return b, fmt.Errorf("participant %.40q must stand once, under 8 digits or capital letters, with sums from 0", p.ISPB)
 		}
 		seen[p.ISPB] = true
 		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: p.ISPB, Messages: p.Messages, Sums: scheme.Sums(p.Sums)})

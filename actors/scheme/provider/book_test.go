@@ -20,7 +20,7 @@ func TestBookTravels(t *testing.T) {
 		"empty": {At: noon},
 		"small": {
 			At: noon, OldestOpen: noon - 1,
-			Participants: []scheme.ParticipantBook{{ISPB: "99999004", Messages: 4, Sums: scheme.Sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4}}},
+			Participants: []scheme.ParticipantBook{{ISPB: "9AZ99B04", Messages: 4, Sums: scheme.Sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4}}},
 			Accounts:     []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4}}},
 		},
 		"longer than a message": many,
@@ -52,6 +52,7 @@ func TestBookRefused(t *testing.T) {
 		`{` + at + `,` + nobody + `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":-1}]}`:                          "account",
 		`{` + at + `,` + nobody + `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao"},{"account_id":"acc_aaaaaaaaaaaao"}]}`: "account",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"1",` + rest + `}]}`:                                          "participant",
+		`{` + at + `,"accounts":[],"participants":[{"ispb":"9999900a",` + rest + `}]}`:                                   "participant",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"99999004","returned_to":-5}]}`:                               "participant",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"99999004","sent":1.5}]}`:                                     "cannot be read",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"99999004"},{"ispb":"99999004"}]}`:                            "participant",

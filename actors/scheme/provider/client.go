@@ -24,6 +24,9 @@ type Options struct {
 	Secret Secret
 	TLS    *tls.Config // nil: the system's authorities
 	Now    func() ledger.Millis
+	// Stated is told each time that the other side states in an answer it has signed,
+	// also where the answer is refused for its age; nil: nobody is.
+	Stated func(ledger.Millis)
 	NewID  func() string // a message id that was never given before
 	Log    *slog.Logger
 }
@@ -110,7 +113,11 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 		return 0, nil, c.failed(ctx, err)
 	}
 	m.Direction, m.Status, m.Body, m.Timestamp = c.direction.answer(), got.StatusCode, answer, got.Header.Get(HeaderTimestamp)
-	if err := c.Secret.Verify(m, got.Header.Get(HeaderSignature), c.Now()); err != nil {
+	at, err := c.Secret.Verify(m, got.Header.Get(HeaderSignature), c.Now())
+	if at != 0 && c.Stated != nil {
+		c.Stated(at)
+	}
+	if err != nil {
 		return 0, nil, c.failed(ctx, unsigned(got, answer, err))
 	}
 	return got.StatusCode, answer, nil

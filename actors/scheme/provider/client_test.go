@@ -40,7 +40,7 @@ func signing(t *testing.T, status int, body string, alter func(*Message)) http.H
 	return func(w http.ResponseWriter, r *http.Request) {
 		got, _ := io.ReadAll(r.Body)
 		m := Message{ToScheme, r.Method, r.RequestURI, r.Header.Get(HeaderTimestamp), r.Header.Get(HeaderMessageID), 0, got}
-		if err := s.Verify(m, r.Header.Get(HeaderSignature), noon); err != nil {
+		if _, err := s.Verify(m, r.Header.Get(HeaderSignature), noon); err != nil {
 			t.Error(err)
 		}
 		m.Direction, m.Status, m.Body = ToScheme.answer(), status, []byte(body)
@@ -154,6 +154,8 @@ func TestOwner(t *testing.T) {
 		`{"owner":{"name":"Ana","document":"123.456.789-09","ispb":"99999005"}}`: false,
 		`{"owner":{"name":"Ana","document":"***.456.789-**","ispb":"99999005"}}`: false,
 		`{"owner":{"name":"Ana","document":"12abc34501de35","ispb":"99999005"}}`: false,
+		`{"owner":{"name":"Ana","document":"12345678909","ispb":"1A2B3C4D"}}`:    true,
+		`{"owner":{"name":"Ana","document":"12345678909","ispb":"1a2B3C4D"}}`:    false,
 		`{"owner":{"name":"Ana","document":"12345678909","ispb":"9999900"}}`:     false,
 		`{"owner":{}}`: false,
 		`{}`:           false,

@@ -15,6 +15,7 @@ type Guard struct {
 	secret    Secret
 	direction Direction
 	now       func() ledger.Millis
+	stated    func(ledger.Millis)
 
 	mu sync.Mutex
 	// Message ids by their hash, so that each costs the same: those in work, and
@@ -35,10 +36,15 @@ const (
 	generationIDs = 1 << 19
 )
 
-// NewGuard guards what comes in a direction.
-func NewGuard(s Secret, d Direction, now func() ledger.Millis) *Guard {
+// NewGuard guards what comes in a direction. stated is told the time that each message
+// states which comes for the first time and within the window, so that an old one sent
+// again says nothing; it may be nil.
+func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledger.Millis)) *Guard {
+	if stated == nil {
+		stated = func(ledger.Millis) {}
+	}
 	return &Guard{
-		secret: s, direction: d, now: now, turned: now(),
+		secret: s, direction: d, now: now, stated: stated, turned: now(),
 		inWork: map[[16]byte]struct{}{}, fresh: map[[16]byte]struct{}{},
 	}
 }
@@ -58,7 +64,8 @@ var (
 func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool), err error) {
 	m.Direction, m.Status = g.direction, 0
 	now := g.now()
-	if err := g.secret.Verify(m, signature, now); err != nil {
+	at, err := g.secret.Verify(m, signature, now)
+	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(m.ID))
@@ -75,6 +82,7 @@ func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool),
 		}
 	}
 	g.inWork[id] = struct{}{}
+	g.stated(at)
 	return func(acknowledged bool) { g.end(id, acknowledged) }, nil
 }
 

@@ -142,7 +142,7 @@ func (o Owner) parse() (ledger.Owner, error) {
 		return ledger.Owner{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
 	}
 	if !ledger.ISPB(o.ISPB) {
-		return ledger.Owner{}, errors.New("owner.ispb must be 8 digits")
+		return ledger.Owner{}, errors.New("owner.ispb must be 8 digits or capital letters")
 	}
 	return ledger.Owner(o), nil
 }
@@ -193,7 +193,7 @@ func ReadPayment(body []byte) (p scheme.Payment, err error) {
 	if m.Amount < 1 || m.Amount > ledger.MaxAmount {
 		return p, errAmount
 	}
-	if m.RecipientISPB != "" && !ledger.ISPB(m.RecipientISPB) {
+	if m.RecipientISPB != "" && !ledger.RecipientISPB(m.RecipientISPB) {
 		return p, errors.New("recipient_ispb must be 8 digits")
 	}
 	p.EndToEnd, p.Amount, p.RecipientISPB = m.EndToEndID, m.Amount, m.RecipientISPB

@@ -101,6 +101,18 @@ func TestNoticesRefused(t *testing.T) {
 	}
 }
 
+// TestRecipientISPB: what a merchant may name is 8 digits, on the way to the scheme
+// too.
+func TestRecipientISPB(t *testing.T) {
+	const before = `{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1A2B3C4D20261029120000000000001","account_id":"acc_7wlwlb76tauiu","amount":1,"key":{"type":"cpf","value":"12345678909"},"recipient_ispb":"`
+	for ispb, good := range map[string]bool{"60701190": true, "": true, "1A2B3C4D": false, "6070119": false} {
+		p, err := ReadPayment([]byte(before + ispb + `"}`))
+		if (err == nil) != good || err == nil && p.RecipientISPB != ispb || err != nil && err.Error() != "recipient_ispb must be 8 digits" {
+			t.Errorf("%q: %+v, %v", ispb, p, err)
+		}
+	}
+}
+
 func FuzzReadNotice(f *testing.F) {
 	for _, n := range notices {
 		f.Add(encode(TellNotice(n)))

@@ -98,22 +98,23 @@ var (
 	errMessageID = errors.New(HeaderMessageID + " must be 1 to 64 letters, digits, dots, dashes or underscores")
 )
 
-// Verify tells whether a message is what the other side signed, just now.
-func (s Secret) Verify(m Message, signature string, now ledger.Millis) error {
+// Verify tells whether a message is what the other side signed, just now. The time
+// that it states is not 0 where the other side signed it, whenever that was.
+func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated ledger.Millis, err error) {
 	if !messageID(m.ID) {
-		return errMessageID
+		return 0, errMessageID
 	}
 	at, err := time.Parse(time.RFC3339Nano, m.Timestamp)
 	if err != nil || !strings.HasSuffix(m.Timestamp, "Z") {
-		return errTimestamp
+		return 0, errTimestamp
 	}
 	if !hmac.Equal([]byte(s.Sign(m)), []byte(signature)) {
-		return errSignature
+		return 0, errSignature
 	}
 	if now.Time().Sub(at).Abs() > Window {
-		return errClock
+		err = errClock
 	}
-	return nil
+	return ledger.Millis(at.UnixMilli()), err
 }
 
 // messageID tells whether s has the form of a message's id.

@@ -120,7 +120,7 @@ func TestExamples(t *testing.T) {
 func TestVerify(t *testing.T) {
 	s := secret(t, shared)
 	signature := s.Sign(vector)
-	if err := s.Verify(vector, signature, noon); err != nil {
+	if _, err := s.Verify(vector, signature, noon); err != nil {
 		t.Fatal(err)
 	}
 	for what, alter := range map[string]func(*Message){
@@ -137,12 +137,12 @@ func TestVerify(t *testing.T) {
 	} {
 		m := vector
 		alter(&m)
-		if err := s.Verify(m, signature, noon); !errors.Is(err, errSignature) {
+		if _, err := s.Verify(m, signature, noon); !errors.Is(err, errSignature) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for _, wrong := range []string{"", "v1=", signature[3:], strings.ToUpper(signature), signature + "0", secret(t, shared+"x").Sign(vector)} {
-		if err := s.Verify(vector, wrong, noon); !errors.Is(err, errSignature) {
+		if _, err := s.Verify(vector, wrong, noon); !errors.Is(err, errSignature) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestVerify(t *testing.T) {
 	for now, want := range map[ledger.Millis]error{
 		noon + window: nil, noon - window: nil, noon + window + 1: errClock, noon - window - 1: errClock,
 	} {
-		if err := s.Verify(vector, signature, now); !errors.Is(err, want) {
+		if _, err := s.Verify(vector, signature, now); !errors.Is(err, want) {
 			t.Errorf("at %v: %v", now, err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestVerify(t *testing.T) {
 		{Timestamp: vector.Timestamp, ID: "a b"},
 		{Timestamp: vector.Timestamp, ID: strings.Repeat("a", 65)},
 	} {
-		if err := s.Verify(m, s.Sign(m), noon); err == nil || errors.Is(err, errSignature) {
+		if _, err := s.Verify(m, s.Sign(m), noon); err == nil || errors.Is(err, errSignature) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestVerify(t *testing.T) {
 func TestGuard(t *testing.T) {
 	now := noon
 	s := secret(t, shared)
-	g := NewGuard(s, ToEngine, func() ledger.Millis { return now })
+	g := NewGuard(s, ToEngine, func() ledger.Millis { return now }, nil)
 	admit := func(id string) (func(bool), error) {
 		m := vector
 		m.ID, m.Timestamp = id, now.String()
@@ -218,7 +218,7 @@ func TestGuard(t *testing.T) {
 // TestGuardForgets: its memory is bounded.
 func TestGuardForgets(t *testing.T) {
 	now := noon
-	g := NewGuard(secret(t, shared), ToEngine, func() ledger.Millis { return now })
+	g := NewGuard(secret(t, shared), ToEngine, func() ledger.Millis { return now }, nil)
 	for n := range 3 * generationIDs {
 		id := [16]byte{byte(n), byte(n >> 8), byte(n >> 16)}
 		g.inWork[id] = struct{}{}

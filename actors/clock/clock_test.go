@@ -1,0 +1,139 @@
+package clock
+
+import (
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// bench has both clocks in hand.
+type bench struct {
+	wall, elapsed ledger.Millis
+	clock         *Clock
+}
+
+const noon = ledger.Millis(1772366400000)
+
+func newBench(newest ledger.Millis) *bench {
+	b := &bench{wall: noon, elapsed: 5_000}
+	b.clock = New(b.sources(), newest)
+	return b
+}
+
+func (b *bench) sources() Sources {
+	return Sources{Wall: func() ledger.Millis { return b.wall }, Elapsed: func() ledger.Millis { return b.elapsed }}
+}
+
+// pass lets time pass by both clocks.
+func (b *bench) pass(ms ledger.Millis) { b.wall, b.elapsed = b.wall+ms, b.elapsed+ms }
+
+const hour = ledger.Millis(3_600_000)
+
+// TestWallJumps: engine time goes by what elapses, whatever the wall clock says, and
+// the operators hear of a jump once.
+func TestWallJumps(t *testing.T) {
+	b := newBench(0)
+	b.clock.Stated(noon)
+	for i, jump := range []ledger.Millis{4 * hour, -8 * hour, 25 * hour} {
+		before := b.clock.Now()
+		b.wall += jump
+		if b.clock.Now() != before {
+			t.Errorf("a jump of the wall clock by %d moved engine time", jump)
+		}
+		b.pass(1_000)
+		if got := b.clock.Now() - before; got != 1_000 {
+			t.Errorf("%d ms of engine time in a second", got)
+		}
+		alert := b.clock.Look()
+		if (alert != "") != (i == 0) {
+			t.Errorf("look %d: %q", i, alert)
+		}
+		if b.clock.Doubted() {
+			t.Error("a jump of the wall clock is no doubt")
+		}
+	}
+	b.wall = b.clock.Now() + agreement
+	if b.clock.Look() != "" {
+		t.Error("a minute apart is together")
+	}
+	b.wall++
+	if alert := b.clock.Look(); !strings.Contains(alert, "1m0s ahead of engine time") {
+		t.Errorf("a second jump: %q", alert)
+	}
+	b.wall = b.clock.Now() - 2*hour
+	b.clock.Look()
+	b.wall = b.clock.Now()
+	b.clock.Look()
+	b.wall -= 2 * hour
+	if alert := b.clock.Look(); !strings.Contains(alert, "2h0m0s behind engine time") {
+		t.Errorf("a third: %q", alert)
+	}
+}
+
+// TestDoubt: from the start until the scheme agrees, and whenever it no longer does.
+func TestDoubt(t *testing.T) {
+	b := newBench(0)
+	if !b.clock.Doubted() {
+		t.Fatal("a start is not doubted")
+	}
+	for _, step := range []struct {
+		differs ledger.Millis
+		doubted bool
+		alert   bool
+	}{
+		{agreement + 1, true, true}, {agreement + 2, true, false}, {agreement, false, false}, {-agreement, false, false},
+		{-agreement - 1, true, true}, {-5 * hour, true, false}, {0, false, false}, {4 * hour, true, true},
+	} {
+		b.pass(10)
+		alert := b.clock.Stated(b.clock.Now() + step.differs)
+		if b.clock.Doubted() != step.doubted || (alert != "") != step.alert {
+			t.Errorf("the scheme is %d ahead: doubted %v, alert %q", step.differs, b.clock.Doubted(), alert)
+		}
+		if s := b.clock.State(); s.Scheme == nil || *s.Scheme != step.differs || s.Doubted != step.doubted || s.Now != b.clock.Now() {
+			t.Errorf("the scheme is %d ahead: state %+v", step.differs, s)
+		}
+	}
+}
+
+// TestAccept: an operator's word ends the doubt, until the difference is another.
+func TestAccept(t *testing.T) {
+	b := newBench(0)
+	b.clock.Accept()
+	if b.clock.Doubted() {
+		t.Fatal("accepted at a start, and doubted")
+	}
+	b.clock.Stated(b.clock.Now() + 4*hour)
+	if !b.clock.Doubted() {
+		t.Fatal("what was accepted before the scheme spoke covers any difference")
+	}
+	b.clock.Accept()
+	for differs, doubted := range map[ledger.Millis]bool{
+		4*hour - agreement: false, 4*hour + agreement: false, 4*hour + agreement + 1: true, 3 * hour: true, 0: false,
+	} {
+		b.clock.Stated(b.clock.Now() + differs)
+		if b.clock.Doubted() != doubted {
+			t.Errorf("4 h accepted, %d stated: doubted %v", differs, b.clock.Doubted())
+		}
+	}
+}
+
+// TestBehind: after a clock that was ahead, stamps stand still at the newest record's
+// and engine time is doubted until it is there, or an operator accepts it.
+func TestBehind(t *testing.T) {
+	b := newBench(noon + 4*hour)
+	b.clock.Stated(noon)
+	r := b.clock.Read()
+	if !r.Doubted || r.Clock != noon || r.Time != noon+4*hour || b.clock.Stamp() != noon+4*hour || b.clock.Behind() != 4*hour {
+		t.Errorf("behind: %+v, %d", r, b.clock.Behind())
+	}
+	b.pass(4 * hour)
+	if r = b.clock.Read(); r.Doubted || r.Clock != r.Time || b.clock.Behind() != 0 {
+		t.Errorf("caught up: %+v", r)
+	}
+	b = newBench(noon + 4*hour)
+	b.clock.Accept()
+	if r = b.clock.Read(); r.Doubted || r.Time != noon+4*hour || r.Clock != noon {
+		t.Errorf("accepted: %+v", r)
+	}
+}

@@ -1,0 +1,203 @@
+package due
+
+import "pixd/actors/ledger"
+
+// A lane is what is due of some kinds, with a bound of its own on what goes on at
+// once: a silent scheme holds up nothing that ends by the clock.
+//
+// Every row is met by three cursors over its kind. The first goes on with the clock
+// and never back, so that no number of payouts whose visits come to nothing keeps it
+// from the next one. The second follows ten seconds later: it finds what was on its
+// way to the disk when the first passed. The third begins again every minute, and
+// finds what the memory of those put off had no room for.
+type lane struct {
+	machine *Machine
+	kinds   []*kind
+	first   int // whose turn it is to be looked at first
+	fresh   int // visits under way of what was not visited before
+	again   int // and of what was
+	later   putOff
+	tokens  ledger.Millis // for visits that are likely to come to nothing, in thousandths
+	counted ledger.Millis // when tokens were added
+	back    ledger.Millis // when the third cursors begin again
+}
+
+type kind struct{ front, trail, back cursor }
+
+const (
+	lookEvery  = ledger.Millis(200)
+	trailAfter = ledger.Millis(10_000)
+	backEvery  = ledger.Millis(60_000)
+)
+
+// Of payouts whose visits have come to nothing several times, or that are not
+// remembered, a hundred a second are visited, which is a hundredth of a core. Each
+// visit that does end one allows two more.
+const (
+	token        = ledger.Millis(1000)
+	tokensSecond = ledger.Millis(100)
+	tokensMost   = 64 * token
+)
+
+func newLane(m *Machine, kinds []ledger.DueKind) *lane {
+	l := &lane{machine: m, later: newPutOff(m.bounds.Remember)}
+	for _, k := range kinds {
+		l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
+	}
+	return l
+}
+
+// room tells whether another visit may start.
+func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
+
+// roomForFresh leaves a quarter to what was put off until now.
+func (l *lane) roomForFresh(now ledger.Millis) bool {
+	most := l.machine.bounds.AtOnce
+	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
+}
+
+func (l *lane) count(v visiting, n int) {
+	if v.again {
+		l.again += n
+	} else {
+		l.fresh += n
+	}
+}
+
+// step starts what is due: first what has become due, then what was put off until
+// now, then what may have been missed.
+func (l *lane) step(s *step) error {
+	l.earn(s.now)
+	l.first++
+	for i := range l.kinds {
+		k := l.kinds[(l.first+i)%len(l.kinds)]
+		if err := l.look(s, &k.front, s.now); err != nil {
+			return err
+		}
+		if err := l.look(s, &k.trail, s.now-trailAfter); err != nil {
+			return err
+		}
+	}
+	if err := l.putOffNow(s); err != nil {
+		return err
+	}
+	return l.lookBack(s)
+}
+
+// look takes a cursor on, up to an instant.
+func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
+	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
+		return nil
+	}
+	over, err := c.scan(s.rows, until, l.machine.bounds.Look, func(d ledger.Due) (bool, error) {
+		if l.passes(d) {
+			return true, nil
+		}
+		if !l.roomForFresh(s.now) {
+			return false, nil
+		}
+		s.begin(d, visiting{lane: l})
+		return true, nil
+	})
+	c.more, c.lookAt = !over, s.now+lookEvery
+	return err
+}
+
+// passes tells a row that needs no visit now: its payout is being looked after, or is
+// put off, or its account is quarantined.
+func (l *lane) passes(d ledger.Due) bool {
+	return l.machine.visited(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
+}
+
+// lookBack visits what no memory has, a few at a time.
+func (l *lane) lookBack(s *step) error {
+	if s.now >= l.back {
+		l.back = s.now + backEvery
+		for _, k := range l.kinds {
+			if !k.back.more { // it has come to the end
+				k.back = newCursor(k.back.kind)
+				k.back.more = true
+			}
+		}
+	}
+	for _, k := range l.kinds {
+		if !k.back.more || !l.room() || s.now < k.back.lookAt {
+			continue
+		}
+		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d ledger.Due) (bool, error) {
+			if l.passes(d) || k.front.before(d) {
+				return true, nil
+			}
+			if !l.room() || !l.spend() {
+				return false, nil
+			}
+			s.begin(d, visiting{l, true, hopelessAfter})
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+		k.back.more, k.back.lookAt = !over, s.now+lookEvery
+	}
+	return nil
+}
+
+// putOffNow visits what was put off until now.
+func (l *lane) putOffNow(s *step) error {
+	for l.room() {
+		p := l.later.due(s.now, l.spend)
+		if p == nil {
+			return nil
+		}
+		if l.machine.closed[p.due.Account] {
+			continue
+		}
+		// Its row may be gone since: then its waiting has ended.
+		_, there, err := s.rows.Get(ledger.DueKey(p.due.Kind, p.due.At, p.due.Account, p.due.ID))
+		if err != nil {
+			l.later.keep(p)
+			return err
+		}
+		if there {
+			s.begin(p.due, visiting{l, true, p.tries})
+		}
+	}
+	return nil
+}
+
+// earn adds tokens for the time that has passed.
+func (l *lane) earn(now ledger.Millis) {
+	l.tokens = min(tokensMost, l.tokens+(now-l.counted)*tokensSecond)
+	l.counted = now
+}
+
+// spend takes a token, where there is one.
+func (l *lane) spend() bool {
+	if l.tokens < token {
+		return false
+	}
+	l.tokens -= token
+	return true
+}
+
+// How long a visit that came to nothing waits: a failed one, and one whose scheme was
+// not heard or knew nothing (twice as long each time).
+const (
+	failedAgain  = ledger.Millis(30_000)
+	unheardAgain = ledger.Millis(3_000)
+	unheardMost  = ledger.Millis(60_000)
+)
+
+// came takes the end of a visit.
+func (l *lane) came(v Visit, c Came, tries int, now ledger.Millis) {
+	switch {
+	case c.Failed:
+		l.later.add(v.due, now+failedAgain, tries+1)
+	case c.Unheard, c.Open:
+		l.later.add(v.due, now+min(unheardAgain<<min(tries, 8), unheardMost), tries+1)
+	case c.Again != 0:
+		l.later.add(v.due, c.Again, tries)
+	default:
+		l.tokens = min(tokensMost, l.tokens+2*token)
+	}
+}

@@ -1,0 +1,108 @@
+package due
+
+import (
+	"container/heap"
+
+	"pixd/actors/ledger"
+)
+
+// putOff is what is to be visited again later, in bounded memory: what it has no room
+// for, a cursor finds. Those whose visits have often come to nothing stand apart, and
+// make room for the others.
+type putOff struct {
+	most     int
+	byID     map[ledger.TxID]*later
+	hopeful  queue
+	hopeless queue
+}
+
+// later is one of them.
+type later struct {
+	due   ledger.Due
+	at    ledger.Millis // when it is visited again
+	tries int           // visits that came to nothing
+	place int           // in its queue
+}
+
+// hopelessAfter is how many visits come to nothing before a payout stands apart.
+const hopelessAfter = 3
+
+func newPutOff(most int) putOff {
+	return putOff{most: most, byID: map[ledger.TxID]*later{}}
+}
+
+func (p *putOff) has(id ledger.TxID) bool { return p.byID[id] != nil }
+
+func (p *putOff) of(l *later) *queue {
+	if l.tries > hopelessAfter {
+		return &p.hopeless
+	}
+	return &p.hopeful
+}
+
+// add remembers a payout until an instant, where there is room.
+func (p *putOff) add(d ledger.Due, at ledger.Millis, tries int) {
+	p.keep(&later{due: d, at: at, tries: tries})
+}
+
+func (p *putOff) keep(l *later) {
+	if p.has(l.due.ID) {
+		return
+	}
+	if len(p.byID) >= p.most {
+		if l.tries > hopelessAfter || len(p.hopeless) == 0 {
+			return
+		}
+		p.remove(p.hopeless[len(p.hopeless)-1])
+	}
+	p.byID[l.due.ID] = l
+	heap.Push(p.of(l), l)
+}
+
+func (p *putOff) remove(l *later) {
+	heap.Remove(p.of(l), l.place)
+	delete(p.byID, l.due.ID)
+}
+
+// due takes out one that is to be visited now; nil where there is none. One of those
+// that stand apart is taken only where spend allows it.
+func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
+	for _, q := range []*queue{&p.hopeful, &p.hopeless} {
+		if len(*q) == 0 || (*q)[0].at > now || q == &p.hopeless && !spend() {
+			continue
+		}
+		l := (*q)[0]
+		p.remove(l)
+		return l
+	}
+	return nil
+}
+
+// waits tells whether one that has hope was put off until now.
+func (p *putOff) waits(now ledger.Millis) bool { return len(p.hopeful) > 0 && p.hopeful[0].at <= now }
+
+// queue is a heap by instant.
+type queue []*later
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	l := x.(*later)
+	l.place = len(*q)
+	*q = append(*q, l)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	old := *q
+	l := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	return l
+}

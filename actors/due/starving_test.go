@@ -1,0 +1,165 @@
+package due
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// crowd is a scheme that answers each visit after a while, in a simulated time.
+type crowd struct {
+	t       *testing.T
+	m       *Machine
+	s       *shelf
+	now     ledger.Millis
+	latency ledger.Millis
+	ends    func(v Visit, now ledger.Millis) Came
+	flying  []flight // in the order in which they end
+	visits  int
+	seen    map[ledger.TxID]ledger.Millis // when each was first visited
+}
+
+type flight struct {
+	v  Visit
+	at ledger.Millis
+}
+
+func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Visit, ledger.Millis) Came) *crowd {
+	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.TxID]ledger.Millis{}}
+}
+
+// pass lets time pass, a millisecond at a time where visits end, else a tick.
+func (c *crowd) pass(long ledger.Millis) {
+	for until := c.now + long; c.now < until; {
+		for len(c.flying) > 0 && c.flying[0].at <= c.now {
+			f := c.flying[0]
+			c.flying = c.flying[1:]
+			c.m.Came(f.v, c.ends(f.v, c.now), c.now)
+		}
+		for _, v := range look(c.t, c.m, c.now, c.s) {
+			c.visits++
+			if _, again := c.seen[v.ID]; !again {
+				c.seen[v.ID] = c.now
+			}
+			c.flying = append(c.flying, flight{v, c.now + c.latency})
+		}
+		next := c.now + lookEvery
+		if len(c.flying) > 0 {
+			next = min(next, max(c.flying[0].at, c.now+1))
+		}
+		c.now = next
+	}
+}
+
+// sortedShelf is a shelf whose rows need no sorting at each look: they are added in
+// the order of their keys.
+func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n int) ledger.TxID {
+	c.s.due(at, a, n, kind)
+	return txID(n)
+}
+
+// TestNothingStarves: behind a hundred thousand due payouts that come to nothing,
+// another is visited within a minute, whatever makes them futile, and with hardly
+// any memory of them; at rest they cost few visits.
+func TestNothingStarves(t *testing.T) {
+	const futile = 100_000
+	for name, c := range map[string]struct {
+		latency ledger.Millis
+		ends    Came
+	}{
+		"a gateway that answers open":           {10, Came{Open: true}},
+		"a quarantined account":                 {0, Came{Failed: true, Closed: true}},
+		"an account that cannot look":           {0, Came{Failed: true}},
+		"a restart with a longer orphan period": {0, Came{Again: 1 << 40}},
+	} {
+		for _, remember := range []int{4, DefaultBounds().Remember} {
+			b := DefaultBounds()
+			b.Remember = remember
+			w := newCrowd(t, b, c.latency, func(v Visit, _ ledger.Millis) Came {
+				if v.Account == 2 {
+					return Came{}
+				}
+				return c.ends
+			})
+			for n := range futile {
+				w.add(ledger.DueDoubt, ledger.Millis(n), 1, n)
+			}
+			w.s.sort()
+			w.pass(1_000)
+			start := w.now
+			other := w.add(ledger.DueDoubt, w.now, 2, futile+1)
+			expiry := w.add(ledger.DueApproval, w.now, 2, futile+2)
+			w.s.sort()
+			w.pass(60_000)
+			if at, ok := w.seen[other]; !ok || at-start > 60_000 {
+				t.Errorf("%s, %d remembered: another is visited after %d ms (%v)", name, remember, at-start, ok)
+			}
+			if at, ok := w.seen[expiry]; !ok || at-start > 10_000 {
+				t.Errorf("%s, %d remembered: what needs no scheme is visited after %d ms (%v)", name, remember, at-start, ok)
+			}
+			w.pass(600_000) // they come to rest
+			w.visits, w.s.read = 0, 0
+			w.pass(60_000)
+			if w.visits > 60*150 {
+				t.Errorf("%s, %d remembered: %d visits in a minute at rest", name, remember, w.visits)
+			}
+			if w.s.read > 5*futile {
+				t.Errorf("%s, %d remembered: %d rows read in a minute at rest", name, remember, w.s.read)
+			}
+		}
+	}
+}
+
+// TestExpiriesNeedNoScheme: what ends by the clock alone does so within ten seconds
+// of its time, though the scheme is silent and everything that asks it waits.
+func TestExpiriesNeedNoScheme(t *testing.T) {
+	w := newCrowd(t, DefaultBounds(), 10_000, func(v Visit, _ ledger.Millis) Came {
+		if v.due.Kind.NeedsScheme() {
+			return Came{Unheard: true}
+		}
+		return Came{}
+	})
+	for n := range 20_000 {
+		w.add(ledger.DuePayout, ledger.Millis(n), 1, n)
+		w.s.accept(1, n)
+	}
+	var expiries []ledger.TxID
+	for n := range 10 {
+		expiries = append(expiries, w.add(ledger.DueQueued, w.now+ledger.Millis(n)*20_000, 2, 30_000+n), w.add(ledger.DueApproval, w.now+ledger.Millis(n)*20_000, 2, 40_000+n))
+	}
+	w.s.sort()
+	start := w.now
+	w.pass(300_000)
+	for i, id := range expiries {
+		due := start + ledger.Millis(i/2)*20_000
+		if at, ok := w.seen[id]; !ok || at-due > 10_000 {
+			t.Errorf("due at %d, visited at %d (%v)", due-start, at-start, ok)
+		}
+	}
+}
+
+// TestReturns: when the scheme is there again, everything that has waited for it for
+// hours is visited soon.
+func TestReturns(t *testing.T) {
+	const n = 20_000
+	back := false
+	w := newCrowd(t, DefaultBounds(), 10, nil)
+	w.ends = func(v Visit, _ ledger.Millis) Came {
+		if !back {
+			return Came{Open: true}
+		}
+		delete(w.s.rows, string(ledger.DueKey(v.due.Kind, v.due.At, v.Account, v.ID)))
+		return Came{}
+	}
+	for i := range n {
+		w.add(ledger.DueDoubt, ledger.Millis(i), 1, i)
+	}
+	w.s.sort()
+	w.pass(3_600_000)
+	back = true
+	w.pass(150_000)
+	w.s.sort()
+	if left := len(w.s.rows); left > 0 {
+		t.Errorf("%d of %d left", left, n)
+	}
+}

@@ -1,0 +1,52 @@
+package ledger
+
+import "testing"
+
+// TestISPB: a participant's id may hold capital letters, also within the ids that
+// carry it; where a merchant names the recipient's, digits alone are taken.
+func TestISPB(t *testing.T) {
+	for s, want := range map[string]struct{ participant, recipient bool }{
+		"99999004":    {true, true},
+		"00000000":    {true, true},
+		"1A2B3C4D":    {true, false},
+		"ABCDEFGZ":    {true, false},
+		"1a2B3C4D":    {},
+		"9999900":     {},
+		"999990040":   {},
+		"1A2B3C4":     {},
+		"1A2B3C4D5":   {},
+		"":            {},
+		"9999900 ":    {},
+		"9999-004":    {},
+		"9999900@":    {},
+		"9999900[":    {},
+		"9999900/":    {},
+		"9999900:":    {},
+		"999990Á":     {},
+		"9999900\xc1": {},
+	} {
+		if got := ISPB(s); got != want.participant {
+			t.Errorf("ISPB(%q) is %v", s, got)
+		}
+		if got := RecipientISPB(s); got != want.recipient {
+			t.Errorf("RecipientISPB(%q) is %v", s, got)
+		}
+		id := EndToEnd(s, 1_790_000_000_000, "AbCdEfGhIj0")
+		if got := ValidEndToEnd(id); got != want.participant {
+			t.Errorf("ValidEndToEnd(%q) is %v", id, got)
+		}
+		refused := false
+		if _, r := (PayoutForm{
+			Centavos: 1, Key: Text{Given: true, Value: "a@b.com"},
+			RecipientISPB: Text{Given: true, Value: s},
+		}).Parse(); r != nil {
+			refused = r.Code == RefuseRecipientISPB
+			if !refused {
+				t.Errorf("%q: %+v", s, r)
+			}
+		}
+		if refused == want.recipient {
+			t.Errorf("recipient_ispb %q: refused is %v", s, refused)
+		}
+	}
+}

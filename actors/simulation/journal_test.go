@@ -1,0 +1,58 @@
+package simulation
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// written is what the world knew when a record was made.
+type written struct {
+	at      ledger.Millis // the world's time
+	terms   ledger.Terms  // of the process that made it
+	doubted bool          // its clock was
+}
+
+// observed is the journal that accounts append to. It notes when each record was made,
+// and at times has an entry refused, as if the account were not where it believes to be.
+type observed struct{ l *life }
+
+// Append implements account.Journal.
+func (o observed) Append(e *wal.Entry) wal.Ticket {
+	l := o.l
+	if len(e.Records) > 0 && l.living && l.odds(l.mood.refuse) {
+		l.count("fault: entry refused")
+		l.say("an entry of %v is refused", e.Stream)
+		e.Expect += 1 << 20
+	}
+	for i := range e.Records {
+		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{l.clock, l.terms, l.time.Doubted()}
+	}
+	return l.paper.Append(e)
+}
+
+// Durable implements account.Journal.
+func (o observed) Durable() wal.Ticket { return o.l.paper.Durable() }
+
+type recordName struct {
+	stream wal.Stream
+	seq    uint64
+}
+
+// worldOf is what the world knew when a record was made.
+func (l *life) worldOf(r *ledger.Record) written {
+	return l.written[recordName{wal.Stream(r.Account), r.Seq}]
+}
+
+// expected is thrown by a renderer that is to panic.
+type expected struct{}
+
+// renders is the merchant API's renderer, which panics now and then, and never so often
+// that its account is closed off.
+func (l *life) renders(a *ledger.Answer, camel bool) (int, []byte) {
+	if l.living && l.odds(l.mood.panic) && l.clock-l.panicked > 120_000 {
+		l.panicked = l.clock
+		l.count("fault: panic in an account")
+		panic(expected{})
+	}
+	return render(a, camel)
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/clock"
+	"pixd/actors/ledger"
+)
+
+// clocks are a machine's two clocks, each moved by hand on top of the time that
+// really passes.
+type clocks struct {
+	start         time.Time
+	wall, elapsed atomic.Int64 // milliseconds
+}
+
+func newClocks() *clocks { return &clocks{start: time.Now()} }
+
+func (c *clocks) sources() *clock.Sources {
+	at := func(extra *atomic.Int64, from int64) func() ledger.Millis {
+		return func() ledger.Millis { return ledger.Millis(from + time.Since(c.start).Milliseconds() + extra.Load()) }
+	}
+	return &clock.Sources{Wall: at(&c.wall, c.start.UnixMilli()), Elapsed: at(&c.elapsed, 0)}
+}
+
+// pass lets time pass by both.
+func (c *clocks) pass(d time.Duration) {
+	c.wall.Add(d.Milliseconds())
+	c.elapsed.Add(d.Milliseconds())
+}
+
+// TestElapsed: this machine's elapsed clock goes at the pace of time.
+func TestElapsed(t *testing.T) {
+	s := sources()
+	wall, elapsed := s.Wall(), s.Elapsed()
+	time.Sleep(50 * time.Millisecond)
+	w, e := s.Wall()-wall, s.Elapsed()-elapsed
+	if e < 50 || e > w+20 || w > e+20 {
+		t.Errorf("in 50 ms the wall clock went %d, what elapsed is %d", w, e)
+	}
+}
+
+func (w *world) payout(key string, amount ledger.Amount) *ledger.Transaction {
+	w.t.Helper()
+	id, _ := ledger.ParseAccountID(w.ID)
+	k, ok := ledger.ParseKey(ledger.KeyEmail, key)
+	if !ok {
+		w.t.Fatal(key)
+	}
+	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: amount, Key: k})
+	if err != nil || a.Refusal != nil {
+		w.t.Fatalf("%+v %v", a, err)
+	}
+	return a.Tx
+}
+
+// hears waits for an alert of a kind.
+func (w *world) hears(kind string) {
+	w.t.Helper()
+	w.becomes("alert "+kind, 5*time.Second, func() bool {
+		_, got := w.operate("GET", "/admin/alerts", "")
+		return strings.Contains(got, `"kind":"`+kind+`"`)
+	})
+}
+
+// status is what an operator sees of a payout.
+func (w *world) status(t *ledger.Transaction) ledger.TxStatus {
+	w.t.Helper()
+	id, _ := ledger.ParseAccountID(w.ID)
+	got, err := w.History.Transaction(id, t.ID.String())
+	if err != nil || got == nil {
+		w.t.Fatalf("%v: %+v %v", t.ID, got, err)
+	}
+	return got.Status
+}
+
+// TestClockWrongForAMoment: the wall clock goes four hours ahead and back, and a day
+// ahead. What is on its way is voided after thirty minutes and not before, and what
+// was accepted meanwhile as well.
+func TestClockWrongForAMoment(t *testing.T) {
+	c := newClocks()
+	w := newWorld(t, vfs.NewMem(), func(o *Config) { o.Clocks = c.sources() })
+	before := w.payout("silent+1@pix.test", 500)
+	c.wall.Add(4 * 3_600_000)
+	time.Sleep(2500 * time.Millisecond)
+	meanwhile := w.payout("silent+2@pix.test", 600)
+	c.wall.Add(-4 * 3_600_000)
+	time.Sleep(2 * time.Second)
+	c.wall.Add(24 * 3_600_000)
+	time.Sleep(1500 * time.Millisecond)
+	for _, p := range []*ledger.Transaction{before, meanwhile} {
+		if s := w.status(p); s != ledger.StatusAccepted {
+			t.Errorf("%v is %v before its time", p.ID, s)
+		}
+		if age := w.Clock.Now() - p.CreatedAt; age < 0 || age > 30_000 {
+			t.Errorf("%v is %d ms old", p.ID, age)
+		}
+	}
+	again := w.payout("silent+1@pix.test", 500)
+	if !again.Repeat || again.EndToEnd != before.EndToEnd {
+		t.Errorf("an equal payout a day later by the wall clock is another: %+v", again)
+	}
+	w.hears("clock")
+	c.pass(29 * time.Minute)
+	time.Sleep(time.Second)
+	if s := w.status(before); s != ledger.StatusAccepted {
+		t.Errorf("after 29 minutes it is %v", s)
+	}
+	c.pass(61 * time.Second)
+	w.becomes("voided", 15*time.Second, func() bool {
+		return w.status(before) == ledger.StatusFailed && w.status(meanwhile) == ledger.StatusFailed
+	})
+}
+
+// TestStartBehindTheJournal: an engine whose clock was four hours ahead is started
+// with the right time. It is doubted: nothing is voided, until an operator accepts it.
+func TestStartBehindTheJournal(t *testing.T) {
+	fs := vfs.NewMem()
+	ahead := newClocks()
+	ahead.wall.Add(4 * 3_600_000)
+	w := newWorld(t, fs, func(o *Config) { o.Clocks = ahead.sources() })
+	old := w.payout("silent+1@pix.test", 500)
+	w.stop()
+
+	c := newClocks()
+	first := w.ID
+	w = serveWorld(t, fs, func(o *Config) { o.Clocks = c.sources() })
+	w.ID = first
+	if !w.Clock.Doubted() {
+		t.Error("a clock behind the journal is not doubted")
+	}
+	w.hears("clock")
+	p := w.payout("silent+2@pix.test", 600)
+	if p.CreatedAt < old.CreatedAt {
+		t.Errorf("stamped %v, after %v", p.CreatedAt, old.CreatedAt)
+	}
+	if minute := ledger.ExpiryOf(p.EndToEnd) - 12*3_600_000; w.Clock.Now()-minute > 61_000 || minute > w.Clock.Now() {
+		t.Errorf("the minute of %s is not engine time's, %v", p.EndToEnd, w.Clock.Now())
+	}
+	c.pass(31 * time.Minute)
+	time.Sleep(1500 * time.Millisecond)
+	if s := w.status(p); s != ledger.StatusAccepted {
+		t.Errorf("while the clock is doubted it is %v", s)
+	}
+	if status, got := w.operate("POST", "/admin/clock", `{"operator":"ana"}`); status != http.StatusOK || w.Clock.Doubted() {
+		t.Errorf("accepted: %d %s", status, got)
+	}
+	w.becomes("voided", 75*time.Second, func() bool { return w.status(p) == ledger.StatusFailed })
+	if s := w.status(old); s != ledger.StatusAccepted {
+		t.Errorf("what was accepted four hours ahead is %v", s)
+	}
+}
+
+var clockForm = regexp.MustCompile(`^{"now":"[^"]+Z","doubted":false,"behind_journal_ms":0,"wall_difference_ms":-?[0-9]+,"scheme_difference_ms":-?[0-9]+}`)
+
+// TestClockAPI: what the operators' API takes and shows.
+func TestClockAPI(t *testing.T) {
+	w := newWorld(t, vfs.NewMem())
+	for body, want := range map[string]int{
+		`{"operator":"ana"}`: 200, `{}`: 400, `{"operator":""}`: 400, `{"operator":1}`: 400, `{"operator":"a","at":1}`: 400, ``: 400,
+	} {
+		if status, got := w.operate("POST", "/admin/clock", body); status != want {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+	if status, got := w.operate("GET", "/admin/clock", ""); status != 200 || !clockForm.MatchString(got) {
+		t.Errorf("%d %s", status, got)
+	}
+}
+
+// TestNoBoottime: a machine without CLOCK_BOOTTIME counts with the process.
+func TestNoBoottime(t *testing.T) {
+	if got := elapsed(func() time.Duration { return 5 * time.Second })(); got == 0 {
+		t.Error("no time has elapsed since the machine started")
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package engine
+
+import (
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// elapsed is the process's own count: it does not jump, and on some systems stops
+// while the machine is suspended.
+func elapsed(process func() time.Duration) func() ledger.Millis {
+	return func() ledger.Millis { return ledger.Millis(process() / time.Millisecond) }
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// TokenFile is where the operators' token lies in a data folder.
+const TokenFile = "admin.token"
+
+// tokenChars is the least length of an operators' token: a shorter one can be
+// guessed.
+const tokenChars = 16
+
+// checkToken refuses a token that is there and too short, without showing it.
+func checkToken(source, token string) error {
+	n := utf8.RuneCountInString(strings.TrimSpace(token))
+	if n == 0 || n >= tokenChars {
+		return nil
+	}
+	return fmt.Errorf("%s: an operators' token must have at least %d characters, and this one has %d", source, tokenChars, n)
+}
+
+// adminToken is the operators' bearer token: given, or kept in the data folder
+// from the first start on.
+func adminToken(c *Config) (string, error) {
+	if token := strings.TrimSpace(c.AdminToken); token != "" || c.FS != nil {
+		return token, nil
+	}
+	path := filepath.Join(c.DataDir, TokenFile)
+	b, err := os.ReadFile(path)
+	if token := strings.TrimSpace(string(b)); err == nil && token != "" {
+		return token, checkToken(path, token)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("operator token: %w", err)
+	}
+	token := base64.RawURLEncoding.EncodeToString(secret(32))
+	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("operator token: %w", err)
+	}
+	return token, nil
+}

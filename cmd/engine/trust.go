@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Trusting is for a client that believes the certificates in a file of PEM, and no
+// others. flag is the one that names the file, for who must mend it.
+func Trusting(flag, file string) (*tls.Config, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// peer is the other side of the scheme protocol, as flags name it: --scheme for an
+// engine, --engine for a simulator.
+type peer struct{ flag, url, ca string }
+
+// checkCA refuses a file that no https URL goes with: nobody would be held against it.
+func (p peer) checkCA() error {
+	if p.ca != "" && !strings.HasPrefix(strings.ToLower(p.url), "https://") {
+		return fmt.Errorf("--%s-ca is for an https --%[1]s, which is %s", p.flag, p.url)
+	}
+	return nil
+}
+
+// trust is what the peer is held against; nil: the system's authorities.
+func (p peer) trust() (*tls.Config, error) {
+	if p.ca == "" {
+		return nil, nil
+	}
+	return Trusting(p.flag+"-ca", p.ca)
+}
+
+func (c *Config) schemePeer() peer { return peer{"scheme", c.Scheme, c.SchemeCA} }
+
+func (c *SimConfig) enginePeer() peer { return peer{"engine", c.Engine, c.EngineCA} }

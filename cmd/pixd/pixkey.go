@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/actors/ledger"
+)
+
+func pixKeyCommand() *cobra.Command {
+	f := &adminFlags{}
+	return group("pix-key", "Make and show accounts' PIX keys", "  pixd pix-key list --account acc_7oi7njakvirg4", f,
+		pixKeyCreate(f), pixKeyList(f))
+}
+
+func pixKeyCreate(f *adminFlags) *cobra.Command {
+	var of, key, kind string
+	c := &cobra.Command{
+		Use:   "create --account ID [--key KEY] [--type TYPE]",
+		Short: "Give an account a PIX key",
+		Long: "Gives an account a PIX key, and shows it. Without --key it gets a random one (evp). Without --type the\n" +
+			"type is told from the key; eleven digits may be a CPF or a phone, and need it. A key belongs to one\n" +
+			"account; to give it the same key again changes nothing. It is registered once the scheme took it, and\n" +
+			"pending until then; payments to it arrive once it is registered." + adminHelp,
+		Example: "  pixd pix-key create --account acc_7oi7njakvirg4\n" +
+			"  pixd pix-key create --account acc_7oi7njakvirg4 --key 11987654321 --type phone",
+		Args: exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			id, err := segment(of)
+			if err != nil {
+				return fmt.Errorf("--account: %w", err)
+			}
+			body, err := pixKeyBody(c, key, kind)
+			if err != nil {
+				return err
+			}
+			var k pixKey
+			return f.told(c, http.MethodPost, "/admin/accounts/"+id+"/pix-keys", body, &k, func() string { return k.facts() })
+		},
+	}
+	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	c.Flags().StringVar(&key, "key", "", "the `KEY` (default a random one)")
+	c.Flags().StringVar(&kind, "type", "", "its `TYPE`: cpf, cnpj, email, phone or evp (default told from the key)")
+	_ = c.MarkFlagRequired("account")
+	return c
+}
+
+// pixKeyBody is what the flags say, with the key's type where they leave it open.
+func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
+	body := map[string]any{"key_type": kind}
+	if !c.Flags().Changed("key") {
+		if !c.Flags().Changed("type") {
+			body["key_type"] = ledger.KeyEVP.String()
+		}
+		return body, nil
+	}
+	body["key"] = key
+	if c.Flags().Changed("type") {
+		return body, nil
+	}
+	k, code := ledger.DetectKey(key)
+	switch code {
+	case ledger.RefuseNothing:
+		body["key_type"] = k.Type.String()
+		return body, nil
+	case ledger.RefuseKeyAmbiguous:
+		return nil, errors.New("--key may be a CPF or a phone: give --type cpf or --type phone")
+	}
+	return nil, fmt.Errorf("--key %q fits no type of key: cpf, cnpj, email, phone or evp", key)
+}
+
+func pixKeyList(f *adminFlags) *cobra.Command {
+	var p listFlags
+	var of string
+	c := &cobra.Command{
+		Use:   "list --account ID",
+		Short: "List an account's PIX keys, the oldest first",
+		Long: "Lists an account's PIX keys, the oldest first: that one stands in the account's QR codes. A key is\n" +
+			"registered once the scheme took it, and pending until then." + listHelp + adminHelp,
+		Example: "  pixd pix-key list --account acc_7oi7njakvirg4",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			id, err := segment(of)
+			if err != nil {
+				return fmt.Errorf("--account: %w", err)
+			}
+			return showList(c, f, &p, "/admin/accounts/"+id+"/pix-keys", "pixd pix-key list --account "+plain(of), pixKeys)
+		},
+	}
+	p.add(c)
+	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	_ = c.MarkFlagRequired("account")
+	return c
+}
+
+// pixKey is what the API tells of one.
+type pixKey struct {
+	Key       string
+	Type      string `json:"key_type"`
+	Account   string `json:"account_id"`
+	Status    string
+	CreatedAt string `json:"created_at"`
+}
+
+func (k *pixKey) facts() string {
+	return facts([]fact{
+		{"pix key", plain(k.Key)},
+		{"type", plain(k.Type)},
+		{"account", plain(k.Account)},
+		{"status", plain(k.Status)},
+		{"created", moment(k.CreatedAt)},
+	})
+}
+
+func pixKeys(all []pixKey) string {
+	if len(all) == 0 {
+		return "no PIX keys\n"
+	}
+	t := newTable()
+	t.AppendHeader(table.Row{"pix key", "type", "status", "created"})
+	for i := range all {
+		k := &all[i]
+		t.AppendRow(table.Row{plain(k.Key), plain(k.Type), plain(k.Status), moment(k.CreatedAt)})
+	}
+	return t.Render() + "\n"
+}

@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"log/slog"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/clock"
+	"pixd/httpapi/operator"
+)
+
+// clockView is the engine's clock. Differences are in milliseconds, positive where
+// the other clock is ahead.
+type clockView struct {
+	Now     string `json:"now"` // engine time
+	Doubted bool   `json:"doubted"`
+	Behind  int64  `json:"behind_journal_ms"`
+	Wall    int64  `json:"wall_difference_ms"`
+	Scheme  *int64 `json:"scheme_difference_ms"` // null: the scheme has not stated its time since the start
+}
+
+func viewOf(s clock.State) clockView {
+	v := clockView{Now: s.Now.String(), Doubted: s.Doubted, Behind: int64(s.Behind), Wall: int64(s.Wall)}
+	if s.Scheme != nil {
+		differs := int64(*s.Scheme)
+		v.Scheme = &differs
+	}
+	return v
+}
+
+// showClock is GET /admin/clock.
+func (s *service) showClock(*fasthttp.RequestCtx) (int, any, error) {
+	return fasthttp.StatusOK, viewOf(s.Clock.State()), nil
+}
+
+// acceptClock is POST /admin/clock: an operator's word that the engine's clock is
+// right, though the scheme's differs or the journal is ahead of it.
+func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
+	name, err := readOperator(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.Clock.Accept()
+	state := s.Clock.State()
+	s.Log.LogAttrs(ctx, slog.LevelWarn, "an operator has accepted the engine's clock", slog.String("operator", name),
+		slog.Any("clock", viewOf(state)))
+	return fasthttp.StatusOK, viewOf(state), nil
+}
+
+// readOperator reads a body that names who decides, and nothing else.
+func readOperator(ctx *fasthttp.RequestCtx) (name string, err error) {
+	f := operator.Read(ctx.PostBody(), "operator")
+	f.Need("operator")
+	if f.Text("operator", &name); !named(name) {
+		f.Refuse("operator", "the name of who decides, 1 to 100 characters")
+	}
+	return name, f.Fault()
+}
