@@ -35,7 +35,7 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzEachField -fuzztime $(FUZZTIME)
 
-bench: ## measure speed and memory against a bare echo server, and a million waiting payouts (10 minutes)
+bench: ## measure speed and memory against a bare echo server, a million waiting payouts, and a journal's verification (11 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x
 
 sim: ## live N lives in the simulation, or the one of SEED
@@ -44,6 +44,6 @@ sim: ## live N lives in the simulation, or the one of SEED
 teeth: ## plant each known bug, or BUG, and see that the simulation finds it
 	go test ./actors/simulation -run '^TestTeeth$$' -count=1 -v -timeout 0 -sim.plant=$(or $(BUG),all)
 
-faults: ## cut the power before each write, and fail each write and sync once
-	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash)(HasTeeth)?$$' -count=1 -v -timeout 0
+faults: ## cut the power before each write, fail each write and sync once, and close under slow reads
+	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash|CloseUnderSlowReads)(HasTeeth)?$$' -count=1 -v -timeout 0
 	for n in 1 2 3 4 5 6 7 8; do go test ./cmd/engine -run '^TestFailedDisk$$' -count=1 -v -timeout 0 -faults.from=$$n -faults.step=8 || exit 1; done

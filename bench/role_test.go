@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		playEcho()
 	case "engine":
 		playEngine()
+	case "verify":
+		playVerify()
 	}
 	os.Exit(m.Run())
 }

@@ -14,6 +14,10 @@ import (
 // that its anchor stands at. Work goes on meanwhile. A failure here, a full
 // disk among them, is returned and does not end this store.
 func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64, err error) {
+	if err := s.readers.enter(); err != nil {
+		return 0, 0, 0, err
+	}
+	defer s.readers.leave()
 	h := s.durableHead() // first: the anchor must not promise what the copy does not hold
 	if err := s.checkpoint(dir, h); err != nil {
 		return 0, 0, 0, fmt.Errorf("wal: checkpoint %s to %s: %w", s.opts.Dir, dir, err)

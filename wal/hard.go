@@ -83,6 +83,6 @@ func (s *Store) checkFormat() error {
 // HardSetting reads a setting that never changes, as it was stored when the store
 // was made; false where it has none of that name.
 func (s *Store) HardSetting(name string) (string, bool, error) {
-	v, ok, err := get(s.db, metaKey(hardPrefix+name))
+	v, ok, err := s.Get(metaKey(hardPrefix + name))
 	return string(v), ok, err
 }

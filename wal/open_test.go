@@ -227,7 +227,7 @@ func TestSpoiledKeys(t *testing.T) {
 			// Before the mark nothing is read again when the store opens.
 			s, err := Open(Options{Dir: worldDir, FS: fs})
 			if err == nil {
-				_, err = s.Verify(nil)
+				_, err = s.Verify(nil, nil)
 				if cerr := s.Close(); cerr != nil {
 					t.Fatal(cerr)
 				}

@@ -30,6 +30,8 @@ type Options struct {
 	MemTableBytes uint64        // default 64 MiB; two of them are in memory at times
 	AnchorEvery   time.Duration // how often the anchor follows the journal; default 1 s
 
+	readPatience time.Duration // a test's; 0: readPatience
+
 	// sync is how a batch is committed. Only the tests that prove that the
 	// crash tests have teeth ever change it.
 	sync *pebble.WriteOptions
@@ -50,6 +52,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AnchorEvery == 0 {
 		o.AnchorEvery = time.Second
+	}
+	if o.readPatience == 0 {
+		o.readPatience = readPatience
 	}
 	if o.sync == nil {
 		o.sync = pebble.Sync

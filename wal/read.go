@@ -11,34 +11,67 @@ import (
 
 // Get reads one key. The value is the caller's. What it shows may not be
 // durable yet.
-func (s *Store) Get(key []byte) (value []byte, ok bool, err error) { return get(s.db, key) }
+func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
+	if err := s.readers.enter(); err != nil {
+		return nil, false, err
+	}
+	defer s.readers.leave()
+	return get(s.db, key)
+}
 
 // Scan calls fn for each key in [lo, hi), upwards, until fn says no more. A nil
 // hi is no bound. k and v are valid only during the call. An error of fn is
 // returned as it is.
 func (s *Store) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
-	return scan(s.db, lo, hi, false, fn)
+	return s.scan(lo, hi, false, fn)
 }
 
 // ScanBack is Scan, downwards.
 func (s *Store) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
-	return scan(s.db, lo, hi, true, fn)
+	return s.scan(lo, hi, true, fn)
+}
+
+func (s *Store) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
+	if err := s.readers.enter(); err != nil {
+		return err
+	}
+	defer s.readers.leave()
+	return scan(s.db, lo, hi, back, fn)
+}
+
+// Rows is Scan over every row, and over whatever else is in the store and is
+// neither a record nor a batch row nor a named value.
+func (s *Store) Rows(fn func(k, v []byte) error) error {
+	all := func(k, v []byte) (bool, error) { return true, fn(k, v) }
+	begin := []byte(nil)
+	for _, own := range []byte{metaPrefix, batchPrefix, recordPrefix} {
+		if err := s.Scan(begin, []byte{own}, all); err != nil {
+			return err
+		}
+		begin = []byte{own + 1}
+	}
+	return s.Scan(begin, nil, all)
 }
 
 // View is the store at one moment. Close it soon: it keeps deleted rows alive.
 type View struct {
-	snap   *pebble.Snapshot
+	store  *Store
+	snap   *pebble.Snapshot // nil: the store is closed
 	ticket Ticket
 }
 
 // View opens a view. Pebble shows a commit before it is synced, so what the
 // view shows may leave the process only once Ticket is durable: park an entry
-// behind it.
+// behind it. While it is open the store's Close waits; of a store that is
+// closed already, a view refuses every read.
 func (s *Store) View() *View {
+	if s.readers.enter() != nil {
+		return &View{ticket: s.Submitted()}
+	}
 	// First the view, then the ticket: the other way round, a commit between
 	// the two would be shown and not waited for.
 	snap := s.db.NewSnapshot()
-	return &View{snap: snap, ticket: s.Submitted()}
+	return &View{store: s, snap: snap, ticket: s.Submitted()}
 }
 
 // Ticket was the newest ticket when the view was opened. When it is durable,
@@ -46,20 +79,38 @@ func (s *Store) View() *View {
 func (v *View) Ticket() Ticket { return v.ticket }
 
 // Get is Store.Get as of the view.
-func (v *View) Get(key []byte) (value []byte, ok bool, err error) { return get(v.snap, key) }
+func (v *View) Get(key []byte) (value []byte, ok bool, err error) {
+	if v.snap == nil {
+		return nil, false, ErrClosed
+	}
+	return get(v.snap, key)
+}
 
 // Scan is Store.Scan as of the view.
 func (v *View) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
-	return scan(v.snap, lo, hi, false, fn)
+	return v.scan(lo, hi, false, fn)
 }
 
 // ScanBack is Store.ScanBack as of the view.
 func (v *View) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
-	return scan(v.snap, lo, hi, true, fn)
+	return v.scan(lo, hi, true, fn)
 }
 
-// Close gives the view back. It must be called before the store's Close.
-func (v *View) Close() error { return v.snap.Close() }
+func (v *View) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
+	if v.snap == nil {
+		return ErrClosed
+	}
+	return scan(v.snap, lo, hi, back, fn)
+}
+
+// Close gives the view back.
+func (v *View) Close() error {
+	if v.snap == nil {
+		return nil
+	}
+	defer v.store.readers.leave()
+	return v.snap.Close()
+}
 
 func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 	v, closer, err := r.Get(key)
@@ -110,11 +161,18 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 // for with a *Damage. An error of fn is returned as it is. Body is valid only
 // during the call.
 func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+	if err := s.readers.enter(); err != nil {
+		return err
+	}
+	defer s.readers.leave()
 	return readStream(s.db, stream, from, prev, fn)
 }
 
 // Read is Store.Read as of the view.
 func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+	if v.snap == nil {
+		return ErrClosed
+	}
 	return readStream(v.snap, stream, from, prev, fn)
 }
 
@@ -159,6 +217,10 @@ func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Recor
 // it carries. Body is the caller's. A record that is there but cannot be
 // vouched for is a *Damage.
 func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
+	if err := s.readers.enter(); err != nil {
+		return Record{}, false, err
+	}
+	defer s.readers.leave()
 	v, ok, err := get(s.db, recordKey(stream, seq))
 	if err != nil {
 		return Record{}, false, unreadable(stream, seq, err)
@@ -193,6 +255,15 @@ func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 // Last tells where the stream stands: the sequence and checksum of its newest
 // record, 0 and 0 if it has none.
 func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
+	if err := s.readers.enter(); err != nil {
+		return 0, 0, err
+	}
+	defer s.readers.leave()
+	return s.last(stream)
+}
+
+// last is Last for the writer, which ends before the store is closed.
+func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
 	lo, hi := recordBounds(stream)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
@@ -226,5 +297,5 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 
 // Meta reads the named value, see MetaKey.
 func (s *Store) Meta(name string) (value []byte, ok bool, err error) {
-	return get(s.db, MetaKey(name))
+	return s.Get(MetaKey(name))
 }

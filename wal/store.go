@@ -9,8 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Store is an open journal. Its methods may be called from any goroutine;
-// Close after all others.
+// Store is an open journal. Its methods may be called from any goroutine.
 type Store struct {
 	opts   Options
 	db     *pebble.DB
@@ -18,6 +17,8 @@ type Store struct {
 	anchor *anchorFile
 	fail   *failure
 	notes  *flushNotes
+
+	readers readers
 
 	submitted atomic.Uint64
 	durable   atomic.Uint64
@@ -122,9 +123,12 @@ func (s *Store) durableHead() head {
 func (s *Store) Err() error { return s.fail.cause() }
 
 // Close writes and releases what is queued, moves everything into tables,
-// writes anchor and verified mark and gives the folder back. After a failure
-// it only says what failed: what is on disk is left for the next Open to judge,
-// and the folder stays locked until the process ends. A second call does
+// writes anchor and verified mark and gives the folder back. A read that comes
+// after it has begun is refused with ErrClosed, and those in hand are waited for.
+// Where one does not end in time, that is an error, and the store is left open
+// under it: the folder stays locked until the process ends, and nothing is lost.
+// After a failure Close only says what failed: what is on disk is left for the
+// next Open to judge, and the folder stays locked likewise. A second call does
 // nothing and returns what the first did.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
@@ -132,7 +136,11 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
+	s.readers.end()
 	if s.opts.ReadOnly {
+		if !s.readers.over(s.opts.readPatience) {
+			return s.wrapClose(errReading)
+		}
 		return s.wrapClose(errors.Join(s.db.Close(), s.lock.release()))
 	}
 	s.mu.Lock()
@@ -144,12 +152,30 @@ func (s *Store) close() error {
 		s.wake <- struct{}{}
 	}
 	close(s.stopAnchor)
-	if err := s.fail.guard(s.windUp); err != nil {
-		s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
-		return s.wrapClose(err)
+	for _, step := range []func() error{s.windUp, s.awaitReaders, s.shut} {
+		err := s.fail.guard(step)
+		if errors.Is(err, errReading) {
+			return s.wrapClose(err)
+		}
+		if err != nil {
+			s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
+			return s.wrapClose(err)
+		}
 	}
 	return s.wrapClose(s.lock.release())
 }
+
+// errReading is no failure of the disk: everything is written.
+var errReading = errors.New("reads in hand do not end; the store is left open under them")
+
+func (s *Store) awaitReaders() error {
+	if !s.readers.over(s.opts.readPatience) {
+		return errReading
+	}
+	return nil
+}
+
+func (s *Store) shut() error { return errors.Join(s.db.Close(), s.anchor.close()) }
 
 // windUp is what Close does once the writer knows that it is the end.
 func (s *Store) windUp() error {
@@ -165,10 +191,7 @@ func (s *Store) windUp() error {
 	if err := s.db.Set(metaKey(markName), markValue(h), pebble.Sync); err != nil {
 		return err
 	}
-	if err := s.db.Flush(); err != nil {
-		return err
-	}
-	return errors.Join(s.db.Close(), s.anchor.close())
+	return s.db.Flush()
 }
 
 func (s *Store) wrapClose(err error) error {

@@ -208,7 +208,7 @@ func TestConcurrentAppends(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if rep, err := s.Verify(nil); err != nil || rep.Records != 2400 || rep.Streams != 8 {
+	if rep, err := s.Verify(nil, nil); err != nil || rep.Records != 2400 || rep.Streams != 8 {
 		t.Errorf("%+v %v", rep, err)
 	}
 }
@@ -244,7 +244,7 @@ func TestCheckpoint(t *testing.T) {
 	if _, err := w.survivors(c, released); err != nil {
 		t.Error(err)
 	}
-	if rep, err := c.Verify(nil); err != nil || rep.Position != position || rep.Sum != sum {
+	if rep, err := c.Verify(nil, nil); err != nil || rep.Position != position || rep.Sum != sum {
 		t.Errorf("%+v %v", rep, err)
 	}
 	if err := c.Close(); err != nil {

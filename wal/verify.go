@@ -22,19 +22,22 @@ type Report struct {
 // checks the chain of batches, every record's checksum and chain, that streams
 // have no gap, and that every record is named by exactly one batch. fn (may be
 // nil) gets each record once it is verified; Body is valid only during the
-// call. It stops at the first *Damage, with what it had vouched for until
+// call. passed (may be nil) hears after each batch what was vouched for until
+// then, but for its streams. It stops at the first *Damage, with what it had vouched for until
 // then. It takes 16 bytes of memory and some for each stream.
-func (s *Store) Verify(fn func(Record) error) (Report, error) {
+func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, error) {
+	if err := s.readers.enter(); err != nil {
+		return Report{}, err
+	}
+	defer s.readers.leave()
 	w, err := newWalk(s.db, make(map[Stream]tail))
 	if err != nil {
 		return Report{}, err
 	}
-	w.fn = fn
+	w.fn, w.passed = fn, passed
 	err = w.batches(1, head{})
-	rep := Report{
-		Records: w.records, Streams: uint64(len(w.tails)), Batches: w.at.position,
-		Position: w.at.position, Time: w.at.time, Sum: w.at.sum,
-	}
+	rep := w.report()
+	rep.Streams = uint64(len(w.tails))
 	if err = errors.Join(err, w.close()); err != nil {
 		return rep, err
 	}
@@ -117,6 +120,11 @@ type walk struct {
 	records uint64
 	sums    []byte
 	fn      func(Record) error
+	passed  func(Report)
+}
+
+func (w *walk) report() Report {
+	return Report{Records: w.records, Batches: w.at.position, Position: w.at.position, Time: w.at.time, Sum: w.at.sum}
 }
 
 // newWalk begins a walk. Nil tails: it will not begin at the first batch.
@@ -180,6 +188,9 @@ func (w *walk) batch(position uint64, v []byte) error {
 		return damagedBatch(position, "sum is %016x, its bytes and records make %016x", row.sum, got)
 	}
 	w.at = head{position: position, time: row.time, sum: row.sum}
+	if w.passed != nil {
+		w.passed(w.report())
+	}
 	return nil
 }
 

@@ -139,7 +139,7 @@ func (w *world) judge(fs FS, released int, opts Options) (*Store, int, error) {
 	}
 	n, err := w.survivors(s, released)
 	if err == nil {
-		_, err = s.Verify(nil)
+		_, err = s.Verify(nil, nil)
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, s.Close())

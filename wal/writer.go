@@ -132,7 +132,7 @@ func (w *writer) fill() (n int) {
 		}
 		n++
 		if !w.m.knows(e) {
-			seq, sum, err := w.s.Last(e.Stream)
+			seq, sum, err := w.s.last(e.Stream)
 			if err != nil {
 				w.m.refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
 				continue

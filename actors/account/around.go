@@ -28,6 +28,9 @@ type Around struct {
 	Begin func(payout.Job, func(Visited))
 	// Again sends a message to an account, later.
 	Again func(ledger.AccountID, any)
+	// Ending is not nil once the end has begun: what no account has taken up by then
+	// is refused with it. Nil: there is no end.
+	Ending func() error
 	// Write appends an entry and returns when it is durable.
 	Write func(*wal.Entry) error
 }
@@ -36,6 +39,9 @@ type Around struct {
 func (a *Around) complete() {
 	if a.Config.Recent == nil {
 		a.Config.Recent = NewRecent(recentSlots)
+	}
+	if a.Ending == nil {
+		a.Ending = func() error { return nil }
 	}
 	if a.Active == nil {
 		a.Active = func(ledger.AccountID) bool { return true }

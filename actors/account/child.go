@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"runtime/debug"
+	"sync"
 
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
@@ -37,13 +38,49 @@ func (p *errand) Release(err error) {
 	}
 }
 
-// begin starts a child on one of the actors' workers.
+// begin starts a child on one of the actors' workers. Where the end has begun it
+// starts none: the next start finds the payout by its due row.
 func (d *Directory) begin(j payout.Job, then func(Visited)) {
-	c := &child{d, j, then}
-	d.workers.Schedule(c.run)
+	if d.children.begin() {
+		d.workers.Schedule((&child{d, j, then}).run)
+	} else if then != nil {
+		then(Visited{Err: context.Canceled})
+	}
 }
 
-func (p *child) run() { p.dir.outcome(p.job.Account, p.carry(), p.then, outcomeAgain) }
+// children knows how many run, and lets none begin after the end.
+type children struct {
+	mu    sync.Mutex
+	ended bool
+	work  sync.WaitGroup
+}
+
+func (c *children) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.work.Add(1)
+	}
+	return !c.ended
+}
+
+func (c *children) end() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+}
+
+// over is closed once the last child has reported, after end.
+func (c *children) over() <-chan struct{} {
+	done := make(chan struct{})
+	go func() { c.work.Wait(); close(done) }()
+	return done
+}
+
+func (p *child) run() {
+	defer p.dir.children.work.Done()
+	p.dir.outcome(p.job.Account, p.carry(), p.then, outcomeAgain)
+}
 
 // carry contains a panic on the way: what was sent is not known then, so the
 // payout is in doubt.

@@ -3,21 +3,26 @@ package account
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/payout"
 )
 
 // TestClose: who waits for a scheme that is silent is cut, what comes later is
-// refused, and no account touches the journal any more.
+// refused, and no account touches the journal any more. A scheme that does not end
+// when it is told to is an error.
 func TestClose(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newTown(t, Limits{ClosePatience: 50 * time.Millisecond})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, nil))
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	w.Close()
+	if err := w.Close(); !errors.Is(err, errRestless) {
+		t.Errorf("closed over a child: %v", err)
+	}
 	if r := <-done; !errors.Is(r.err, ledger.ErrCut) {
 		t.Errorf("who waited: %+v", r)
 	}
@@ -39,5 +44,62 @@ func TestClose(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	if w.store.Submitted() != seq {
 		t.Error("written after the close")
+	}
+}
+
+// TestCloseWaits: Close returns once the children that run have come back, and a
+// payout whose hold becomes durable after that has none.
+func TestCloseWaits(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 1000)
+	w.scheme.hold(false)
+	first := w.begin(1, payoutTo(1, nil))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	var back atomic.Bool
+	time.AfterFunc(100*time.Millisecond, func() { back.Store(true); w.scheme.release() })
+	if err := w.Close(); err != nil || !back.Load() {
+		t.Errorf("closed before the child was back: %v", err)
+	}
+	if r := <-first; !errors.Is(r.err, ledger.ErrCut) {
+		t.Errorf("who waited: %+v", r)
+	}
+	lookups := w.scheme.lookups.Load()
+	came := make(chan Visited, 1)
+	w.around.Begin(payout.Job{Account: 1, Errand: payout.Pay}, func(v Visited) { came <- v })
+	if v := <-came; !errors.Is(v.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
+		t.Errorf("a child began after the end: %+v", v)
+	}
+}
+
+// TestEndingRefusesWhatWaits: work that an account has not taken up when the end
+// begins is refused, so that the end need not wait for it.
+func TestEndingRefusesWhatWaits(t *testing.T) {
+	w := newTown(t, Limits{})
+	s := &shell{Around: &w.around}
+	w.stop()
+	told := make(chan error, 2)
+	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { told <- err }})
+	s.receive(&visit{then: func(v Visited) { told <- v.Err }})
+	for range 2 {
+		if err := <-told; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoPutAwayAfterTheEnd: an account whose actor has ended is not asked.
+func TestNoPutAwayAfterTheEnd(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: time.Millisecond})
+	w.fund(1, 1000)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Add(60_000)
+	seq := w.store.Submitted()
+	if w.PutAway() == 0 || w.store.Submitted() != seq {
+		t.Error("put away after the end")
 	}
 }

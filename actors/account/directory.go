@@ -34,6 +34,8 @@ type Limits struct {
 	// another's work, and then one whose outcome must come.
 	JoinGrace time.Duration // default 5 s
 	LastGrace time.Duration // default 20 s
+
+	ClosePatience time.Duration // default 10 s
 }
 
 // Parts are what a directory is made of.
@@ -60,13 +62,14 @@ type Directory struct {
 	limits Limits
 	scheme scheme.Scheme
 
-	system  *actor.ActorSystem
-	root    *actor.RootContext
-	running context.Context
-	stop    context.CancelFunc
-	workers *workers
-	props   *actor.Props // of every account
-	untidy  struct {
+	system   *actor.ActorSystem
+	root     *actor.RootContext
+	running  context.Context
+	stop     context.CancelFunc
+	workers  *workers
+	children children
+	props    *actor.Props // of every account
+	untidy   struct {
 		sync.Mutex
 		desks []*desk // used since they were last tidied
 	}
@@ -90,10 +93,11 @@ type desk struct {
 // NewDirectory is a directory without accounts in memory: they come when asked for.
 func NewDirectory(p Parts) *Directory {
 	d := &Directory{limits: p.Limits, scheme: p.Scheme}
+	d.running, d.stop = context.WithCancel(context.Background())
 	d.around = Around{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
 		Opening: p.Opening, Active: p.Active, Now: p.Now, Chance: p.Chance, Log: p.Log,
-		Begin: d.begin, Again: d.again, Write: d.write,
+		Begin: d.begin, Again: d.again, Write: d.write, Ending: d.running.Err,
 	}
 	d.around.complete()
 	if d.limits.PerAccount == 0 {
@@ -105,6 +109,9 @@ func NewDirectory(p Parts) *Directory {
 	if d.limits.IdleAfter == 0 {
 		d.limits.IdleAfter = time.Minute
 	}
+	if d.limits.ClosePatience == 0 {
+		d.limits.ClosePatience = closePatience
+	}
 	d.workers = newWorkers()
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Around: &d.around} },
 		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
@@ -114,7 +121,6 @@ func NewDirectory(p Parts) *Directory {
 	if d.limits.LastGrace == 0 {
 		d.limits.LastGrace = 20 * time.Second
 	}
-	d.running, d.stop = context.WithCancel(context.Background())
 	// The library's own words are for whoever looks for them.
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quiet{p.Log.Handler()})

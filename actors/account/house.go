@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +68,9 @@ func (d *Directory) retire(desk *desk, before ledger.Millis) bool {
 	if desk.pid == nil {
 		return false
 	}
+	if d.running.Err() != nil {
+		return true // its actor may have ended: it would not answer
+	}
 	if desk.inWork.Load() != 0 || desk.reads.Load() != 0 || desk.used >= before {
 		return true
 	}
@@ -91,15 +95,47 @@ func refuse(message any, why error) {
 	}
 }
 
-// closePatience is how long Close waits for accounts to finish what they do.
-const closePatience = 5 * time.Second
+// isWork tells messages that refuse can refuse.
+func isWork(message any) bool {
+	switch message.(type) {
+	case *call, *visit:
+		return true
+	}
+	return false
+}
 
-// Close ends calls to the scheme that are under way; the payouts they carry
-// are resumed at the next start. When it returns, no account reads or writes
-// any more: the journal is closed after it.
-func (d *Directory) Close() {
+// closePatience is how long Close waits for accounts and payouts' children to
+// finish what they do.
+const closePatience = 10 * time.Second
+
+// errRestless says that something of the accounts' still reads or writes.
+var errRestless = errors.New("account: accounts or their payouts do not come to rest")
+
+// Close ends calls to the scheme that are under way, and waits for them: the
+// payouts they carry are resumed at the next start. When it returns nil, no
+// account and no payout's child reads or writes any more, and what is below may
+// be closed.
+func (d *Directory) Close() error {
 	d.stop()
-	var last []chan struct{}
+	d.children.end()
+	timeout := time.NewTimer(d.limits.ClosePatience)
+	defer timeout.Stop()
+	last := append(d.closeAccounts(), d.children.over())
+	defer d.workers.close()
+	defer d.system.Shutdown()
+	for _, done := range last {
+		select {
+		case <-done:
+		case <-timeout.C:
+			return errRestless
+		}
+	}
+	return nil
+}
+
+// closeAccounts tells every account in memory that this is the end; each result is
+// closed once one of them has done all that it was told before.
+func (d *Directory) closeAccounts() (last []<-chan struct{}) {
 	d.desks.Each(func(_ ledger.AccountID, desk *desk) bool {
 		desk.mu.Lock()
 		defer desk.mu.Unlock()
@@ -110,16 +146,5 @@ func (d *Directory) Close() {
 		}
 		return true
 	})
-	timeout := time.After(closePatience)
-	for _, done := range last {
-		select {
-		case <-done:
-		case <-timeout:
-			d.around.Log.Error("account: accounts do not come to rest; closed over them")
-			d.system.Shutdown()
-			return
-		}
-	}
-	d.system.Shutdown()
-	d.workers.close()
+	return last
 }

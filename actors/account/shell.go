@@ -36,6 +36,10 @@ type shell struct {
 func (s *shell) Receive(c actor.Context) { s.receive(c.Message()) }
 
 func (s *shell) receive(message any) {
+	if why := s.Ending(); why != nil && isWork(message) {
+		refuse(message, why)
+		return
+	}
 	if s.undone.Load() != nil {
 		s.catchUp()
 	}

@@ -63,7 +63,9 @@ func newTown(t *testing.T, limits Limits) *town {
 		w.scheme.release()
 		w.gate.open()
 		if w.running.Err() == nil {
-			w.Close()
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

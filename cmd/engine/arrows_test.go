@@ -36,6 +36,7 @@ var knows = []struct {
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/payout", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/keyed", nil},
+	{"actors/sorted", nil},
 	{"actors/clock", []string{"actors/ledger"}},
 	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},

@@ -47,16 +47,25 @@ func (e *Engine) keepClaims(ctx context.Context) {
 	}
 }
 
+// oldestKept is the first day whose claims are kept at an instant; 0: all are.
+func oldestKept(at ledger.Millis) uint16 {
+	today := ledger.BucketOf(at)
+	if today < keptDays {
+		return 0
+	}
+	return today - keptDays + 1
+}
+
 // dropClaims removes the claims of days that nobody asks for any more, by the earlier
 // of engine time and the journal's; none while engine time is doubted.
 func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
 	now := e.Clock.Read()
-	today := ledger.BucketOf(min(now.Clock, ledger.Millis(newest)))
-	if now.Doubted || today < keptDays {
+	until := oldestKept(min(now.Clock, ledger.Millis(newest)))
+	if now.Doubted || until == 0 {
 		return nil
 	}
-	lo, hi := ledger.IdempotencyBefore(today - keptDays + 1)
+	lo, hi := ledger.IdempotencyBefore(until)
 	some := false
 	if err := e.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
 		return err

@@ -54,6 +54,9 @@ type Config struct {
 
 	wrap        func(account.Journal) account.Journal // a test's fault between accounts and journal
 	commitLimit time.Duration                         // a test's; 0: commitLimit
+	patience    time.Duration                         // a test's, with payouts' children at the end; 0: the directory's default
+	cache       int64                                 // a test's: bytes of blocks that each store keeps; 0: the stores' defaults
+	memTable    uint64                                // likewise, of what is not in tables yet
 }
 
 // TLSFiles are a listener's certificate chain and private key, in PEM; empty:

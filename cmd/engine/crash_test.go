@@ -308,7 +308,7 @@ func inFlight(e *Engine) ([]string, error) {
 }
 
 func verifyOn(fs wal.FS) error {
-	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: fs, ReadOnly: true, Log: slog.New(slog.DiscardHandler)})
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: fs, ReadOnly: true, Log: slog.New(slog.DiscardHandler)}, VerifyOptions{})
 	if err == nil && v.Accounts == 0 {
 		err = fmt.Errorf("verified %+v", v)
 	}

@@ -64,6 +64,7 @@ func (e *Engine) open() error {
 	var err error
 	if e.Store, err = wal.Open(wal.Options{
 		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable,
 	}); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (e *Engine) open() error {
 			Secret: secret, Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(),
 			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alert: alertOp,
 		},
-		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout},
+		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
 		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Chance: e.chances.draw, Log: c.Log,
 	})
@@ -111,6 +112,7 @@ func (e *Engine) connect() (err error) {
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
 			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
 		e.stated(e.Clock.Now()) // it has no other clock
@@ -241,7 +243,7 @@ func (e *Engine) closeRooms() error {
 	}
 	var errs []error
 	if e.Directory != nil {
-		e.Directory.Close()
+		errs = append(errs, e.Directory.Close())
 	}
 	e.auditor.end()
 	e.work.Wait()

@@ -16,10 +16,13 @@ const journalFolder = "journal"
 // once data exist it may not change.
 const headEvery = 256
 
+// hardHeadInterval names it in the store.
+const hardHeadInterval = "head-interval"
+
 // hard are the settings that a store keeps for ever.
 func hard(ispb string) map[string]string {
 	return map[string]string{
-		"journal": "pixd-1", "ispb": ispb, "head-interval": fmt.Sprint(headEvery),
+		"journal": "pixd-1", "ispb": ispb, hardHeadInterval: fmt.Sprint(headEvery),
 	}
 }
 

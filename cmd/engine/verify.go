@@ -1,166 +1,184 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
 	"path/filepath"
+	"strconv"
 
 	"pixd/actors/ledger"
-	"pixd/actors/registry"
+	"pixd/actors/sorted"
 	"pixd/wal"
 )
+
+// VerifyOptions say what is to be verified. DataDir alone is enough.
+type VerifyOptions struct {
+	DataDir  string
+	TempDir  string         // for the derived rows while they are sorted; empty: the system's
+	Progress func(Progress) // hears of it often, from one goroutine at a time; may be nil
+	Log      *slog.Logger
+}
+
+// Progress is how far a verification is.
+type Progress struct {
+	Stage   string // "records", "rows" or "tables"
+	Records uint64
+	Rows    uint64
+	Batches uint64
+	Of      uint64 // batches, as the journal's head says
+}
 
 // Verified is what an offline check has vouched for.
 type Verified struct {
 	wal.Report
 	Accounts int
+	Rows     uint64
 	Balance  big.Int // sums over all accounts, base units: they may pass what one account can hold
 	Pending  big.Int
 	MEDHeld  big.Int
 }
 
 // Verify checks the journal of a data folder without an engine: every
-// checksum and chain, every balance derived again from the records, and every
-// head row against them. It stops at the first thing it cannot vouch for and
-// says where; what it had vouched for until then is in the result.
-func Verify(dataDir string, log *slog.Logger) (Verified, error) {
-	return verify(wal.Options{Dir: filepath.Join(dataDir, journalFolder), ReadOnly: true, Log: log})
+// checksum and chain, every balance derived again from the records, every
+// head row against them, and every other row both ways: what a record makes must
+// be there, and what is there a record must make. It stops at the first thing it
+// cannot vouch for and says where; what it had vouched for until then is in the
+// result.
+func Verify(o VerifyOptions) (Verified, error) {
+	return verify(wal.Options{
+		Dir: filepath.Join(o.DataDir, journalFolder), ReadOnly: true, Log: o.Log,
+		CacheBytes:    32 << 20,
+		MemTableBytes: 8 << 20, // read only, it takes nothing but what a crash has left in the log
+	}, o)
 }
 
-func verify(o wal.Options) (Verified, error) {
-	store, err := wal.Open(o)
+func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
+	store, err := wal.Open(at)
 	if err != nil {
 		return Verified{}, err
 	}
-	v := &verification{store: store, registry: registry.NewMachine(), accounts: map[ledger.AccountID]*derived{}}
-	report, err := store.Verify(v.record)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	v := &verification{store: store, tell: o.Progress}
+	if v.tell == nil {
+		v.tell = func(Progress) {}
+	}
+	v.progress.Of, _, _ = store.Head()
+	if v.interval, err = headInterval(store); err != nil {
+		return Verified{}, err
+	}
+	if err := v.begin(o.TempDir); err != nil {
+		return Verified{}, err
+	}
+	defer func() { err = errors.Join(err, v.end()) }()
+	err = v.run()
+	return v.verified(), err
+}
+
+// verification is one run over a journal: first its records, whose rows are derived
+// and sorted on the way, then the rows that are there.
+type verification struct {
+	store    *wal.Store
+	interval uint64 // of head rows, in records; 0: the store does not say
+	derivers []*deriver
+	report   wal.Report
+	tell     func(Progress)
+	progress Progress
+}
+
+func (v *verification) run() error {
+	v.progress.Stage = "records"
+	err := v.records()
 	if err == nil {
-		err = v.finish()
+		err = v.heads()
 	}
 	if err == nil {
-		err = store.VerifyTables()
+		v.progress.Stage = "rows"
+		err = v.rows()
 	}
-	out := Verified{Report: report, Accounts: len(v.accounts)}
-	for _, a := range v.accounts {
-		add(&out.Balance, a.head.Totals.Balance)
-		add(&out.Pending, a.head.Totals.Pending)
-		add(&out.MEDHeld, a.head.Totals.MEDHeld)
+	if err == nil {
+		v.progress.Stage = "tables"
+		v.tell(v.progress)
+		err = v.store.VerifyTables()
 	}
-	if closed := store.Close(); err == nil {
-		err = closed
+	return err
+}
+
+// headInterval is the store's own, which never changes.
+func headInterval(s *wal.Store) (uint64, error) {
+	text, ok, err := s.HardSetting(hardHeadInterval)
+	if err != nil || !ok {
+		return 0, err
 	}
-	return out, err
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("setting %q: %w", hardHeadInterval, err)
+	}
+	return n, nil
+}
+
+// verified is what the result says, whatever it ended with.
+func (v *verification) verified() Verified {
+	out := Verified{Report: v.report, Rows: v.progress.Rows}
+	for _, d := range v.derivers {
+		out.Accounts += len(d.accounts)
+		for _, a := range d.accounts {
+			add(&out.Balance, a.head.Totals.Balance)
+			add(&out.Pending, a.head.Totals.Pending)
+			add(&out.MEDHeld, a.head.Totals.MEDHeld)
+		}
+	}
+	return out
 }
 
 func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
 
-type verification struct {
-	store    *wal.Store
-	registry *registry.Machine
-	accounts map[ledger.AccountID]*derived
-	claims   uint64 // of end-to-end ids, each with its row
-}
-
-// derived is an account as its records so far have made it, and what its head
-// row claims, to be compared on the way past.
-type derived struct {
-	head    ledger.Account
-	claimed []byte
-	at      uint64 // sequence of the head row; 0: none
-}
-
-func (v *verification) record(w wal.Record) error {
-	if w.Stream == registry.Stream {
-		r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
-		if err := r.Decode(w.Body); err != nil {
-			return err
+// heads finds head rows that are ahead of the records, or were not written when
+// they had to be.
+func (v *verification) heads() error {
+	for _, d := range v.derivers {
+		for id, a := range d.accounts {
+			switch {
+			case a.at > a.head.Seq:
+				return fmt.Errorf("head row of %v stands at record %d, the journal ends at %d", id, a.at, a.head.Seq)
+			case v.interval == 0:
+			case a.at == 0 && a.head.Seq >= v.interval:
+				return fmt.Errorf("head row of %v is missing: every %d records make one, and there are %d", id, v.interval, a.head.Seq)
+			case a.at/v.interval < a.head.Seq/v.interval:
+				return fmt.Errorf("head row of %v stands at record %d: every %d records make a new one, and there are %d", id, a.at, v.interval, a.head.Seq)
+			}
 		}
-		return v.entry(&r)
 	}
-	a, err := v.account(ledger.AccountID(w.Stream))
+	return nil
+}
+
+// rows holds the derived rows and those that are there against each other.
+func (v *verification) rows() error {
+	var from []*sorted.Sorter
+	for _, d := range v.derivers {
+		from = append(from, d.sorter)
+	}
+	derived, err := sorted.Merge(from...)
 	if err != nil {
 		return err
 	}
-	r := ledger.Record{Account: a.head.ID, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
-	if err := r.Decode(w.Body); err != nil {
-		return err
-	}
-	if err := a.head.Apply(&r); err != nil {
-		return err
-	}
-	return a.compare(w.Sum)
-}
-
-// entry takes a record of the registry in, and holds its rows against it.
-func (v *verification) entry(r *registry.Record) error {
-	if err := v.registry.Apply(r); err != nil {
-		return err
-	}
-	v.registry.Durable(r.Seq)
-	for _, row := range registry.Project(r) {
-		there, ok, err := v.store.Get(row.Key)
-		if err != nil {
-			return err
+	c := &comparison{derived: derived, kept: oldestKept(ledger.Millis(v.report.Time)), account: v.known}
+	c.next()
+	err = v.store.Rows(func(key, value []byte) error {
+		v.progress.Rows++
+		if v.progress.Rows%4096 == 0 {
+			v.tell(v.progress)
 		}
-		if !ok || !bytes.Equal(there, row.Value) {
-			return fmt.Errorf("claim row %q is not what record %d of the registry makes", row.Key, r.Seq)
-		}
-		v.claims++
+		return c.there(key, value)
+	})
+	if err == nil {
+		err = c.end()
 	}
-	return nil
+	return err
 }
 
-func (v *verification) account(id ledger.AccountID) (*derived, error) {
-	if a := v.accounts[id]; a != nil {
-		return a, nil
-	}
-	a := &derived{head: ledger.Account{ID: id}}
-	row, ok, err := v.store.Get(ledger.HeadKey(id))
-	if err != nil {
-		return nil, err
-	}
-	if ok && len(row) < 8 {
-		return nil, fmt.Errorf("head row of %v: %d bytes", id, len(row))
-	}
-	if ok {
-		a.claimed, a.at = row, binary.BigEndian.Uint64(row)
-	}
-	v.accounts[id] = a
-	return a, nil
-}
-
-// compare holds the head row against the records, at the record it claims.
-func (a *derived) compare(sum uint64) error {
-	if a.at == 0 || a.head.Seq != a.at {
-		return nil
-	}
-	want := binary.BigEndian.AppendUint64(nil, a.head.Seq)
-	want = binary.BigEndian.AppendUint64(want, sum)
-	want = binary.BigEndian.AppendUint64(want, uint64(a.head.Time))
-	want = append(want, a.head.EncodeHead()...)
-	if string(want) != string(a.claimed) {
-		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
-	}
-	return nil
-}
-
-// finish finds head rows ahead of their records, and claims without one.
-func (v *verification) finish() error {
-	for id, a := range v.accounts {
-		if a.at > a.head.Seq {
-			return fmt.Errorf("head row of %v stands at record %d, the journal ends at %d", id, a.at, a.head.Seq)
-		}
-	}
-	lo, hi := registry.ClaimRange()
-	rows := uint64(0)
-	if err := v.store.Scan(lo, hi, func(_, _ []byte) (bool, error) { rows++; return true, nil }); err != nil {
-		return err
-	}
-	if rows != v.claims {
-		return fmt.Errorf("there are %d claim rows, and records for %d", rows, v.claims)
-	}
-	return nil
+// known tells whether there are records of an account.
+func (v *verification) known(id ledger.AccountID) bool {
+	return v.deriver(wal.Stream(id)).accounts[id] != nil
 }

@@ -1,54 +1,357 @@
 package engine
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/actors/scheme/sim"
 	"pixd/wal"
 )
 
-// TestVerifyClaims: end-to-end claims and their rows are held against each other.
-func TestVerifyClaims(t *testing.T) {
-	t.Parallel()
-	const ours, stray = "E99999004202603011200aaaaaaaaaaa", "E99999004202603011200bbbbbbbbbbb"
-	row := func(endToEnd string, a ledger.AccountID, seq uint64) wal.Op {
-		r := registry.Record{Kind: registry.EndToEndClaimed, Seq: seq, EndToEnd: &registry.EndToEndClaim{EndToEnd: endToEnd, Account: a}}
-		p := registry.Project(&r)[0]
-		return wal.Op{Kind: wal.OpSet, Key: p.Key, Value: p.Value}
+// rowTags begin the keys of all rows that records make, and of heads.
+const rowTags = "cdefhikoqrstx"
+
+// TestVerifyRows: of each kind of row, one that is gone, one that is another and one
+// too many are found, and named with the record that makes it; the store as it was
+// holds.
+func TestVerifyRows(t *testing.T) {
+	disk := everyRow(t)
+	if err := verifyOn(disk); err != nil {
+		t.Fatal(err)
 	}
+	for _, tag := range []byte(rowTags) {
+		key, value := firstRow(t, disk, tag)
+		name := rowName(key)
+		gone, other, extra := name+" is missing, and record", name+" is not what record", " is there, and no record makes it"
+		if tag == 'h' {
+			gone, other = "head row of acc_aaaaaaaaaaaac is missing: every 256 records make one, and there are 6", "is not what the records make"
+		}
+		more := slices.Clone(key)
+		more[len(more)-2] ^= 0x80
+		for want, op := range map[string]wal.Op{
+			// Of all rows of a kind that are gone, the first is told; the last kind's are
+			// behind everything that is there.
+			gone[:len(gone)-8]:    {Kind: wal.OpDeleteRange, Key: []byte{tag}, Value: []byte{tag + 1}},
+			gone:                  {Kind: wal.OpDelete, Key: key},
+			other:                 {Kind: wal.OpSet, Key: key, Value: append(slices.Clone(value), 0)},
+			rowName(more) + extra: {Kind: wal.OpSet, Key: more, Value: value},
+		} {
+			if err := verifyAfter(t, disk, op); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%c: want %q, got %v", tag, want, err)
+			}
+		}
+	}
+}
+
+// TestVerifyOddRows: what no record can make is found, whatever its key; what a
+// record has deleted is told apart; values with a name are nobody's rows.
+func TestVerifyOddRows(t *testing.T) {
+	disk := everyRow(t)
+	settled := ledger.OpenKey(1, ledger.TxID{1})
 	for want, op := range map[string]wal.Op{
-		"":                       {},
-		"is not what record":     row(ours, 8, 3),
-		"there are 2 claim rows": row(stray, 7, 4),
-		"makes":                  {Kind: wal.OpDelete, Key: row(ours, 7, 3).Key},
+		`unknown row "z" is there`: {Kind: wal.OpSet, Key: []byte("z")},
+		`unknown row "a" is there`: {Kind: wal.OpSet, Key: []byte("a")},
+		`head row "h" is there`:    {Kind: wal.OpSet, Key: []byte("h")},
+		"open row":                 {Kind: wal.OpSet, Key: settled, Value: make([]byte, 8)},
+		"":                         {Kind: wal.OpSet, Key: wal.MetaKey("a-name"), Value: []byte("v")},
+		"the journal ends at":      {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: append(make([]byte, 5), 1, 0, 0)},
+		"name no record":           {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: make([]byte, 24)},
 	} {
-		fs := vfs.NewMem()
-		store := openJournal(t, fs)
-		g, err := registry.Open(store, now)
+		err := verifyAfter(t, disk, op)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	key, maker := deletedRow(t, disk)
+	want := fmt.Sprintf("%s is there, and record %d of %v deletes it", rowName(key), maker.Seq, maker.Account)
+	if err := verifyAfter(t, disk, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("v")}); err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
+// TestVerifyStaleHead: a head row that should have been written again is found.
+func TestVerifyStaleHead(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	e, err := Open(crashConfig(disk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := populate(e); err != nil {
+		t.Fatal(err)
+	}
+	credits(t, e, 300)
+	old, ok, err := e.Store.Get(ledger.HeadKey(1))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	credits(t, e, 300)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := verifyOn(disk); err != nil {
+		t.Error(err)
+	}
+	const want = "head row of acc_aaaaaaaaaaaac stands at record 256: every 256 records make a new one, and there are 601"
+	if err := verifyAfter(t, disk, wal.Op{Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: old}); err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
+func credits(t *testing.T, e *Engine, n int) {
+	t.Helper()
+	for i := range n {
+		c := ledger.Credit{Kind: ledger.TxInternal, Amount: 1}
+		if i == 0 {
+			c.Reference = fmt.Sprintf("a reference %d", i)
+		}
+		if a, err := e.Directory.Do(1, c); err != nil || a.Refusal != nil {
+			t.Fatal(a.Refusal, err)
+		}
+	}
+}
+
+// everyRow is the disk of an engine that was closed with rows of every kind.
+func everyRow(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	disk := vfs.NewCrashableMem()
+	config := crashConfig(disk)
+	config.SettleDelay = 1 << 40
+	e, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := populate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	credits(t, e, 600)
+	pay := func(key string, n int) {
+		c := ledger.RequestPayout{
+			Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, ExternalID: fmt.Sprint("order-", n),
+			Claim: &ledger.Claim{Scope: [16]byte{byte(n), 1}},
+		}
+		if _, err := e.Directory.Do(ids[n%len(ids)], c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 30 {
+		pay([...]string{"a@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[n%4], n)
+	}
+	if err := e.Sim.SetCapacity(t.Context(), sim.BucketExhausted); err != nil {
+		t.Fatal(err)
+	}
+	pay("b@example.com", 30)
+	key := ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}
+	if err := e.Sim.RegisterKey(t.Context(), key, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: key.Value, Amount: 70}); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := e.Registry.ClaimEndToEnd(2, "E99999004202603011200aaaaaaaaaaa"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+// firstRow is the first row of a kind, with its value.
+func firstRow(t *testing.T, disk *vfs.MemFS, tag byte) (key, value []byte) {
+	t.Helper()
+	s := openJournal(t, disk.CrashClone(vfs.CrashCloneCfg{}))
+	if err := s.Scan([]byte{tag}, []byte{tag + 1}, func(k, v []byte) (bool, error) {
+		key, value = bytes.Clone(k), bytes.Clone(v)
+		return false, nil
+	}); err != nil || key == nil {
+		t.Fatalf("a row %c: %v", tag, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return key, value
+}
+
+// deletedRow is a row that a record has deleted, and that record.
+func deletedRow(t *testing.T, disk *vfs.MemFS) (key []byte, by *ledger.Record) {
+	t.Helper()
+	s := openJournal(t, disk.CrashClone(vfs.CrashCloneCfg{}))
+	for seq := uint64(1); key == nil; seq++ {
+		r, err := rows{s}.Record(1, seq)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.ClaimAccount(7, true, ledger.DefaultSettings(), ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
-			t.Fatal(err)
-		}
-		if ok, err := g.ClaimEndToEnd(7, ours); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-		if op.Kind != 0 {
-			if err := write(store, op); err != nil {
-				t.Fatal(err)
+		for _, row := range ledger.Project(nil, r) {
+			if row.Value == nil {
+				key, by = row.Key, r
 			}
 		}
-		if err := store.Close(); err != nil {
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return key, by
+}
+
+// verifyAfter changes a row on a copy of the disk, and verifies it.
+func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
+	t.Helper()
+	copied := disk.CrashClone(vfs.CrashCloneCfg{})
+	s := openJournal(t, copied)
+	if err := write(s, op); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return verifyOn(copied)
+}
+
+const oneDay = ledger.Millis(24 * 60 * 60 * 1000)
+
+// dated is a journal with charges of account 1 under idempotency keys, one a day,
+// whose account was put away.
+func dated(t *testing.T, days int) *vfs.MemFS {
+	t.Helper()
+	disk := vfs.NewCrashableMem()
+	s := openJournal(t, disk)
+	at := 20_000 * oneDay
+	clock := func() ledger.Millis { return at }
+	g, err := registry.Open(s, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := ledger.DefaultSettings()
+	settings.Name = "Loja"
+	if _, err := g.ClaimAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	a := account.Restored(&account.Around{
+		Config: &account.Config{
+			Secret: []byte("s"), HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
+		},
+		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
+		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },
+		Now:     func() ledger.Reading { return ledger.Reading{Time: at, Clock: at} },
+		Chance:  newChances().draw, Again: func(ledger.AccountID, any) {},
+		Write: func(e *wal.Entry) error { s.Append(e); return write(s) },
+	}, 1)
+	for range days {
+		a.Do(ledger.CreateCharge{Amount: 5, Claim: &ledger.Claim{Scope: [16]byte{1}}, Key: ledger.Key{Type: ledger.KeyEVP, Value: "k"}})
+		if err := write(s); err != nil {
 			t.Fatal(err)
 		}
-		_, err = verify(wal.Options{Dir: "data/journal", FS: fs, ReadOnly: true})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
+		at += oneDay
+	}
+	if !a.PutAway() {
+		t.Fatal("the account was not put away")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+// TestVerifyDroppedClaims: claims of days that may have been dropped may be there or
+// gone; those that are there must be right, and those of later days must be there.
+func TestVerifyDroppedClaims(t *testing.T) {
+	disk := dated(t, 6)
+	key := func(day uint16) []byte { return ledger.IdempotencyKey(20_000+day, 1, [16]byte{1}) }
+	lo, hi := ledger.IdempotencyBefore(20_003) // the newest is of day 20 005
+	_, tooFar := ledger.IdempotencyBefore(20_004)
+	for name, c := range map[string]struct {
+		op   wal.Op
+		want string
+	}{
+		"all there":     {wal.Op{Kind: wal.OpSet, Key: wal.MetaKey("nothing")}, ""},
+		"dropped":       {wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi}, ""},
+		"some dropped":  {wal.Op{Kind: wal.OpDelete, Key: key(1)}, ""},
+		"one too many":  {wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: tooFar}, rowName(key(3)) + " is missing"},
+		"old and wrong": {wal.Op{Kind: wal.OpSet, Key: key(0), Value: []byte("x")}, rowName(key(0)) + " is not what record 2 of"},
+		"old and extra": {wal.Op{Kind: wal.OpSet, Key: claimKey(20_000, 1), Value: []byte("x")}, "is there, and no record"},
+	} {
+		err := verifyAfter(t, disk, c.op)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %q, got %v", name, c.want, err)
 		}
+	}
+}
+
+// TestVerifyTellsTheFirst: of what several goroutines find, the first in the order of
+// writing is told, with what was vouched for until it.
+func TestVerifyTellsTheFirst(t *testing.T) {
+	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
+	v := &verification{derivers: []*deriver{{}, {}, {}}}
+	v.report.Records = 99
+	if err := v.firstOf(walk); !errors.Is(err, walk) || v.report.Records != 99 {
+		t.Error(err, v.report)
+	}
+	v.derivers[0].err, v.derivers[0].at = late, numbered{order: 9, batches: 4}
+	v.derivers[2].err, v.derivers[2].at = early, numbered{order: 7, batches: 3}
+	if err := v.firstOf(walk); !errors.Is(err, early) || v.report.Records != 6 || v.report.Batches != 3 {
+		t.Error(err, v.report)
+	}
+}
+
+// TestVerifyUntilTheDamage: what was vouched for before a record that does not hold
+// is told exactly, though the walk was further on.
+func TestVerifyUntilTheDamage(t *testing.T) {
+	disk := everyRow(t)
+	copied := disk.CrashClone(vfs.CrashCloneCfg{})
+	s := openJournal(t, copied)
+	key := ledger.HeadKey(1)
+	head, _, err := s.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head[len(head)-1] ^= 1
+	if err := write(s, wal.Op{Kind: wal.OpSet, Key: key, Value: head}); err != nil {
+		t.Fatal(err)
+	}
+	at, before, batch := binary.BigEndian.Uint64(head), uint64(0), uint64(0)
+	until, err := s.Verify(func(r wal.Record) error {
+		if r.Stream == 1 && r.Seq == at {
+			return errors.New("here")
+		}
+		before++
+		return nil
+	}, func(r wal.Report) { batch = r.Batches })
+	if err == nil {
+		t.Fatal("the record was not met")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: copied, ReadOnly: true}, VerifyOptions{})
+	if err == nil || v.Records != before || v.Batches != batch || until.Batches != batch {
+		t.Errorf("%d records in %d batches, want %d in %d: %v", v.Records, v.Batches, before, batch, err)
+	}
+}
+
+// TestVerifyProgress: how far it is, is told on the way.
+func TestVerifyProgress(t *testing.T) {
+	disk := everyRow(t)
+	var told []Progress
+	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: disk, ReadOnly: true},
+		VerifyOptions{Progress: func(p Progress) { told = append(told, p) }})
+	if err != nil || len(told) < 3 {
+		t.Fatal(told, err)
+	}
+	last := told[len(told)-1]
+	if told[0].Stage != "records" || told[0].Batches != 1 || told[0].Of != v.Batches || told[0].Records == 0 ||
+		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
+		t.Errorf("%+v, then %+v of %+v", told[0], last, v)
 	}
 }

@@ -26,6 +26,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(slowReadsVariable) != "" {
+		playSlowReads()
+	}
 	dir, err := os.MkdirTemp("", "pixd")
 	if err != nil {
 		panic(err)

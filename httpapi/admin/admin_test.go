@@ -71,7 +71,11 @@ func newFixture(t *testing.T) *fixture {
 		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
 		Now:    func() ledger.Reading { return ledger.At(now()) }, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
-	t.Cleanup(d.Close)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	f.options = Options{
 		Engine: d, Registry: f.keys, History: history.New(store),
 		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },

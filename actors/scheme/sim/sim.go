@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type Options struct {
 	Chance      func() [10]byte
 	OnFailure   func(error)
 	Log         *slog.Logger
+
+	CacheBytes    int64  // see wal.Options; default 16 MiB
+	MemTableBytes uint64 // default 32 MiB
 }
 
 // OwnISPB is the engine's institution where Options name none.
@@ -85,7 +89,7 @@ func Open(o Options) (*Sim, error) {
 	if s.store == nil {
 		store, err := wal.Open(wal.Options{
 			Dir: o.Dir, FS: o.FS, Hard: map[string]string{"book": bookFormat}, OnFailure: o.OnFailure, Log: o.Log,
-			CacheBytes: 16 << 20, MemTableBytes: 32 << 20,
+			CacheBytes: cmp.Or(o.CacheBytes, 16<<20), MemTableBytes: cmp.Or(o.MemTableBytes, 32<<20),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("simulator: %w", err)

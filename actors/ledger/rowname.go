@@ -1,0 +1,29 @@
+package ledger
+
+import "encoding/binary"
+
+// RowName is what docs/formats.md calls a row with this key; empty for a key that is
+// no row's of the ledger.
+func RowName(key []byte) string {
+	if len(key) == 0 {
+		return ""
+	}
+	return rowNames[key[0]]
+}
+
+var rowNames = map[byte]string{
+	rowEndToEnd: "end-to-end", rowReceived: "received", rowDue: "due", rowHead: "head", rowID: "id",
+	rowIdempotency: "idempotency", rowOpen: "open", rowQueue: "queue", rowReference: "reference",
+	rowStatement: "statement", rowItem: "item", rowExternal: "external id",
+}
+
+// HeadOwner is whose head row lies under a key; false where none can.
+func HeadOwner(key []byte) (AccountID, bool) {
+	if len(key) != 1+8 || key[0] != rowHead {
+		return 0, false
+	}
+	return AccountID(binary.BigEndian.Uint64(key[1:])), true
+}
+
+// IsIdempotency tells whether bytes are the key of an idempotency row.
+func IsIdempotency(key []byte) bool { return len(key) == 1+2+8+16 && key[0] == rowIdempotency }

@@ -1,0 +1,143 @@
+package sorted
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Merged is all rows of some sorters in the order of their keys, one for each key:
+// the newest, be it one that deletes.
+type Merged struct {
+	heap cursors
+	row  Row
+	key  []byte // row's own copies
+	body []byte
+	err  error
+}
+
+// Merge reads what sorters have taken; they must take no more. The sorters may
+// hold rows under the same keys.
+func Merge(from ...*Sorter) (*Merged, error) {
+	m := &Merged{}
+	for _, s := range from {
+		if len(s.places) > 0 {
+			if err := s.flush(); err != nil {
+				return nil, err
+			}
+		}
+		s.arena, s.places, s.packed = nil, nil, nil
+		for _, r := range s.runs {
+			c := &cursor{in: bufio.NewReaderSize(io.NewSectionReader(s.file, r.from, r.to-r.from), readSize)}
+			if more, err := c.next(); err != nil {
+				return nil, err
+			} else if more {
+				m.heap = append(m.heap, c)
+			}
+		}
+	}
+	heap.Init(&m.heap)
+	return m, nil
+}
+
+const readSize = 64 << 10
+
+// Next moves to the next key; false at the end, and after an error.
+func (m *Merged) Next() bool {
+	if m.err != nil || len(m.heap) == 0 {
+		return false
+	}
+	top := m.heap[0]
+	m.key = append(m.key[:0], top.row.Key...)
+	m.body = append(m.body[:0], top.body...)
+	for len(m.heap) > 0 && bytes.Equal(m.heap[0].row.Key, m.key) {
+		if m.err = m.advance(); m.err != nil {
+			return false
+		}
+	}
+	m.row.Key = m.key
+	m.row.readBody(m.body)
+	return true
+}
+
+// advance moves the first cursor on.
+func (m *Merged) advance() error {
+	more, err := m.heap[0].next()
+	if more {
+		heap.Fix(&m.heap, 0)
+	} else {
+		heap.Pop(&m.heap)
+	}
+	return err
+}
+
+// Row is where Next has moved to, valid until it is called again.
+func (m *Merged) Row() *Row { return &m.row }
+
+// Err is why Next stopped early.
+func (m *Merged) Err() error { return m.err }
+
+// cursor goes through one run.
+type cursor struct {
+	in   *bufio.Reader
+	row  Row
+	body []byte
+}
+
+// next reads the next row; false at the end of the run.
+func (c *cursor) next() (bool, error) {
+	shared, err := binary.ReadUvarint(c.in)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	own, err1 := binary.ReadUvarint(c.in)
+	length, err2 := binary.ReadUvarint(c.in)
+	if err := errors.Join(err, err1, err2); err != nil {
+		return false, fmt.Errorf("read sorted rows: %w", err)
+	}
+	c.row.Key = resized(c.row.Key[:shared], int(own))
+	c.body = resized(c.body[:0], int(length))
+	if _, err := io.ReadFull(c.in, c.row.Key[shared:]); err != nil {
+		return false, fmt.Errorf("read sorted rows: %w", err)
+	}
+	if _, err := io.ReadFull(c.in, c.body); err != nil {
+		return false, fmt.Errorf("read sorted rows: %w", err)
+	}
+	c.row.Order, _ = binary.Uvarint(c.body)
+	return true, nil
+}
+
+// resized is b with room for n more bytes behind it.
+func resized(b []byte, n int) []byte {
+	for cap(b) < len(b)+n {
+		b = append(b[:cap(b)], 0)[:len(b)]
+	}
+	return b[:len(b)+n]
+}
+
+// cursors is a heap: the smallest key first, of equal ones the newest.
+type cursors []*cursor
+
+func (h cursors) Len() int { return len(h) }
+func (h cursors) Less(i, j int) bool {
+	if c := bytes.Compare(h[i].row.Key, h[j].row.Key); c != 0 {
+		return c < 0
+	}
+	return h[i].row.Order > h[j].row.Order
+}
+func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *cursors) Push(c any) { *h = append(*h, c.(*cursor)) }
+
+// Pop implements heap.Interface.
+func (h *cursors) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/cmd/engine"
+)
+
+// The bounds that `pixd journal verify` keeps.
+const (
+	verifiedPerSecond = 80_000
+	verifyBytes       = 512 << 20
+)
+
+// BenchmarkVerify measures how fast a journal of a million records (or of
+// PIXD_BENCH_VERIFY) is verified with its rows, and in how much memory at its peak.
+// PIXD_BENCH_VERIFY_DIR is a data folder to verify instead of making one, or where
+// to leave the one that is made.
+func BenchmarkVerify(b *testing.B) {
+	n := 1_000_000
+	if v, err := strconv.Atoi(os.Getenv("PIXD_BENCH_VERIFY")); err == nil {
+		n = v
+	}
+	dir := os.Getenv("PIXD_BENCH_VERIFY_DIR")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	if _, err := os.Stat(dir + "/journal"); err != nil {
+		fillJournal(b, dir, n)
+	}
+	for b.Loop() {
+		verifyOnce(b, dir)
+	}
+}
+
+func verifyOnce(b *testing.B, dir string) {
+	c := exec.Command(os.Args[0], dir)
+	c.Env, c.Stderr = append(os.Environ(), roleVariable+"=verify"), os.Stderr
+	began := time.Now()
+	out, err := c.Output()
+	took := time.Since(began)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := strings.Fields(string(out))
+	var numbers [3]int
+	for i := range numbers {
+		if numbers[i], err = strconv.Atoi(fields[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	records, peak := numbers[0], numbers[2]<<10
+	rate := float64(records) / took.Seconds()
+	fmt.Printf("Verify                 %d records, %d rows in %v: %.0f records/s, %d MiB at its peak\n",
+		records, numbers[1], took.Round(100*time.Millisecond), rate, peak>>20)
+	b.ReportMetric(rate, "records/s")
+	b.ReportMetric(float64(peak)/1e6, "MB")
+	if rate < verifiedPerSecond || peak > verifyBytes {
+		b.Errorf("%.0f records/s, %d MiB", rate, peak>>20)
+	}
+}
+
+// playVerify verifies one data folder.
+func playVerify() {
+	v, err := engine.Verify(engine.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:") // that of rusage begins at the parent's
+	fmt.Println(v.Records, v.Rows, strings.Fields(peak)[0])
+	os.Exit(0)
+}
+
+// fillJournal has an engine write n records: payouts of a thousand accounts, every
+// second under an idempotency key and with an id of the merchant's own.
+func fillJournal(b *testing.B, dir string, n int) {
+	c := engine.Defaults()
+	c.DataDir, c.SettleDelay, c.Log = dir, 20*time.Millisecond, slog.New(slog.DiscardHandler)
+	c.OnFailure = func(err error) { panic(err) }
+	e, err := engine.Open(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	began := time.Now()
+	ids := openAccounts(e, 1000)
+	var made atomic.Int64
+	var wait sync.WaitGroup
+	for range 1024 {
+		wait.Go(func() {
+			for i := int(made.Add(1)); i <= n/3; i = int(made.Add(1)) {
+				payOne(e, ids[i*7919%len(ids)], i)
+			}
+		})
+	}
+	wait.Wait()
+	time.Sleep(2 * time.Second) // the last settle
+	if err := e.Close(); err != nil {
+		b.Fatal(err)
+	}
+	fmt.Printf("Verify                 %d records written in %v\n", n, time.Since(began).Round(time.Second))
+}
+
+func openAccounts(e *engine.Engine, n int) []ledger.AccountID {
+	ids := make([]ledger.AccountID, n)
+	for i := range ids {
+		ids[i] = engine.NewAccountID()
+		s := ledger.DefaultSettings()
+		s.Name, s.Document = "Loja", "12345678909"
+		key := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}
+		if _, err := e.Registry.ClaimAccount(ids[i], true, s, key); err != nil {
+			panic(err)
+		}
+		if _, err := e.Directory.Do(ids[i], ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {
+			panic(err)
+		}
+	}
+	return ids
+}
+
+func payOne(e *engine.Engine, id ledger.AccountID, i int) {
+	pay := ledger.RequestPayout{Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)}}
+	if i%2 == 0 {
+		pay.ExternalID = fmt.Sprintf("order-%d", i)
+		pay.Claim = &ledger.Claim{}
+		binary.BigEndian.PutUint64(pay.Claim.Scope[:], uint64(i)*0x9e3779b97f4a7c15)
+	}
+	if a, err := e.Directory.Do(id, pay); err != nil || a.Refusal != nil {
+		panic(fmt.Sprint(a.Refusal, err))
+	}
+}

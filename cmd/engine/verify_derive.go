@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/actors/sorted"
+	"pixd/wal"
+)
+
+// deriver makes accounts and rows again from the records of some streams.
+type deriver struct {
+	store    *wal.Store
+	sorter   *sorted.Sorter
+	registry *registry.Machine
+	accounts map[ledger.AccountID]*derived
+	rows     []ledger.Row
+
+	next     *chunk      // being filled by the walk
+	in, free chan *chunk // to run, and back
+
+	failed atomic.Bool
+	err    error    // why it has gone no further; to be read once it has ended
+	at     numbered // and with which record
+}
+
+// derived is an account as its records so far have made it, and what its head
+// row claims, to be compared on the way past.
+type derived struct {
+	head    ledger.Account
+	claimed []byte
+	at      uint64 // sequence of the head row; 0: none
+}
+
+// errDerive ends the walk where a deriver has failed.
+var errDerive = errors.New("a record handed on does not hold")
+
+// take copies a record for the deriver.
+func (d *deriver) take(r numbered) error {
+	at := len(d.next.bytes)
+	d.next.bytes = append(d.next.bytes, r.Body...)
+	r.Body = d.next.bytes[at:len(d.next.bytes):len(d.next.bytes)]
+	d.next.records = append(d.next.records, r)
+	if len(d.next.bytes) >= chunkBytes {
+		d.send()
+	}
+	if d.failed.Load() {
+		return errDerive
+	}
+	return nil
+}
+
+// send hands on what was taken.
+func (d *deriver) send() {
+	d.in <- d.next
+	select {
+	case d.next = <-d.free:
+	default:
+		d.next = new(chunk)
+	}
+}
+
+// run derives until the walk has ended, or a record does not hold; what comes after
+// that is left alone.
+func (d *deriver) run() {
+	for c := range d.in {
+		for i := range c.records {
+			if d.err != nil {
+				break
+			}
+			if d.err = d.record(&c.records[i]); d.err != nil {
+				d.at = c.records[i]
+				d.failed.Store(true)
+			}
+		}
+		c.records, c.bytes = c.records[:0], c.bytes[:0]
+		select {
+		case d.free <- c:
+		default:
+		}
+	}
+}
+
+func (d *deriver) record(n *numbered) error {
+	if n.Stream == registry.Stream {
+		return d.entry(n)
+	}
+	a, err := d.account(ledger.AccountID(n.Stream))
+	if err != nil {
+		return err
+	}
+	r := ledger.Record{Account: a.head.ID, Seq: n.Seq, Time: ledger.Millis(n.Time), Kind: ledger.RecordKind(n.Kind)}
+	if err := r.Decode(n.Body); err != nil {
+		return err
+	}
+	if err := a.take(&r, n.Sum); err != nil {
+		return err
+	}
+	d.rows = ledger.Project(d.rows[:0], &r)
+	return d.keep(n)
+}
+
+// take is where every record of an account is checked against all before it.
+func (a *derived) take(r *ledger.Record, sum uint64) error {
+	if err := a.head.Apply(r); err != nil {
+		return err
+	}
+	return a.compare(sum)
+}
+
+// entry takes a record of the registry.
+func (d *deriver) entry(n *numbered) error {
+	r := registry.Record{Kind: registry.RecordKind(n.Kind), Seq: n.Seq, Time: ledger.Millis(n.Time)}
+	if err := r.Decode(n.Body); err != nil {
+		return err
+	}
+	if err := d.registry.Apply(&r); err != nil {
+		return err
+	}
+	d.registry.Durable(r.Seq)
+	d.rows = append(d.rows[:0], registry.Project(&r)...)
+	return d.keep(n)
+}
+
+// keep has the record's rows sorted.
+func (d *deriver) keep(n *numbered) error {
+	for i := range d.rows {
+		row := sorted.Row{
+			Key: d.rows[i].Key, Value: d.rows[i].Value, Deleted: d.rows[i].Value == nil,
+			Order: n.order, Stream: uint64(n.Stream), Seq: n.Seq,
+		}
+		if err := d.sorter.Add(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deriver) account(id ledger.AccountID) (*derived, error) {
+	if a := d.accounts[id]; a != nil {
+		return a, nil
+	}
+	a := &derived{head: ledger.Account{ID: id}}
+	row, ok, err := d.store.Get(ledger.HeadKey(id))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if len(row) < 8 || binary.BigEndian.Uint64(row) == 0 {
+			return nil, fmt.Errorf("head row of %v: %d bytes that name no record", id, len(row))
+		}
+		a.claimed, a.at = row, binary.BigEndian.Uint64(row)
+	}
+	d.accounts[id] = a
+	return a, nil
+}
+
+// compare holds the head row against the records, at the record it claims.
+func (a *derived) compare(sum uint64) error {
+	if a.at == 0 || a.head.Seq != a.at {
+		return nil
+	}
+	want := binary.BigEndian.AppendUint64(nil, a.head.Seq)
+	want = binary.BigEndian.AppendUint64(want, sum)
+	want = binary.BigEndian.AppendUint64(want, uint64(a.head.Time))
+	want = append(want, a.head.EncodeHead()...)
+	if string(want) != string(a.claimed) {
+		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
+	}
+	a.claimed = nil
+	return nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"pixd/cmd/engine"
+)
+
+// progress tells how far a verification is: on a terminal in one line that is
+// written over, elsewhere in a line every so often, and nothing of a short one.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	every    time.Duration
+	began    time.Time
+	told     time.Time
+	width    int // of what stands on the terminal's line
+}
+
+func newProgress(out io.Writer, terminal bool) *progress {
+	p := &progress{out: out, terminal: terminal, every: 10 * time.Second, began: time.Now()}
+	if terminal {
+		p.every = 250 * time.Millisecond
+	}
+	p.told = p.began
+	return p
+}
+
+func (p *progress) tell(at engine.Progress) {
+	if now := time.Now(); now.Sub(p.told) >= p.every {
+		p.told = now
+		p.show(progressLine(at, now.Sub(p.began)))
+	}
+}
+
+func progressLine(at engine.Progress, took time.Duration) string {
+	line := fmt.Sprintf("%s: %d records", at.Stage, at.Records)
+	switch {
+	case at.Stage != "records":
+		line += fmt.Sprintf(", %d rows", at.Rows)
+	case at.Of > 0:
+		line += fmt.Sprintf(" in %d of %d batches (%d %%)", at.Batches, at.Of, at.Batches*100/at.Of)
+	}
+	return line + fmt.Sprintf(", %v", took.Round(time.Second))
+}
+
+func (p *progress) show(line string) {
+	if !p.terminal {
+		fmt.Fprintln(p.out, line)
+		return
+	}
+	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-len(line))))
+	p.width = len(line)
+}
+
+// end leaves the terminal's line empty.
+func (p *progress) end() {
+	if p.width > 0 {
+		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.width))
+	}
+}
+
+// isTerminal tells whether somebody looks on.
+func isTerminal(f *os.File) bool {
+	i, err := f.Stat()
+	if err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device of characters, too
+	return err == nil && !os.SameFile(i, null)
+}
