@@ -34,6 +34,7 @@ type derived struct {
 	head    ledger.Account
 	claimed []byte
 	at      uint64 // sequence of the head row; 0: none
+	threads threads
 }
 
 // errDerive ends the walk where a deriver has failed.
@@ -97,7 +98,7 @@ func (d *deriver) record(n *numbered) error {
 	if err := r.Decode(n.Body); err != nil {
 		return err
 	}
-	if err := a.take(&r, n.Sum); err != nil {
+	if err := a.take(d.store, &r, n.Sum); err != nil {
 		return err
 	}
 	d.rows = ledger.Project(d.rows[:0], &r)
@@ -105,8 +106,11 @@ func (d *deriver) record(n *numbered) error {
 }
 
 // take is where every record of an account is checked against all before it.
-func (a *derived) take(r *ledger.Record, sum uint64) error {
+func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 	if err := a.head.Apply(r); err != nil {
+		return err
+	}
+	if err := a.threads.follow(store, r); err != nil {
 		return err
 	}
 	return a.compare(sum)

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"fmt"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// threads follow one account's transactions from record to record: each names the one
+// before it about the same transaction, each is named once, and the transition is legal.
+// Those in flight are in memory; the others' records are read again.
+type threads struct {
+	open  map[ledger.TxID]thread
+	named []uint64 // a bit for each record that another has named
+}
+
+// thread is a transaction in flight as its newest record has it.
+type thread struct {
+	seq    uint64
+	status ledger.TxStatus
+}
+
+// follow takes an account's next record.
+func (t *threads) follow(store *wal.Store, r *ledger.Record) error {
+	if r.Tx == nil {
+		return r.Follows(nil)
+	}
+	before, err := t.before(store, r)
+	if err != nil {
+		return err
+	}
+	if err := r.Follows(before); err != nil {
+		return err
+	}
+	if !r.Tx.Status.InFlight() {
+		delete(t.open, r.Tx.ID)
+		return nil
+	}
+	if t.open == nil {
+		t.open = map[ledger.TxID]thread{}
+	}
+	t.open[r.Tx.ID] = thread{r.Seq, r.Tx.Status}
+	return nil
+}
+
+// before is the record that r names; nil where it names none.
+func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, error) {
+	if r.Prev != 0 && !t.first(r.Prev) {
+		return nil, fmt.Errorf("record %d of %v names record %d as the one before it, which another has named", r.Seq, r.Account, r.Prev)
+	}
+	if open, ok := t.open[r.Tx.ID]; ok {
+		if r.Prev != open.seq {
+			return nil, fmt.Errorf("record %d of %v names record %d as the one before it about %v, which is record %d",
+				r.Seq, r.Account, r.Prev, r.Tx.ID, open.seq)
+		}
+		return &ledger.Record{
+			Account: r.Account, Seq: open.seq, Body: ledger.Body{Tx: &ledger.Transaction{ID: r.Tx.ID, Status: open.status}},
+		}, nil
+	}
+	if r.Prev == 0 {
+		return nil, nil
+	}
+	return history.Record(store, r.Account, r.Prev)
+}
+
+// first notes that a record is named; false where it was already.
+func (t *threads) first(seq uint64) bool {
+	for uint64(len(t.named)) <= seq/64 {
+		t.named = append(t.named, make([]uint64, 1+len(t.named)/2)...)
+	}
+	bit := uint64(1) << (seq % 64)
+	was := t.named[seq/64]&bit != 0
+	t.named[seq/64] |= bit
+	return !was
+}

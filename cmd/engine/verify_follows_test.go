@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// TestThreads: a record that does not follow the one before it about its transaction is
+// found, whether that is still in flight or has ended.
+func TestThreads(t *testing.T) {
+	s := openBook(t, vfs.NewMem())
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	record := func(seq, prev uint64, id byte, k ledger.RecordKind, status ledger.TxStatus) *ledger.Record {
+		return &ledger.Record{Account: 7, Seq: seq, Kind: k, Body: ledger.Body{
+			Prev: prev, Tx: &ledger.Transaction{ID: ledger.TxID{id}, Kind: ledger.TxPayout, Status: status},
+		}}
+	}
+	good := []*ledger.Record{
+		record(1, 0, 1, ledger.PayoutHeld, ledger.StatusHeld),
+		record(2, 0, 2, ledger.PayoutHeld, ledger.StatusHeld),
+		record(3, 1, 1, ledger.PayoutAccepted, ledger.StatusAccepted),
+		{Account: 7, Seq: 4, Kind: ledger.AnswerKept},
+		record(5, 3, 1, ledger.PayoutSettled, ledger.StatusSettled),
+		record(6, 2, 2, ledger.PayoutRefused, ledger.StatusRefused),
+		record(7, 5, 1, ledger.PayoutReturned, ledger.StatusSettled),
+	}
+	sum := uint64(0)
+	e := &wal.Entry{Stream: 7}
+	for _, r := range good {
+		sealed := wal.Seal(sum, wal.Record{Stream: 7, Seq: r.Seq, Kind: uint8(r.Kind), Body: r.Encode()})
+		sum = sealed.Sum
+		e.Records = append(e.Records, sealed)
+	}
+	done := make(written, 1)
+	e.Out = []wal.Out{done}
+	s.Append(e)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	follow := func(last *ledger.Record) error {
+		var all threads
+		for _, r := range good {
+			if err := all.follow(s, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last == nil {
+			return nil
+		}
+		return all.follow(s, last)
+	}
+	if err := follow(nil); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]struct {
+		record *ledger.Record
+		says   string
+	}{
+		"what was refused is accepted":        {record(8, 6, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "leads from"},
+		"a stale copy of what was refused":    {record(8, 2, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "another has named"},
+		"settled twice, from a stale copy":    {record(8, 3, 1, ledger.PayoutSettled, ledger.StatusSettled), "another has named"},
+		"a record about another transaction":  {record(8, 7, 2, ledger.PayoutReturned, ledger.StatusSettled), "is not about"},
+		"a record that is not there":          {record(9, 8, 1, ledger.PayoutReturned, ledger.StatusSettled), "missing"},
+		"an end without a beginning":          {record(8, 0, 3, ledger.PayoutSettled, ledger.StatusSettled), "leads from"},
+		"a record of none that names another": {&ledger.Record{Account: 7, Seq: 8, Kind: ledger.PayoutHeld, Body: ledger.Body{Prev: 4, Tx: &ledger.Transaction{ID: ledger.TxID{4}, Status: ledger.StatusHeld}}}, "is not about"},
+	} {
+		if err := follow(c.record); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var all threads
+	for _, r := range good[:2] {
+		if err := all.follow(s, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := all.follow(s, record(3, 2, 1, ledger.PayoutAccepted, ledger.StatusAccepted)); err == nil || !strings.Contains(err.Error(), "which is record 1") {
+		t.Errorf("in flight, and names another's record: %v", err)
+	}
+}
