@@ -105,8 +105,8 @@ func (l *life) sentIsKnown() {
 
 // inPeace: no alert was raised but of what really went wrong.
 func (l *life) inPeace() {
-	if n := l.seen["alert: "+ledger.AlertContradiction]; n > 0 {
-		l.fail("%d notices contradicted what is known", n)
+	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged {
+		l.fail("%d notices contradicted what is known, and %d were wrong", n, l.forged)
 	}
 	if n := l.seen["alert: quarantine"]; n > 0 && len(l.flipped) == 0 {
 		l.fail("%d accounts were quarantined", n)

@@ -14,6 +14,7 @@ type chronicle struct {
 	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
 	given   map[string]ledger.TxID        // which payout each return's id has credited
 	begun   map[string]*begun             // each end-to-end id's first use
+	terms   map[ledger.AccountID]ledger.Settings
 }
 
 // begun is when an end-to-end id was used first, by the world's time, and the account's
@@ -43,6 +44,7 @@ func newChronicle() *chronicle {
 		map[ledger.TxID]ledger.Amount{},
 		map[string]ledger.TxID{},
 		map[string]*begun{},
+		map[ledger.AccountID]ledger.Settings{},
 	}
 }
 
@@ -58,6 +60,9 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if err := head.Apply(r); err != nil {
 		l.fail("%v", err)
 	}
+	if r.Settings != nil {
+		c.terms[r.Account] = *r.Settings
+	}
 	if r.Tx == nil {
 		return
 	}
@@ -67,19 +72,19 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	c.newest[r.Tx.ID] = r
 	c.money(l, &before, r)
 	if r.Tx.Kind == ledger.TxPayout {
-		c.payout(l, &before, r)
+		c.payout(l, r)
 	}
 }
 
 // money holds what a record moves against the terms that were in force.
 func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	t := r.Tx
-	fees := ledger.Amount(0)
+	fees, terms := ledger.Amount(0), c.terms[r.Account]
 	switch r.Kind {
 	case ledger.PaymentReceived:
-		fees = min(before.Settings.CashInFee.Of(t.Amount), t.Amount)
+		fees = min(terms.CashInFee.Of(t.Amount), t.Amount)
 	case ledger.PayoutHeld:
-		fees = before.Settings.CashOutFee.Of(t.Amount)
+		fees = terms.CashOutFee.Of(t.Amount)
 		available := before.Totals.Balance - before.Totals.Pending
 		if t.Amount+t.Fee > available {
 			l.fail("%v: %d and %d held of %d", t.ID, t.Amount, t.Fee, available)
@@ -103,7 +108,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 }
 
 // payout follows one payout from record to record.
-func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
+func (c *chronicle) payout(l *life, r *ledger.Record) {
 	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
@@ -129,7 +134,7 @@ func (c *chronicle) payout(l *life, before *ledger.Account, r *ledger.Record) {
 		l.count("meeting: an id renewed")
 	}
 	if p.id = c.begun[r.Tx.EndToEnd]; p.id == nil {
-		p.id = &begun{world.at, before.Settings.RepeatWindow}
+		p.id = &begun{world.at, c.terms[r.Account].RepeatWindow}
 		c.begun[r.Tx.EndToEnd] = p.id
 	}
 	p.tx = *r.Tx

@@ -177,6 +177,14 @@ func (o *outside) tell() bool {
 		o.l.count("fault: notice doubled")
 		o.l.take(delivery{n, func(error) {}})
 		o.l.take(d)
+	case m.doubled > 0 && o.l.odds(20) && n.Kind != scheme.PaymentArrived:
+		// The scheme confuses two payments: this names ours with another's id.
+		o.l.count("fault: notice of another id")
+		o.l.forged++
+		wrong := n
+		wrong.EndToEnd = wrong.EndToEnd[:len(wrong.EndToEnd)-4] + "else"
+		o.l.take(delivery{wrong, func(error) {}})
+		o.l.take(d)
 	case o.l.odds(m.lost): // it arrives, and the acknowledgement does not
 		o.l.count("fault: acknowledgement lost")
 		o.l.take(delivery{n, func(error) {}})
