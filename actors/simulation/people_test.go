@@ -38,14 +38,6 @@ type answer struct {
 	refused bool
 }
 
-// kept is an answer under a key, and the request.
-type kept struct {
-	request *request
-	from    ledger.Millis // the claim is not older
-	until   ledger.Millis // and not younger
-	body    string
-}
-
 func newPeople() people {
 	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, reserved: map[string]ledger.AccountID{}, credited: map[string]bool{}}
 }
@@ -236,9 +228,14 @@ func describe(a *ledger.Answer) string {
 // outlived: an answer is given again for a day, and no longer, where the clock was not
 // doubted.
 func (l *life) outlived(r *request, a *ledger.Answer) {
-	first := l.kept[r.key]
-	if first != nil && a.Stored != nil && first.body == string(a.Stored.Body) && !l.jumpy && !l.unsure[r.key] && r.at > first.until+day+clocksDiffer {
-		l.fail("%v: %s is answered as it was %d ms ago", r.account, r.key, r.at-first.until)
+	k := l.kept[r.key]
+	if k == nil || a.Stored == nil || l.jumpy || l.unsure[r.key] {
+		return
+	}
+	for _, h := range k.claims {
+		if h.body == string(a.Stored.Body) && r.at > h.first+day+clocksDiffer {
+			l.fail("%v: %s is answered as it was %d ms ago", r.account, r.key, r.at-h.first)
+		}
 	}
 }
 
@@ -248,34 +245,27 @@ const day = ledger.Millis(24 * 3_600_000)
 // a span and at the other.
 const clocksDiffer = ledger.Millis(125_000)
 
-// compare holds an answer under a key against the first.
+// compare holds an answer under a key against the others.
 func (l *life) compare(r *request, a *ledger.Answer) {
 	if a.Stored == nil {
 		l.fail("%v: answered under %s, and nothing is kept", r.account, r.key)
 		return
 	}
-	first := l.kept[r.key]
-	if first != nil && first.body == string(a.Stored.Body) {
-		return // the same claim, however late
+	k := l.kept[r.key]
+	if k == nil {
+		k = &kept{request: r}
+		l.kept[r.key] = k
 	}
-	if first == nil || r.at > first.until+day || l.clock > first.from+day-l.slack() && first.body != string(a.Stored.Body) {
-		l.kept[r.key] = &kept{request: r, from: l.claimed(r.key, first), until: l.clock, body: string(a.Stored.Body)}
-		return
-	}
-	if first.body != string(a.Stored.Body) {
-		l.fail("%v: %s was answered %s, and now %s", r.account, r.key, first.body, a.Stored.Body)
+	k.hear(r.at, string(a.Stored.Body))
+	if wrong := k.wrong(l.times[r.key], l.slack()); wrong != "" {
+		l.fail("%v: %s %s", r.account, r.key, wrong)
 	}
 }
 
-// claimed is when the claim may have been made that was just answered: whoever hears
-// the answer first need not be who asked first.
-func (l *life) claimed(key string, before *kept) ledger.Millis {
-	for _, at := range l.times[key] {
-		if before == nil || at >= before.from+day-l.slack() {
-			return at
-		}
-	}
-	return l.clock
+// answered tells a key whose newest claim is less than a day old for certain.
+func (l *life) answered(key string) bool {
+	k := l.kept[key]
+	return k != nil && l.clock < k.claimed(l.times[key], l.slack())+day-l.slack()
 }
 
 // slack is how much shorter a span may be for the engine than it is in the world.
@@ -308,7 +298,7 @@ func (l *life) perhapsRecalled(r *request) *request {
 
 // recalledNothing: a key that was answered less than a day ago is known.
 func (l *life) recalledNothing(r *request) {
-	if first := l.kept[r.key]; first != nil && l.clock < first.from+day-l.slack() {
-		l.fail("%v: nothing is known of %s, which was answered %s", r.account, r.key, first.body)
+	if l.answered(r.key) {
+		l.fail("%v: nothing is known of %s, which was answered", r.account, r.key)
 	}
 }

@@ -245,8 +245,8 @@ func (l *life) heal() {
 
 // repeat asks everything once more that has an answer for a day.
 func (l *life) repeat() {
-	for _, k := range sorted(l.kept) {
-		if l.clock < k.from+day-l.slack() {
+	for key, k := range sorted(l.kept) {
+		if l.answered(key) {
 			l.ask(k.request)
 			l.settle()
 		}
