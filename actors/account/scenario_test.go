@@ -234,6 +234,14 @@ func (b *bench) run(d *datadriven.TestData) string {
 			}
 		}
 		return ""
+	case "stale-end-to-end": // the row as the hold wrote it, whatever has come since
+		held := b.held(b.ids[a["of"]])
+		for _, row := range ledger.Project(nil, held) {
+			if ledger.IsEndToEnd(row.Key) {
+				b.store.rows[string(row.Key)] = row.Value
+			}
+		}
+		return ""
 	case "restart":
 		return b.restart()
 	case "resume", "due":

@@ -11,7 +11,9 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(5) {
+	switch l.rng.IntN(6) {
+	case 5:
+		l.againUnderAnotherClock()
 	case 0:
 		l.equalApprovals()
 	case 1:
@@ -172,6 +174,31 @@ func (l *life) foreignSuffixAtOnce() {
 		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
 	}})
 	l.count("met: an own id and an equal derived one at once")
+}
+
+// againUnderAnotherClock starts a process under a wall clock that is wrong by more than a
+// window, and asks at once for what has settled a moment ago.
+func (l *life) againUnderAnotherClock() {
+	if !l.jumpy || l.mood.crash == 0 {
+		return
+	}
+	l.skew = [...]ledger.Millis{13, -13, 25, -25}[l.rng.IntN(4)] * 3_600_000
+	l.crash("restarted under a wrong clock")
+	asked := 0
+	for i := range l.answers[:len(l.answers):len(l.answers)] {
+		a := &l.answers[len(l.answers)-1-i]
+		if a.tx.Kind != ledger.TxPayout || a.tx.Status != ledger.StatusSettled || a.tx.OwnEndToEnd || l.flipped[a.account] {
+			continue
+		}
+		tx := a.tx
+		l.ask(&request{account: a.account, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, GivenDocument: "12345678909"}
+		}})
+		l.count("met: an equal request under a wrong clock")
+		if asked++; asked == 3 {
+			return
+		}
+	}
 }
 
 // exactly asks for all that is available less the fee, or for a base unit more.

@@ -174,12 +174,6 @@ var plants = []plant{
 		"return d.stamp.Clock >=",
 	},
 	{
-		"expired-under-doubt", "a queue or an approval ends by a clock that may be wrong by hours",
-		"actors/ledger/decide_approval.go",
-		"if f.Tx == nil || d.stamp.Doubted || d.stamp.Clock < f.Tx.DueAt {",
-		"if f.Tx == nil || d.stamp.Clock < f.Tx.DueAt {",
-	},
-	{
 		"window-ends-under-doubt", "a window of repeats ends by a clock that may be wrong by hours",
 		"actors/account/chain.go",
 		"u.moved && (u.now.Doubted || u.now.Clock-u.since < window)",
@@ -208,12 +202,6 @@ var plants = []plant{
 		"actors/clock/clock.go",
 		"c.unsure.Store(!agrees)",
 		"c.unsure.Store(false)",
-	},
-	{
-		"stale-row-believed", "a payout that was refused is taken for held where another's copy of its row says so",
-		"actors/account/facts.go",
-		"if err != nil || stands {",
-		"if err != nil || t.ID == id {",
 	},
 	{
 		"foreign-suffix-given", "an account may name an end-to-end id that ends like one which another has derived",
