@@ -11,15 +11,23 @@ const common = `
 alert: late_settlement
 alert: quarantine
 answered: replay
+asked: again what was voided
+asked: available less the fee, and 0
+asked: available less the fee, and 1
 asked: ledger.ChangeSettings
 asked: ledger.DecideApproval
 asked: ledger.KeepAnswer
 asked: ledger.ReadAccount
 asked: ledger.Recall
+asked: other fees and another window
 asked: twice at once
+clock: accepted by an operator
+clock: differs from the scheme's
 crash: a bit flipped
 crash: between a claim and its opening
 crash: in the middle of a call
+crash: restarted under a wrong clock
+crash: the clock was set right
 crash: the disk failed
 crash: the power is cut
 errand: clear
@@ -32,15 +40,27 @@ fault: acknowledgement lost
 fault: answer lost
 fault: clock jumps
 fault: disk slow
+fault: entry refused
 fault: key gone
 fault: notice doubled
 fault: notice late
 fault: notice lost
+fault: notice of another id
+fault: panic in an account
 fault: submission doubled
 fault: submission late
 fault: submission limited
 fault: submission refused
 fault: unreachable
+meeting: an equal request after a late settlement
+meeting: an id renewed
+met: a due row of a quarantined account
+met: a submission arrives after its void
+met: an equal request under a wrong clock
+met: an own id and an equal derived one at once
+met: an own id on a foreign suffix
+met: equal approvals after 11 h
+money: all that was available is held
 record: account.opened
 record: answer.kept
 record: charge.created
@@ -63,8 +83,8 @@ record: payout.settled
 record: payout.settled_late
 record: return.received
 record: settings.changed
-refused: ceiling_exceeded
 refused: an id of another's
+refused: ceiling_exceeded
 refused: cnpj_out_blocked
 refused: dict_bucket_exhausted
 refused: dict_key_not_found
@@ -74,6 +94,7 @@ refused: inactive
 refused: insufficient_balance
 refused: not_pending
 refused: provider_rejected
+start: other flags
 `
 
 // TestNothingIsRare: what a life may meet is met often enough to be judged.

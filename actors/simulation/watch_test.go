@@ -105,6 +105,9 @@ func (w *watch) looked(l *life) {
 			if seen[key] = now.Clock; w.seen[key] != 0 {
 				seen[key] = w.seen[key]
 			}
+			if w.closed[d.Account] {
+				l.count("met: a due row of a quarantined account")
+			}
 			if !w.overdue(&d, seen[key], now.Clock) || w.closed[d.Account] || l.flipped[d.Account] {
 				delete(w.misses, key)
 			} else if !w.excused(kind, now) {
