@@ -204,10 +204,11 @@ func (u *use) busy(window ledger.Millis) bool {
 }
 
 // renewal is the id under which a payout that has waited, for its approval or for
-// directory capacity, goes out now, where its own has aged: that of another under the
-// same id which went out meanwhile, or the same suffix under a new minute.
+// directory capacity, goes out now, where that is not its own: that of an equal one which
+// went out under another meanwhile, or, where its own has aged, the same suffix under a
+// new minute.
 func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Reading) (ledger.Chain, error) {
-	if !waits(t) || t.OwnEndToEnd || !ledger.NeedsRenewal(t, now.Clock) {
+	if !waits(t) || t.OwnEndToEnd {
 		return ledger.Chain{}, nil
 	}
 	key := ledger.EndToEndKeyOf(t)
@@ -224,8 +225,8 @@ func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Reading) (l
 		if err != nil {
 			return ledger.Chain{}, err
 		}
-		if member.ID == t.ID || waits(other) && ledger.NeedsRenewal(other, now.Clock) {
-			continue // what waits like this one has not gone out, and will be renewed as well
+		if member.ID == t.ID || waits(other) && (other.EndToEnd == t.EndToEnd || ledger.NeedsRenewal(other, now)) {
+			continue // what waits like this one has not gone out, and will be renewed as it is
 		}
 		others.take(other)
 	}
@@ -233,7 +234,7 @@ func (m *Machine) renewal(f facts, t *ledger.Transaction, now ledger.Reading) (l
 	if c.Moved, err = f.moved(t.EndToEnd, &row); err != nil {
 		return ledger.Chain{}, err
 	}
-	if others.busy(m.head.Settings.RepeatWindow) {
+	if others.busy(m.head.Settings.RepeatWindow) && (others.endToEnd != t.EndToEnd || ledger.NeedsRenewal(t, now)) {
 		c.EndToEnd, c.Holder = others.endToEnd, others.holder
 	}
 	return c, nil

@@ -7,11 +7,12 @@ import "time"
 // would refuse it (FF08).
 const renewAfter = Millis(11 * time.Hour / time.Millisecond)
 
-// NeedsRenewal tells a payout whose end-to-end id is too old to go out at an instant
-// of engine time, or, after a clock that was ahead, too new.
-func NeedsRenewal(t *Transaction, now Millis) bool {
-	age := now - minuteOf(t.EndToEnd)
-	return age > renewAfter || age < -renewAfter
+// NeedsRenewal tells a payout whose end-to-end id is too old to go out, or, after a clock
+// that was ahead, too new. By a clock that is doubted none is: of two equal payouts one
+// would go out under a fresh id, and the other, later, under the one that they share.
+func NeedsRenewal(t *Transaction, now Reading) bool {
+	age := now.Clock - minuteOf(t.EndToEnd)
+	return !now.Doubted && (age > renewAfter || age < -renewAfter)
 }
 
 // ExpiryOf is the instant from which the scheme refuses an end-to-end id (FF08,
@@ -46,7 +47,7 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	case c.Word == Approved && f.Inactive:
 		return Decision{Refusal: refuse(RefuseInactive, "the account is not active")}
 	}
-	expired := NeedsRenewal(&t, d.stamp.Clock) && t.OwnEndToEnd && !d.stamp.Doubted
+	expired := t.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {
 		t = d.fail(t, ReasonExpired)
 		refusal := refuse(RefuseExpired, "the payout's own end_to_end_id is too old to go out: it has failed with approval_expired")
@@ -71,18 +72,21 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	return t
 }
 
-// renew gives a payout that goes out after waiting a fresh end-to-end id where its own
-// has aged, or that of an equal one which went out meanwhile. A client's own id goes
+// renew gives a payout that goes out after waiting the end-to-end id of an equal one
+// that went out under another meanwhile, or, where its own has aged, a fresh one. A client's own id goes
 // out unchanged: the scheme judges it.
 func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
-	if t.OwnEndToEnd || !NeedsRenewal(t, d.stamp.Clock) {
+	var fresh string
+	switch {
+	case t.OwnEndToEnd:
 		return
-	}
-	fresh := c.EndToEnd
-	if fresh == "" {
-		fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
-	} else {
+	case c.EndToEnd != "":
+		fresh = c.EndToEnd
 		t.Repeat, t.DuplicateOf = true, c.holder()
+	case NeedsRenewal(t, d.stamp.Reading):
+		fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
+	default:
+		return
 	}
 	if fresh != t.EndToEnd {
 		t.Former, t.EndToEnd, b.Moved = t.EndToEnd, fresh, c.Moved

@@ -218,7 +218,7 @@ var plants = []plant{
 	{
 		"renewed-apart", "two equal payouts that have waited go out under two fresh ids",
 		"actors/account/chain.go",
-		"waits(other) && ledger.NeedsRenewal(other, now.Clock)",
+		"waits(other) && (other.EndToEnd == t.EndToEnd || ledger.NeedsRenewal(other, now))",
 		"waits(other)",
 	},
 	{
