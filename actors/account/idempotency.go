@@ -40,7 +40,7 @@ func (m *Machine) recall(f facts, c *ledger.Claim, now ledger.Reading) (Effects,
 	anyDay := now.Doubted || now.Clock < c.At // a claim's day is as doubtful as the clock
 	if !anyDay && now.Clock-now.Start < day {
 		// Claims of an earlier process, whose clock may have been doubted.
-		days = append(days, c.Bucket+1, c.Bucket-2, c.Bucket-3)
+		days = []uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}
 	}
 	if anyDay {
 		var err error
@@ -69,7 +69,8 @@ func (m *Machine) recall(f facts, c *ledger.Claim, now ledger.Reading) (Effects,
 	return Effects{}, false, nil
 }
 
-// claimDays are the days that have claims, after those given.
+// claimDays are the days given and those that have claims, the newest first: of two
+// claims of one key the later one counts.
 func (f facts) claimDays(days []uint16) ([]uint16, error) {
 	for from := 0; from >= 0; {
 		lo, hi := ledger.IdempotencyFrom(uint16(from))
@@ -88,6 +89,7 @@ func (f facts) claimDays(days []uint16) ([]uint16, error) {
 			return nil, err
 		}
 	}
+	slices.SortFunc(days, func(a, b uint16) int { return int(b) - int(a) })
 	return days, nil
 }
 
