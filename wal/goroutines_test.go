@@ -48,7 +48,9 @@ func TestViewShowsWhatItsTicketCovers(t *testing.T) {
 		for n := uint64(1); !stop.Load(); n++ {
 			done := make(chanOut, 1)
 			s.Append(counted(n, done))
-			<-done
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 			commits++
 		}
 	})
@@ -117,7 +119,9 @@ func TestShownBeforeSync(t *testing.T) {
 	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
 	first, second, parked := make(chanOut, 1), make(chanOut, 1), make(chanOut, 1)
 	s.Append(counted(1, first))
-	<-first
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
 	gate.shut()
 	ticket := s.Append(counted(2, second))
 	var shown *View
@@ -135,10 +139,10 @@ func TestShownBeforeSync(t *testing.T) {
 	s.Append(&Entry{Out: []Out{parked}})
 	await(t, "the sync", func() bool { return gate.waiting.Load() > 0 })
 	select {
-	case <-second:
-		t.Error("released before the sync")
-	case <-parked:
-		t.Error("who parked behind the view was released before the sync")
+	case err := <-second:
+		t.Errorf("released before the sync: %v", err)
+	case err := <-parked:
+		t.Errorf("who parked behind the view was released before the sync: %v", err)
 	default:
 	}
 	gate.open()
@@ -219,7 +223,9 @@ func TestReleasedAsSubmitted(t *testing.T) {
 	tickets := r.load(s, goroutines, each, func(int) bool { return true })
 	last := make(chanOut, 1)
 	s.Append(&Entry{Out: []Out{last}})
-	<-last
+	if err := <-last; err != nil {
+		t.Fatal(err)
+	}
 	if len(r.order) != goroutines*each {
 		t.Fatalf("%d of %d released", len(r.order), goroutines*each)
 	}
