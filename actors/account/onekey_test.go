@@ -1,0 +1,85 @@
+package account
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// many sends one request many times at once, each from a goroutine of its own.
+func (w *town) many(n int, c func() ledger.Command) <-chan reply {
+	answers := make(chan reply, n)
+	for range n {
+		go func() {
+			a, err := w.Do(1, c())
+			answers <- reply{answer: a, err: err}
+		}()
+	}
+	return answers
+}
+
+// TestOneKeyThroughPanic: the rendering of the first answer panics once, while many wait
+// under its key: there is one execution all the same, and all get the same bytes.
+func TestOneKeyThroughPanic(t *testing.T) {
+	const many = 20
+	w := newTown(t, Limits{})
+	var panicked atomic.Bool
+	w.around.Config.Render = func(a *ledger.Answer, camel bool) (int, []byte) {
+		if a.Tx != nil && a.Tx.Kind == ledger.TxPayout && panicked.CompareAndSwap(false, true) {
+			panic("for the test")
+		}
+		return renderForTest(a, camel)
+	}
+	w.fund(1, 10_000)
+	w.scheme.hold(false)
+	answers := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
+	w.scheme.release()
+	replays := 0
+	for range many {
+		r := <-answers
+		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
+			t.Fatalf("answered %+v", r)
+		}
+		if r.answer.Replay {
+			replays++
+		}
+	}
+	if got := w.totals(1); !panicked.Load() || replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
+		t.Errorf("panicked %v, %d replays, %d submits, %+v", panicked.Load(), replays, w.scheme.submits.Load(), got)
+	}
+}
+
+// TestOneKeyTimesOut: those who wait under another's key give up in time, nothing is
+// carried out for them, and who comes back when the first is done gets its bytes.
+func TestOneKeyTimesOut(t *testing.T) {
+	const many = 20
+	w := newTown(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 10 * time.Second})
+	w.fund(1, 10_000)
+	w.scheme.hold(false)
+	first := w.begin(1, payoutTo(1, under(1)))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	joined := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
+	for range many {
+		if r := <-joined; !errors.Is(r.err, ledger.ErrWaited) {
+			t.Errorf("who joined: %+v", r)
+		}
+	}
+	w.scheme.release()
+	if r := <-first; r.err != nil || r.answer.Replay || string(r.answer.Stored.Body) != "accepted camel=false" {
+		t.Errorf("the first: %+v", r)
+	}
+	again := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
+	for range many {
+		if r := <-again; r.err != nil || !r.answer.Replay || string(r.answer.Stored.Body) != "accepted camel=false" {
+			t.Errorf("who came back: %+v", r)
+		}
+	}
+	if got := w.totals(1); w.scheme.submits.Load() != 1 || got.Pending != 100 {
+		t.Errorf("%d submits, %+v", w.scheme.submits.Load(), got)
+	}
+}

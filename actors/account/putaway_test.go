@@ -1,0 +1,213 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// arrival is a payment that comes to an account once.
+func arrival(n int) ledger.ReceivePayment {
+	return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E60701190202603011200%011d", n), Amount: 5}
+}
+
+// once is who must be told exactly one time.
+type once struct{ told atomic.Int64 }
+
+// all counts those who were told, and fails where one was told twice.
+func all(t *testing.T, what string, told []once) (n int64) {
+	for i := range told {
+		got := told[i].told.Load()
+		if n += got; got > 1 {
+			t.Errorf("%s %d was told %d times", what, i, got)
+		}
+	}
+	return n
+}
+
+// TestEveryMessageAgainstPutAway: accounts go and come back while commands, notices,
+// visits, tidying and reloads arrive. Each is told once what became of it, and no money
+// is lost or booked twice.
+func TestEveryMessageAgainstPutAway(t *testing.T) {
+	const accounts, each = 4, 120
+	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
+	var notices, visits [accounts * each]once
+	var stop atomic.Bool
+	var house, work sync.WaitGroup
+	house.Go(func() {
+		for !stop.Load() {
+			w.PutAway()
+		}
+	})
+	for a := range accounts {
+		id := ledger.AccountID(a + 1)
+		work.Go(func() {
+			for range each {
+				w.fund(id, 7)
+			}
+		})
+		work.Go(func() {
+			for i := range each {
+				n := a*each + i
+				w.Notice(id, arrival(n), func(err error) {
+					if err != nil {
+						t.Error(err)
+					}
+					notices[n].told.Add(1)
+				})
+				w.Due(id, ledger.TxID{1}, 0, func(v Visited) {
+					if !errors.Is(v.Err, errUnknownPayout) && !errors.Is(v.Err, ledger.ErrInternal) {
+						t.Errorf("a visit of what is not there: %v", v.Err)
+					}
+					visits[n].told.Add(1)
+				})
+				w.again(id, reload{})
+				if i%10 == 0 {
+					w.Tidy()
+				}
+			}
+		})
+	}
+	work.Wait()
+	w.eventually("everybody's answer", func() bool {
+		return all(t, "notice", notices[:]) == accounts*each && all(t, "visit", visits[:]) == accounts*each
+	})
+	stop.Store(true)
+	house.Wait()
+	for id := ledger.AccountID(1); id <= accounts; id++ {
+		if got := w.totals(id); got.Balance != each*(7+5) || got.Items != 2*each {
+			t.Errorf("%v ended with %+v", id, got)
+		}
+	}
+	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+}
+
+// TestMessageWhilePutAway: what is sent while an account's last entry is on its way to
+// the disk waits, and then finds the account restored.
+func TestMessageWhilePutAway(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, LastGrace: time.Second})
+	w.fund(1, 100)
+	w.clock.Add(1000)
+	w.eventually("rest", func() bool { w.gate.shutIt(); return w.store.Durable() == w.store.Submitted() })
+	away := make(chan int, 1)
+	go func() { away <- w.PutAway() }()
+	w.eventually("the last entry", func() bool { return w.gate.passed() == 1 })
+	told := make(chan error, 2)
+	var sent sync.WaitGroup
+	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { told <- err }) })
+	w.again(1, reload{})
+	sent.Go(func() { w.Due(1, ledger.TxID{1}, 0, func(v Visited) { told <- v.Err }) })
+	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	w.eventually("the command", func() bool { return w.desk(1).inWork.Load() == 1 })
+	select {
+	case err := <-told:
+		t.Errorf("answered by an account that is being put away: %v", err)
+	case r := <-credit:
+		t.Errorf("answered by an account that is being put away: %+v", r)
+	case <-time.After(20 * time.Millisecond):
+	}
+	w.gate.open()
+	if left := <-away; left != 0 {
+		t.Errorf("%d stayed in memory", left)
+	}
+	sent.Wait()
+	if r := <-credit; r.err != nil || r.answer.Refusal != nil {
+		t.Errorf("the command: %+v", r)
+	}
+	for range 2 {
+		if err := <-told; err != nil && !errors.Is(err, errUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
+			t.Error(err)
+		}
+	}
+	if got := w.totals(1); got.Balance != 112 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// slowRows lets reads of rows wait while it is shut.
+type slowRows struct {
+	Rows
+	mu      sync.RWMutex
+	waiting atomic.Int64
+}
+
+// Get implements Rows.
+func (s *slowRows) Get(key []byte) ([]byte, bool, error) {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.Rows.Get(key)
+}
+
+// TestPutAwayDrains: what lies in the mailbox when an account is to be put away is
+// worked on first, and keeps the account in memory.
+func TestPutAwayDrains(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1})
+	rows := &slowRows{Rows: w.around.Rows}
+	w.around.Rows = rows
+	w.fund(1, 100)
+	rows.mu.Lock()
+	told := make(chan error, 3)
+	for n := range 3 {
+		w.Notice(1, arrival(n), func(err error) { told <- err })
+	}
+	w.eventually("a read", func() bool { return rows.waiting.Load() == 1 })
+	w.clock.Add(1000)
+	away := make(chan int, 1)
+	go func() { away <- w.PutAway() }()
+	select {
+	case left := <-away:
+		t.Errorf("%d in memory, and a message is being worked on", left)
+	case <-time.After(20 * time.Millisecond):
+	}
+	rows.mu.Unlock()
+	for range 3 {
+		select {
+		case err := <-told:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("a notice was lost")
+		}
+	}
+	<-away
+	if got := w.totals(1); got.Balance != 115 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestChildKeepsItsAccount in memory, also where nobody waits for the payout, and its
+// report finds it there.
+func TestChildKeepsItsAccount(t *testing.T) {
+	w := newTown(t, Limits{IdleAfter: 1})
+	w.fund(1, 10_000)
+	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
+	tx := w.must(1, payoutTo(1, nil)).Tx
+	w.scheme.hold(true)
+	w.must(1, ledger.DecideApproval{ID: tx.ID, Word: ledger.Approved, Operator: "ana"})
+	w.eventually("the lookup", func() bool { return w.scheme.lookups.Load() == 1 })
+	w.clock.Add(1000)
+	for range 3 {
+		if left := w.PutAway(); left != 1 {
+			t.Fatalf("%d in memory while a child carries a payout", left)
+		}
+	}
+	then := make(chan Visited, 1)
+	w.Due(1, tx.ID, 0, func(v Visited) { then <- v })
+	if v := <-then; !v.Skipped || v.Again == 0 {
+		t.Errorf("a visit of a payout whose child is on its way: %+v", v)
+	}
+	w.scheme.release()
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	if n := w.scheme.submits.Load() + w.scheme.asks.Load(); n != 1 {
+		t.Errorf("%d submits and asks", n)
+	}
+}

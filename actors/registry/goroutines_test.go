@@ -1,0 +1,195 @@
+package registry
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// afterCut is the registry on what a power cut has left.
+func afterCut(t *testing.T, disk *vfs.MemFS) (*Registry, *wal.Store) {
+	t.Helper()
+	s, err := wal.Open(wal.Options{
+		Dir: "journal", FS: disk, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, s), s
+}
+
+// TestReadersUnderChanges: while many change things at once, whatever a reader sees is
+// there after a power cut that comes right behind its look, and what it sees fits
+// together: an account's keys are there.
+func TestReadersUnderChanges(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	g := open(t, openStore(t, disk))
+	var stop atomic.Bool
+	var work sync.WaitGroup
+	for w := range 4 {
+		work.Go(func() {
+			for n := w; !stop.Load(); n += 4 {
+				id := ledger.AccountID(n + 1)
+				claim(t, g, n+1)
+				name := fmt.Sprint("cli_", n)
+				for _, err := range []error{
+					second(g.MakeAPIKey(APIKey{ClientID: name, Account: id})),
+					g.SetActive(id, false),
+					second(g.ChangeAPIKey(name, func(k *APIKey) { k.Active = false })),
+					second(g.ClaimPixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
+					g.RegisteredPixKey(evp(n + 1).Value),
+				} {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	work.Go(func() {
+		for !stop.Load() {
+			look(t, g) // what it sees fits together at any moment
+		}
+	})
+	const looks = 20
+	var seen [looks]looked
+	var kept [looks]*vfs.MemFS
+	for n, before := 0, -1; n < looks; n++ {
+		for ids, _ := g.Accounts(0, 1<<20); len(ids) <= before; ids, _ = g.Accounts(0, 1<<20) {
+			time.Sleep(10 * time.Microsecond) // something is to change between two looks
+		}
+		seen[n] = look(t, g)
+		before = len(seen[n].accounts)
+		kept[n] = disk.CrashClone(vfs.CrashCloneCfg{})
+	}
+	stop.Store(true)
+	work.Wait()
+	for n := range looks {
+		g, s := afterCut(t, kept[n])
+		seen[n].in(t, g)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// looked is what one look at a registry saw.
+type looked struct {
+	accounts []*Account
+	apiKeys  []*APIKey
+	pixKeys  []*PixKey
+}
+
+func look(t *testing.T, g *Registry) (l looked) {
+	t.Helper()
+	ids, _ := g.Accounts(0, 1<<20)
+	for _, id := range ids {
+		a, ok := g.Account(id)
+		if !ok {
+			t.Errorf("%v is listed and not there", id)
+			continue
+		}
+		l.accounts = append(l.accounts, a)
+		for _, name := range a.APIKeys {
+			k, ok := g.APIKey(name)
+			if !ok {
+				t.Errorf("%v lists %s, which is not there", id, name)
+				continue
+			}
+			l.apiKeys = append(l.apiKeys, k)
+		}
+		for _, key := range a.PixKeys {
+			k, ok := g.PixKey(key)
+			if !ok {
+				t.Errorf("%v lists %s, which is not there", id, key)
+				continue
+			}
+			l.pixKeys = append(l.pixKeys, k)
+		}
+	}
+	return l
+}
+
+// in checks that a registry has all that was seen, or what came after it: here flags
+// change once, and lists only grow.
+func (l *looked) in(t *testing.T, g *Registry) {
+	t.Helper()
+	for _, seen := range l.accounts {
+		if a, ok := g.Account(seen.ID); !ok || a.Active && !seen.Active || len(a.APIKeys) < len(seen.APIKeys) || len(a.PixKeys) < len(seen.PixKeys) {
+			t.Errorf("a reader saw %+v, and after the cut there is %+v", seen, a)
+		}
+	}
+	for _, seen := range l.apiKeys {
+		if k, ok := g.APIKey(seen.ClientID); !ok || k.Active && !seen.Active {
+			t.Errorf("a reader saw the API key %s, and after the cut there is %+v", seen.ClientID, k)
+		}
+	}
+	for _, seen := range l.pixKeys {
+		if k, ok := g.PixKey(seen.Key); !ok || seen.Registered && !k.Registered {
+			t.Errorf("a reader saw the PIX key %s, and after the cut there is %+v", seen.Key, k)
+		}
+	}
+}
+
+// TestClaimByMany: many goroutines of many accounts claim one end-to-end id: exactly one
+// account has it, all of whose goroutines are told so; and when the first is told
+// anything, a power cut leaves the winner's claim.
+func TestClaimByMany(t *testing.T) {
+	const accounts, each = 6, 4
+	disk := vfs.NewCrashableMem()
+	g := open(t, openStore(t, disk))
+	for n := range accounts {
+		claim(t, g, n+1)
+	}
+	for n := range 25 {
+		var told [accounts]atomic.Int64
+		var first atomic.Bool
+		var kept *vfs.MemFS
+		var work sync.WaitGroup
+		start := make(chan struct{})
+		for a := range accounts {
+			for range each {
+				work.Go(func() {
+					<-start
+					ok, err := g.ClaimEndToEnd(ledger.AccountID(a+1), e2eID(n))
+					if first.CompareAndSwap(false, true) {
+						kept = disk.CrashClone(vfs.CrashCloneCfg{})
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					if ok {
+						told[a].Add(1)
+					}
+				})
+			}
+		}
+		close(start)
+		work.Wait()
+		winner := 0
+		for a := range told {
+			if got := told[a].Load(); got != 0 && got != each || got == each && winner != 0 {
+				t.Fatalf("id %d: account %d was told so %d times, and %d has it", n, a+1, got, winner)
+			} else if got == each {
+				winner = a + 1
+			}
+		}
+		again, s := afterCut(t, kept)
+		for a := range accounts {
+			if ok, err := again.ClaimEndToEnd(ledger.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
+				t.Errorf("id %d: after the cut account %d is told %v %v, and %d had it", n, a+1, ok, err, winner)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// TestLooksWaitForTheDisk: a commit that is shown and not synced yet is not told: a
+// lookup, a list, a balance and an audit are answered once the sync is done.
+func TestLooksWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	fs := newHanging()
+	w := newWorld(t, fs)
+	w.pays()
+	id, _ := ledger.ParseAccountID(w.ID)
+	w.becomes("at rest", 5*time.Second, func() bool { return w.Store.Durable() == w.Store.Submitted() })
+	newest := func() uint64 {
+		seq, _, err := w.Store.Last(wal.Stream(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seq
+	}
+	before := newest()
+	release := fs.hang()
+	go func() { w.operate("POST", "/admin/accounts/"+w.ID+"/credits", `{"amount":5,"type":"ted"}`) }()
+	w.becomes("shown", 5*time.Second, func() bool { return newest() == before+1 })
+	answers := make(chan string, 4)
+	go func() { _, got := w.operate("GET", "/admin/audit", ""); answers <- got }()
+	go func() { _, got := w.operate("GET", "/admin/payouts?status=settled", ""); answers <- got }()
+	go func() { _, got := w.operate("GET", "/admin/transactions/PIXOUT7", ""); answers <- got }()
+	go func() { _, got := w.balance(); answers <- got }()
+	select {
+	case got := <-answers:
+		t.Errorf("told before it was durable: %s", got)
+		answers <- got
+	case <-time.After(100 * time.Millisecond):
+	}
+	release()
+	told := ""
+	for range 4 {
+		told += <-answers
+	}
+	if strings.Count(told, `"balance":999575,`) < 2 { // the merchant's balance, and the audit's
+		t.Error(told)
+	}
+}

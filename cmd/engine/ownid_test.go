@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const takenID = `{"errors":{"bad_request":{"end_to_end_id":["end_to_end_id is used already"]}}}`
+
+// naming is a payout under an end-to-end id of the merchant's own: of a minute so long
+// ago, with the last 11 characters given.
+func naming(ago time.Duration, suffix string) string {
+	id := "E99999004" + time.Now().UTC().Add(-ago).Format("200601021504") + suffix
+	return fmt.Sprintf(`{"amount":500,"end_to_end_id":%q,"pix_key":"settle-now@pix.test"}`, id)
+}
+
+// atOnce has several merchants post the same at the same time, a few times each.
+func atOnce(merchants []*world, body string, answered func(m int, status int, got string)) {
+	var work sync.WaitGroup
+	start := make(chan struct{})
+	for m := range merchants {
+		for range 3 {
+			work.Go(func() {
+				<-start
+				status, got := merchants[m].cashOut(body)
+				answered(m, status, got)
+			})
+		}
+	}
+	close(start)
+	work.Wait()
+}
+
+// TestNamedIDs: two accounts name one end-to-end id whose last characters were derived
+// for a third: both are refused, and nothing is held. Of several that name a free one
+// exactly one has it, and has it again. All of that after a power cut too.
+func TestNamedIDs(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewCrashableMem()
+	third := newWorld(t, disk)
+	merchants := []*world{third.another(), third.another(), third.another()}
+	derived := third.paidOut(`{"amount":500,"pix_key":"settle-now@pix.test"}`)
+	foreign := naming(7*time.Minute, derived.EndToEnd[21:])
+	free := naming(time.Minute, "0freeforall")
+	untouched := merchants[0].money()
+	refused := func(m int, status int, got string) {
+		if status != 400 || got != takenID {
+			t.Errorf("merchant %d: %d %s", m, status, got)
+		}
+	}
+	atOnce(merchants[:2], foreign, refused)
+	for m, w := range merchants[:2] {
+		if got := w.money(); got != untouched || !strings.Contains(got, `"pending":0,`) {
+			t.Errorf("merchant %d has %s, had %s", m, got, untouched)
+		}
+	}
+	winner, once := -1, sync.Mutex{}
+	fresh := 0
+	won := func(m int, status int, got string) {
+		once.Lock()
+		defer once.Unlock()
+		if status == 400 {
+			refused(m, status, got)
+			return
+		}
+		if fresh += 1; status != 200 && status != 202 || winner >= 0 && winner != m {
+			t.Errorf("merchant %d: %d %s, and %d has it", m, status, got, winner)
+		}
+		winner = m
+	}
+	atOnce(merchants, free, won)
+	if fresh != 3 {
+		t.Fatalf("%d of one merchant's three were taken", fresh)
+	}
+
+	kept := after(disk)
+	third.stop()
+	again := serveWorld(t, kept)
+	for m := range merchants {
+		merchants[m] = merchants[m].at(again)
+	}
+	atOnce(merchants[:2], foreign, refused)
+	fresh = 0
+	atOnce(merchants, free, won)
+	if fresh != 3 {
+		t.Errorf("after the cut %d of its three were taken", fresh)
+	}
+	merchants[winner].becomes("one moved money", 5*time.Second, func() bool {
+		return strings.Contains(merchants[winner].money(), `"balance":950000,"available":950000,"pending":0,`)
+	})
+	for m, w := range merchants {
+		if got := w.money(); m != winner && got != untouched {
+			t.Errorf("merchant %d has %s, had %s", m, got, untouched)
+		}
+	}
+	var own item
+	if status, got := third.at(again).cashOut(naming(7*time.Minute, derived.EndToEnd[21:])); status != 200 || json.Unmarshal([]byte(got), &own) != nil {
+		t.Errorf("whose characters they are: %d %s", status, got)
+	}
+}

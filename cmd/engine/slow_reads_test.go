@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"pixd/actors/account"
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// slowReads is a file system whose reads of the journal's tables, by one function and
+// what it calls, wait while it is shut.
+type slowReads struct {
+	wal.FS
+	mu      sync.Mutex
+	held    chan struct{} // nil: open
+	who     string        // the function, as stacks name it
+	waiting int
+}
+
+func newSlowReads(fs wal.FS) *slowReads {
+	s := &slowReads{}
+	s.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileReadAt && strings.HasPrefix(op.Path, "data/journal/") {
+			s.pass()
+		}
+		return nil
+	}))
+	return s
+}
+
+func (s *slowReads) pass() {
+	s.mu.Lock()
+	held := s.held
+	if held != nil && strings.Contains(string(debug.Stack()), s.who) {
+		s.waiting++
+	} else {
+		held = nil
+	}
+	s.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+}
+
+func (s *slowReads) shut(who string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held, s.who = make(chan struct{}), who
+}
+
+func (s *slowReads) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		close(s.held)
+		s.held = nil
+	}
+}
+
+func (s *slowReads) readers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+// onTables is a world whose rows lie in tables, more than its start reads, and one of
+// its merchant's transactions. Where background is named, that part of the work that
+// begins with the engine waits in its first read.
+func onTables(t *testing.T, background string) (w *world, reads *slowReads, tx string) {
+	t.Helper()
+	disk := vfs.NewMem()
+	first := newWorld(t, disk, func(c *Config) { c.SettleDelay = time.Hour })
+	id, _ := ledger.ParseAccountID(first.ID)
+	var middle atomic.Pointer[ledger.Transaction]
+	var work sync.WaitGroup
+	for g := range 32 { // so much that the rows fill many blocks
+		work.Go(func() {
+			for n := range 40 {
+				key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
+				a, err := first.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+				if err != nil || a.Refusal != nil {
+					t.Errorf("%+v %v", a, err)
+				}
+				if n == 20 {
+					middle.Store(a.Tx)
+				}
+			}
+		})
+	}
+	work.Wait()
+	first.stop()
+	reads = newSlowReads(disk)
+	w = serveWorld(t, reads, func(c *Config) {
+		c.SettleDelay = time.Hour
+		c.wrap = func(j account.Journal) account.Journal { // what follows in Open is the background work
+			if background != "" {
+				reads.shut(background)
+			}
+			return j
+		}
+	})
+	t.Cleanup(reads.open)
+	w.ID, w.Key, w.Sec, w.EVP = first.ID, first.Key, first.Sec, first.EVP
+	return w, reads, middle.Load().Public()
+}
+
+// stopsAfter begins the end while something reads, and checks that the end waits for it.
+func (w *world) stopsAfter(reads *slowReads) {
+	w.t.Helper()
+	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })
+	stopped := make(chan struct{})
+	go func() { w.stop(); close(stopped) }()
+	select {
+	case <-stopped:
+		w.t.Error("closed over a read")
+	case <-time.After(time.Second):
+	}
+	reads.open()
+	select {
+	case <-stopped:
+	case <-time.After(10 * time.Second):
+		w.t.Error("not closed after the read")
+	}
+}
+
+// TestStopUnderSlowReads: who reads the journal when the end begins has read it before
+// it is closed: a merchant's lookup, an audit, and the background work of the start,
+// which fills the filter and looks for what is due.
+func TestStopUnderSlowReads(t *testing.T) {
+	t.Parallel()
+	t.Run("merchant's lookup", func(t *testing.T) {
+		t.Parallel()
+		w, reads, tx := onTables(t, "")
+		reads.shut("history.(*History)")
+		asked := make(chan string, 1)
+		go func() {
+			status, got, _ := w.send("GET", "http://"+w.MerchantAddr.String()+"/api/external/transactions/"+tx, "", "Authorization", "ApiKey "+w.Key+":"+w.Sec)
+			asked <- fmt.Sprint(status, got)
+		}()
+		w.stopsAfter(reads)
+		if got := <-asked; !strings.HasPrefix(got, `200{"worked":true`) || !strings.Contains(got, tx) {
+			t.Error(got)
+		}
+	})
+	t.Run("audit", func(t *testing.T) {
+		t.Parallel()
+		w, reads, _ := onTables(t, "")
+		reads.shut("engine.(*Engine).audit")
+		asked := make(chan string, 1)
+		go func() { _, got := w.operate("GET", "/admin/audit", ""); asked <- got }()
+		w.stopsAfter(reads)
+		if got := <-asked; strings.Contains(got, `"differences":[{`) {
+			t.Error(got)
+		}
+	})
+	for _, work := range []string{"engine.(*Engine).fill", "due.(*Scanner).Run"} {
+		t.Run(work, func(t *testing.T) {
+			t.Parallel()
+			w, reads, _ := onTables(t, work)
+			w.stopsAfter(reads)
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fasthttp/router"
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+	"pixd/httpapi"
+	simapi "pixd/httpapi/sim"
+	"pixd/wal"
+)
+
+const schemeWord = "a secret of at least thirty-two bytes"
+
+// otherSide is a provider in another process that says what a test has it say, over the
+// scheme protocol, and knows nothing by itself.
+type otherSide struct {
+	scheme.Unassigned
+	t      *testing.T
+	url    string
+	secret provider.Secret
+	answer atomic.Pointer[scheme.State] // to what is submitted, and asked
+}
+
+func newOtherSide(t *testing.T) *otherSide {
+	t.Helper()
+	secret, err := provider.NewSecret(schemeWord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &otherSide{t: t, secret: secret}
+	o.says(scheme.State{Progress: scheme.Pending})
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.url = "http://" + l.Addr().String()
+	r, log := router.New(), slog.New(slog.DiscardHandler)
+	simapi.Provide(r, o, provider.NewGuard(secret, provider.ToScheme, now, nil), log)
+	server := &fasthttp.Server{Handler: r.Handler}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_ = server.ShutdownWithContext(ctx)
+	})
+	return o
+}
+
+func (o *otherSide) says(s scheme.State) { o.answer.Store(&s) }
+
+// RegisterKey implements scheme.Scheme.
+func (o *otherSide) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+
+// Lookup implements scheme.Scheme.
+func (o *otherSide) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
+	return ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}, nil
+}
+
+// Submit implements scheme.Scheme.
+func (o *otherSide) Submit(context.Context, scheme.Payment) (scheme.State, error) {
+	return *o.answer.Load(), nil
+}
+
+// Ask implements scheme.Scheme.
+func (o *otherSide) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
+	return *o.answer.Load(), nil
+}
+
+// beside has an engine speak with the provider.
+func (o *otherSide) beside(c *Config) {
+	c.Scheme, c.SchemeSecret, c.SchemeTimeout = o.url, schemeWord, 2*time.Second
+}
+
+// notify brings a notice to the engine, under a message id of its own, and then does
+// what is to be done right behind its acknowledgement.
+func (o *otherSide) notify(w *world, n scheme.Notice, then func()) {
+	o.t.Helper()
+	tell, err := provider.NewNotifier(provider.Options{
+		URL: "http://" + w.AdminAddr.String(), Secret: o.secret, Now: now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer tell.Close()
+	done := make(chan error, 1)
+	tell.Take(n, func(err error) {
+		if err == nil && then != nil {
+			then()
+		}
+		done <- err
+	})
+	if err := <-done; err != nil {
+		o.t.Errorf("%v of %v is not acknowledged: %v", n.Kind, n.Tx, err)
+	}
+}
+
+// another is one more merchant of the same engine.
+func (w *world) another() *world {
+	m := &world{Served: w.Served, t: w.t, stop: w.stop}
+	m.setUp()
+	return m
+}
+
+// at is the merchant at an engine that was started again.
+func (w *world) at(again *world) *world {
+	return &world{Served: again.Served, t: w.t, ID: w.ID, Key: w.Key, Sec: w.Sec, EVP: w.EVP, stop: again.stop}
+}
+
+// item is what a merchant sees of a payout, as far as these stories ask.
+type item struct {
+	ID            string
+	TransactionID string `json:"transaction_id"`
+	EndToEnd      string `json:"end_to_end_id"`
+	Status        string
+	Reason        *string `json:"reason_code"`
+	DuplicateOf   *string `json:"duplicate_of"`
+	Returned      *int64  `json:"returned_amount"`
+}
+
+func (i *item) tx() ledger.TxID { id, _ := ledger.ParseTxID(i.ID); return id }
+
+// cashOut posts a payout as the merchant.
+func (w *world) cashOut(body string) (int, string) {
+	w.t.Helper()
+	mac, err := httpapi.Sign([]byte(w.Sec), []byte(body), false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	status, got, _ := w.send("POST", "http://"+w.MerchantAddr.String()+"/api/external/pix/cash-out", body,
+		"Authorization", "ApiKey "+w.Key+":"+w.Sec, "hmac", mac, "Content-Type", "application/json")
+	return status, got
+}
+
+// paidOut is a payout that was taken, as the merchant finds it afterwards.
+func (w *world) paidOut(body string) item {
+	w.t.Helper()
+	status, got := w.cashOut(body)
+	var taken item
+	if status != 200 && status != 202 || json.Unmarshal([]byte(got), &taken) != nil {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	return w.found(taken.TransactionID)
+}
+
+func (w *world) found(id string) (i item) {
+	w.t.Helper()
+	status, got, _ := w.send("GET", "http://"+w.MerchantAddr.String()+"/api/external/transactions/"+id, "", "Authorization", "ApiKey "+w.Key+":"+w.Sec)
+	if status != 200 || json.Unmarshal([]byte(got), &i) != nil || !strings.Contains(got, `"duplicate_of":`) {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	return i
+}
+
+// becoming waits until a payout has a status.
+func (w *world) becoming(id, status string) (i item) {
+	w.t.Helper()
+	w.becomes(status, 5*time.Second, func() bool { i = w.found(id); return i.Status == status })
+	return i
+}
+
+// money is the merchant's balance as it is told.
+func (w *world) money() string {
+	w.t.Helper()
+	status, got := w.balance()
+	if status != 200 {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	return got
+}
+
+// alerts counts the alerts of a kind about one payout, and of others.
+func (w *world) alerts(kind, transaction string) (about, others int) {
+	w.t.Helper()
+	var l struct {
+		Data []struct {
+			Kind        string
+			Account     string `json:"account_id"`
+			Transaction string `json:"transaction_id"`
+		}
+	}
+	status, got := w.operate("GET", "/admin/alerts?limit=100", "")
+	if status != 200 || json.Unmarshal([]byte(got), &l) != nil {
+		w.t.Fatalf("%d %s", status, got)
+	}
+	for _, a := range l.Data {
+		switch {
+		case a.Kind == kind && a.Account == w.ID && a.Transaction == transaction:
+			about++
+		case a.Kind == kind:
+			others++
+		}
+	}
+	return about, others
+}
+
+// after is what a power cut leaves of a disk right now: nothing that was not synced.
+func after(disk *vfs.MemFS) wal.FS { return disk.CrashClone(vfs.CrashCloneCfg{}) }
