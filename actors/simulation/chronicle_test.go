@@ -13,19 +13,32 @@ type chronicle struct {
 	claims  map[ledger.AccountID]map[[16]byte][]*told
 	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
 	given   map[string]ledger.TxID        // which payout each return's id has credited
-	begun   map[string]*begun             // each end-to-end id's first use
+	begun   map[string]ledger.Millis      // world time of each end-to-end id's first use: what goes out under it later repeats that
 	terms   map[ledger.AccountID]ledger.Settings
+	windows map[ledger.AccountID][]window // in order
 }
 
-// begun is when an end-to-end id was used first, by the world's time, and the account's
-// window then: what goes out under it later repeats that.
-type begun struct{ out, window ledger.Millis }
+// window is how long a settled payout makes an equal one a repeat, from an instant of the
+// world on.
+type window struct{ at, long ledger.Millis }
+
+// end is when the window of what has settled ends: one that is made longer afterwards does
+// not begin again.
+func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.Millis) {
+	for _, w := range c.windows[id] {
+		if w.at > settled && w.at >= end {
+			break
+		}
+		end = max(settled+w.long, w.at)
+	}
+	return end
+}
 
 // told is one payout.
 type told struct {
 	tx      ledger.Transaction // as its newest record has it
 	held    ledger.Transaction // as its hold has it
-	id      *begun             // its end-to-end id's
+	out     ledger.Millis      // world time at which its end-to-end id was used first
 	claimed bool               // it came under a key
 	hold    ledger.Millis      // world time of its hold
 	sent    ledger.Millis      // world time of its acceptance
@@ -43,8 +56,9 @@ func newChronicle() *chronicle {
 		map[ledger.AccountID]map[[16]byte][]*told{},
 		map[ledger.TxID]ledger.Amount{},
 		map[string]ledger.TxID{},
-		map[string]*begun{},
+		map[string]ledger.Millis{},
 		map[ledger.AccountID]ledger.Settings{},
+		map[ledger.AccountID][]window{},
 	}
 }
 
@@ -62,6 +76,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	}
 	if r.Settings != nil {
 		c.terms[r.Account] = *r.Settings
+		c.windows[r.Account] = append(c.windows[r.Account], window{l.worldOf(r).at, r.Settings.RepeatWindow})
 	}
 	if r.Tx == nil {
 		return
@@ -133,10 +148,10 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 	if p.tx.EndToEnd != "" && r.Tx.EndToEnd != p.tx.EndToEnd {
 		l.count("meeting: an id renewed")
 	}
-	if p.id = c.begun[r.Tx.EndToEnd]; p.id == nil {
-		p.id = &begun{world.at, c.terms[r.Account].RepeatWindow}
-		c.begun[r.Tx.EndToEnd] = p.id
+	if _, used := c.begun[r.Tx.EndToEnd]; !used {
+		c.begun[r.Tx.EndToEnd] = world.at
 	}
+	p.out = c.begun[r.Tx.EndToEnd]
 	p.tx = *r.Tx
 	switch r.Kind {
 	case ledger.PayoutAccepted, ledger.PayoutSent:
@@ -190,7 +205,7 @@ func (c *chronicle) judge(l *life) {
 	for print, all := range c.prints {
 		for _, first := range all {
 			for _, second := range all {
-				if first != second && first.keepsOut(second, l.slack()) {
+				if first != second && first.keepsOut(second, c.end(print.Account, first.settled), l.slack()) {
 					l.fail("%v and %v are one request of %v, and both settled", first.tx.ID, second.tx.ID, print)
 				}
 				if second.hold > first.settled && first.tx.LateAt != 0 && second.tx.ID != first.tx.ID {
@@ -222,15 +237,15 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*to
 
 // keepsOut tells that the second payment must not have been one: when it went out,
 // the first was on its way, or had settled within the account's window.
-func (p *told) keepsOut(second *told, slack ledger.Millis) bool {
+func (p *told) keepsOut(second *told, end, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
 	}
-	if second.id.out < p.id.out || second.id.out == p.id.out && second.tx.EndToEnd < p.tx.EndToEnd {
+	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	if p.tx.LateAt != 0 && second.id.out < p.settled {
-		return second.id.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
+	if p.tx.LateAt != 0 && second.out < p.settled {
+		return second.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
 	}
-	return second.id.out < p.settled+second.id.window-slack
+	return second.out < end-slack
 }

@@ -183,6 +183,12 @@ func (o *outside) tell() bool {
 		o.l.forged++
 		wrong := n
 		wrong.EndToEnd = wrong.EndToEnd[:len(wrong.EndToEnd)-4] + "else"
+		switch n.Kind { // and the other's outcome
+		case scheme.PaymentSettled:
+			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
+		case scheme.PaymentRejected:
+			wrong.Kind, wrong.Reason = scheme.PaymentSettled, ""
+		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)
 	case o.l.odds(m.lost): // it arrives, and the acknowledgement does not

@@ -20,17 +20,24 @@ type watch struct {
 	working  map[bool]int                  // visits under way, by whether they need the scheme
 	begun    map[bool]int                  // of those, in this look
 	needs    map[ledger.TxID]bool
-	quiet    ledger.Millis            // the scheme was not heard: nothing that needs it may start before
-	seen     map[string]ledger.Millis // due rows that a look could see, and from when on
-	misses   map[string]int           // looks at which nothing excused that a row was not visited
-	last     ledger.Millis            // when the last look was
+	quiet    ledger.Millis    // the scheme was not heard: nothing that needs it may start before
+	seen     map[string]sight // due rows that a look could see
+	misses   map[string]int   // looks at which nothing excused that a row was not visited
+	last     ledger.Millis    // when the last look was
+}
+
+// sight is when a row was seen first, and whether it was due at the look before that: it
+// was late on the disk.
+type sight struct {
+	since ledger.Millis
+	late  bool
 }
 
 func newWatch(b due.Bounds) *watch {
 	return &watch{
 		bounds: b, visiting: map[ledger.TxID]bool{}, visited: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
 		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
-		seen: map[string]ledger.Millis{}, misses: map[string]int{},
+		seen: map[string]sight{}, misses: map[string]int{},
 	}
 }
 
@@ -93,7 +100,7 @@ func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 
 // looked follows a look of the scanner's.
 func (w *watch) looked(l *life) {
-	now, seen := l.time.Read(), map[string]ledger.Millis{}
+	now, seen := l.time.Read(), map[string]sight{}
 	for _, kind := range ledger.DueKinds() {
 		lo, hi := ledger.DueRange(kind, 0, now.Clock+1)
 		err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
@@ -102,13 +109,15 @@ func (w *watch) looked(l *life) {
 				return false, err
 			}
 			key := string(k)
-			if seen[key] = now.Clock; w.seen[key] != 0 {
-				seen[key] = w.seen[key]
+			first, before := w.seen[key]
+			if !before {
+				first = sight{now.Clock, w.last > d.At}
 			}
+			seen[key] = first
 			if w.closed[d.Account] {
 				l.count("met: a due row of a quarantined account")
 			}
-			if !w.overdue(&d, seen[key], now.Clock) || w.closed[d.Account] || l.flipped[d.Account] {
+			if !w.overdue(&d, first, now.Clock) || w.closed[d.Account] || l.flipped[d.Account] {
 				delete(w.misses, key)
 			} else if !w.excused(kind, now) {
 				if w.misses[key]++; w.misses[key] > w.mayMiss() {
@@ -126,14 +135,14 @@ func (w *watch) looked(l *life) {
 }
 
 // overdue tells a row that should have been visited by now.
-func (w *watch) overdue(d *ledger.Due, since, now ledger.Millis) bool {
+func (w *watch) overdue(d *ledger.Due, first sight, now ledger.Millis) bool {
 	switch {
 	case w.visiting[d.ID]:
 		return false
+	case first.late:
+		return now > max(w.until[d.ID], first.since)+patience
 	case w.visited[d.ID]:
 		return now > max(w.until[d.ID], d.At)+patience
-	case since-d.At > late && since-w.last < late: // it was late on the disk
-		return now > since+patience
 	}
 	return now > d.At+late+pace
 }
