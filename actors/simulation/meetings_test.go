@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/scheme/sim"
 )
 
 // Meetings are what seldom comes together by itself: each is brought about in some
@@ -98,10 +99,26 @@ func (l *life) equalApprovals() {
 		return
 	}
 	l.clock += 11*3_600_000 + 60_001 + ledger.Millis(l.rng.IntN(3_600_000))
-	for _, tx := range waiting {
+	limited := l.odds(2) // the first to be approved waits for capacity then
+	for i, tx := range waiting {
+		if limited && i == 0 && l.outside.sim.SetCapacity(ctx, sim.ClientLimited) != nil {
+			l.fail("capacity not set")
+		}
 		l.ask(&request{account: id, make: func() ledger.Command {
 			return ledger.DecideApproval{ID: tx, Word: ledger.Approved, Operator: "ana"}
 		}})
+		if !limited || i > 0 {
+			continue
+		}
+		l.settle()
+		for n := 0; n < 10 && len(l.children) > 0; n++ {
+			l.carry(len(l.children) - 1)
+		}
+		l.settle()
+		l.clock += 61_000
+		if l.outside.sim.SetCapacity(ctx, sim.Available) != nil {
+			l.fail("capacity not set")
+		}
 	}
 	l.count("met: equal approvals after 11 h")
 }
@@ -176,29 +193,36 @@ func (l *life) foreignSuffixAtOnce() {
 	l.count("met: an own id and an equal derived one at once")
 }
 
-// againUnderAnotherClock starts a process under a wall clock that is wrong by more than a
-// window, and asks at once for what has settled a moment ago.
+// againUnderAnotherClock has something paid, starts a process under a wall clock that is
+// wrong by more than the window of repeats, and asks for the same at once.
 func (l *life) againUnderAnotherClock() {
-	if !l.jumpy || l.mood.crash == 0 {
+	id := l.someone()
+	a := l.account(id)
+	if !l.jumpy || l.mood.crash == 0 || a.Broken() != nil {
 		return
 	}
-	l.skew = [...]ledger.Millis{13, -13, 25, -25}[l.rng.IntN(4)] * 3_600_000
-	l.crash("restarted under a wrong clock")
-	asked := 0
-	for i := range l.answers[:len(l.answers):len(l.answers)] {
-		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.Status != ledger.StatusSettled || a.tx.OwnEndToEnd || l.flipped[a.account] {
-			continue
+	s := a.Head().Settings
+	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut, s.RepeatWindow = nil, 0, false, 3_600_000
+	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+%d@pix.test", l.numbers)}
+	pay := func() {
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 1_000, Key: key} }})
+		l.settle()
+		for n := 0; n < 8 && len(l.children) > 0; n++ {
+			l.carry(len(l.children) - 1)
 		}
-		tx := a.tx
-		l.ask(&request{account: a.account, make: func() ledger.Command {
-			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, GivenDocument: "12345678909"}
-		}})
-		l.count("met: an equal request under a wrong clock")
-		if asked++; asked == 3 {
-			break
-		}
+		l.settle()
 	}
+	pay()
+	// By four and eleven hours an id of the wrong minute is one that the scheme takes.
+	l.skew = [...]ledger.Millis{4, 4, 11, -13, 25}[l.rng.IntN(5)] * 3_600_000
+	l.crash("restarted under a wrong clock")
+	if l.account(id).Broken() != nil {
+		return
+	}
+	pay()
+	l.count("met: an equal request under a wrong clock")
 	if l.odds(4) {
 		return
 	}
