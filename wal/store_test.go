@@ -261,3 +261,41 @@ func TestCheckpoint(t *testing.T) {
 		t.Error(err, s.Err())
 	}
 }
+
+// TestCheckpointAmongCommits: what is committed while the copy is made may be missing in
+// it, and its anchor promises none of that.
+func TestCheckpointAmongCommits(t *testing.T) {
+	fs := vfs.NewMem()
+	var during func()
+	s := memStore(t, Options{FS: onWrite(fs, func(op errorfs.Op) error {
+		if during != nil && strings.HasPrefix(op.Path, "/copy/") {
+			during()
+		}
+		return nil
+	})})
+	w := newWorld(12)
+	if err := w.run(s, 20); err != nil {
+		t.Fatal(err)
+	}
+	before := s.durableHead()
+	sum, seq := uint64(0), uint64(0)
+	during = func() { // at each of the copy's writes
+		seq++
+		done := make(chanOut, 1)
+		sealed := Seal(sum, Record{Stream: 1 << 40, Seq: seq, Kind: 1, Time: before.time, Body: []byte("later")})
+		sum = sealed.Sum
+		s.Append(&Entry{Stream: 1 << 40, Expect: seq - 1, Records: []Sealed{sealed}, Out: []Out{done}})
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	position, _, _, err := s.Checkpoint("/copy/1")
+	during = nil
+	if err != nil || seq < 3 || position != before.position {
+		t.Fatalf("position %d, was at %d, %d commits meanwhile, %v", position, before.position, seq, err)
+	}
+	c := mustOpen(t, Options{Dir: "/copy/1", FS: fs})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -65,3 +65,42 @@ func TestExpiresInTime(t *testing.T) {
 		t.Error("never")
 	}
 }
+
+// TestOneReturnAtOnce: while a return is on its way to one account, a notice of the same
+// return's id waits, whatever payout it names: else both accounts would credit it.
+func TestOneReturnAtOnce(t *testing.T) {
+	var done []func(error)
+	row := func(a ledger.AccountID, id ledger.TxID) []byte {
+		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, DueKind: ledger.DuePayout}
+		r := ledger.Record{Account: a, Seq: 1, Kind: ledger.PayoutAccepted, Body: ledger.Body{Tx: &tx}}
+		for _, row := range ledger.Project(nil, &r) {
+			if string(row.Key) == string(ledger.IDKey(id.Short())) {
+				return row.Value
+			}
+		}
+		t.Fatal("no id row")
+		return nil
+	}
+	ids := map[string][]byte{}
+	for a, id := range map[ledger.AccountID]ledger.TxID{1: {1}, 2: {2}} {
+		ids[string(ledger.IDKey(id.Short()))] = row(a, id)
+	}
+	f := Feed{
+		Get:    func(key []byte) ([]byte, bool, error) { v, ok := ids[string(key)]; return v, ok, nil },
+		Notice: func(_ ledger.AccountID, _ ledger.Command, d func(error)) { done = append(done, d) },
+	}
+	var told []error
+	take := func(tx ledger.TxID) {
+		f.Take(scheme.Notice{Kind: scheme.ReturnReceived, Tx: tx, ReturnID: "D1", Amount: 1}, func(err error) { told = append(told, err) })
+	}
+	take(ledger.TxID{1})
+	take(ledger.TxID{2})
+	if len(done) != 1 || len(told) != 1 || told[0] == nil {
+		t.Fatalf("%d handed on, told %v", len(done), told)
+	}
+	done[0](nil)
+	take(ledger.TxID{2})
+	if len(done) != 2 || len(told) != 2 || told[1] != nil {
+		t.Errorf("after the first: %d handed on, told %v", len(done), told)
+	}
+}

@@ -229,9 +229,15 @@ func (t *Transaction) SentAt() Millis {
 	return t.CreatedAt
 }
 
-// OrphanAt is the instant of engine time from which an accepted payout may be voided.
+// OrphanAt is the instant of engine time from which an accepted payout may be voided. A
+// stamp that lies ahead is an earlier process's, whose clock was: the payout is no
+// younger than this process.
 func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
-	return now.since(t.SentAt(), t.Doubted) + terms.OrphanAfter
+	sent := now.since(t.SentAt(), t.Doubted)
+	if sent > now.Clock {
+		sent = now.Start
+	}
+	return sent + terms.OrphanAfter
 }
 
 // MovedAt is the instant from which the window of repeats counts, of a payout that has

@@ -248,3 +248,16 @@ func TestStepAfterReport(t *testing.T) {
 	}()
 	m.Step(Reply{})
 }
+
+// TestKeepsTheOwner: what a child reports names the recipient as an earlier one learned
+// it, whole.
+func TestKeepsTheOwner(t *testing.T) {
+	j := job
+	j.Tx.CounterpartyName, j.Tx.OwnerDocument, j.Tx.OwnerISPB = ana.Name, ana.Document, ana.ISPB
+	for name, errand := range errands {
+		j.Errand = errand
+		if got := New(j).Outcome.Owner; got != ana {
+			t.Errorf("%s: %+v, want %+v", name, got, ana)
+		}
+	}
+}

@@ -376,3 +376,25 @@ func TestNewUses(t *testing.T) {
 	second.Used(10) // who holds the old entry notes it for the new one
 	expect(map[string]ledger.Millis{"cli_2": 10})
 }
+
+// TestSetActiveKeepsKeys: turning an account off and on leaves its lists of keys as they
+// are, for readers and after a replay.
+func TestSetActiveKeepsKeys(t *testing.T) {
+	s := openStore(t, vfs.NewMem())
+	g := open(t, s)
+	claim(t, g, 1)
+	if _, err := g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, active := range []bool{false, true} {
+		if err := g.SetActive(1, active); err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]*Registry{"now": g, "after a replay": open(t, s)} {
+			a, _ := r.Account(1)
+			if a.Active != active || !slices.Equal(a.APIKeys, []string{"cli_1"}) || !slices.Equal(a.PixKeys, []string{evp(1).Value}) {
+				t.Errorf("%s, active %v: %+v", name, active, a)
+			}
+		}
+	}
+}

@@ -152,7 +152,12 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 		c.begun[r.Tx.EndToEnd] = world.at
 	}
 	p.out = c.begun[r.Tx.EndToEnd]
+	if before := p.tx; before.OwnerISPB != "" &&
+		(r.Tx.OwnerISPB != before.OwnerISPB || r.Tx.OwnerDocument != before.OwnerDocument || r.Tx.CounterpartyName != before.CounterpartyName) {
+		l.fail("record %d of %v forgets whom %v pays", r.Seq, r.Account, r.Tx.ID)
+	}
 	p.tx = *r.Tx
+	c.waits(l, r, world)
 	switch r.Kind {
 	case ledger.PayoutAccepted, ledger.PayoutSent:
 		if p.sent == 0 {
@@ -170,6 +175,41 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 		if r.Tx.Returned != c.returns[r.Tx.ID] {
 			l.fail("%v: %d returned, %d credited", r.Tx.ID, r.Tx.Returned, c.returns[r.Tx.ID])
 		}
+	}
+}
+
+// waits: what waits does so for as long as the flags say, by engine time, and no queued
+// payout of an inactive account goes out, nor one that is approved.
+func (c *chronicle) waits(l *life, r *ledger.Record, world written) {
+	t, long := r.Tx, ledger.Millis(0)
+	switch r.Kind {
+	case ledger.PayoutSending, ledger.PayoutApproved:
+		if !world.active {
+			l.fail("%v goes out (%v), and its account is not active", t.ID, r.Kind)
+		}
+		long = world.terms.OrphanAfter
+	case ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSent:
+		long = world.terms.OrphanAfter
+	case ledger.PayoutQueued, ledger.PayoutRequeued:
+		if long = world.terms.QueueTTL; r.Kind == ledger.PayoutQueued && t.QueueEnds != world.clock+long {
+			l.fail("%v may stay in the queue for %d ms", t.ID, t.QueueEnds-world.clock)
+		}
+	case ledger.PayoutPending:
+		long = world.terms.ApprovalTTL
+	default:
+		return
+	}
+	if t.Doubt {
+		long = 3_000
+	}
+	if r.Kind == ledger.PayoutAccepted && !t.Doubt {
+		return // the due row of its hold stands, of an earlier process perhaps
+	}
+	if r.Kind == ledger.PayoutRequeued {
+		long = max(long, t.QueueEnds-world.clock) // of an earlier process's flags perhaps
+	}
+	if t.DueAt > world.clock+long {
+		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.DueAt-world.clock)
 	}
 }
 

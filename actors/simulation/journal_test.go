@@ -10,6 +10,8 @@ type written struct {
 	at      ledger.Millis // the world's time
 	terms   ledger.Terms  // of the process that made it
 	doubted bool          // its clock was
+	clock   ledger.Millis // and said
+	active  bool          // the account was
 }
 
 // observed is the journal that accounts append to. It notes when each record was made,
@@ -25,7 +27,9 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 		e.Expect += 1 << 20
 	}
 	for i := range e.Records {
-		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{l.clock, l.terms, l.time.Doubted()}
+		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)),
+		}
 	}
 	return l.paper.Append(e)
 }

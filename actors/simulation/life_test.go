@@ -59,6 +59,7 @@ type process struct {
 	around   account.Around
 	accounts map[ledger.AccountID]*account.Lone
 	due      *due.Machine
+	feed     *account.Feed
 	children []*child
 	mail     []letter
 	watch    *watch

@@ -261,6 +261,23 @@ func (l *life) exactly() {
 	}})
 }
 
+// settledOfAnother is a settled payout of another account than a payout's.
+func (l *life) settledOfAnother(tx ledger.TxID) *ledger.Transaction {
+	mine := ledger.AccountID(0)
+	for i := range l.answers {
+		if l.answers[i].tx.ID == tx {
+			mine = l.answers[i].account
+		}
+	}
+	for i := range l.answers {
+		a := &l.answers[i]
+		if mine != 0 && a.account != mine && a.tx.Kind == ledger.TxPayout && a.tx.Status == ledger.StatusSettled && !l.flipped[a.account] {
+			return &a.tx
+		}
+	}
+	return nil
+}
+
 // judged holds a refusal for want of money against what was there.
 func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	a := l.account(r.account)

@@ -188,6 +188,14 @@ func (o *outside) tell() bool {
 			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
 		case scheme.PaymentRejected:
 			wrong.Kind, wrong.Reason = scheme.PaymentSettled, ""
+		case scheme.ReturnReceived: // or the return is said to be of another's payout
+			if other := o.l.settledOfAnother(n.Tx); other != nil {
+				wrong.Tx, wrong.EndToEnd = other.ID, other.EndToEnd
+				o.l.count("fault: a return of two payouts")
+				o.l.take(d)
+				o.l.take(delivery{wrong, func(error) {}})
+				return true
+			}
 		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)

@@ -143,7 +143,27 @@ func (l *life) report(c *child) {
 func (l *life) take(d delivery) {
 	l.stated()
 	l.say("notice %d of %v %s", d.notice.Kind, d.notice.Tx, d.notice.EndToEnd)
-	f := account.Feed{
+	if l.feed == nil {
+		l.feed = l.newFeed()
+	}
+	told := new(bool)
+	l.unheard = append(l.unheard, func() {
+		if !*told {
+			d.done(errLost)
+		}
+	})
+	l.feed.Take(d.notice, func(err error) {
+		*told = true
+		if err != nil {
+			l.say("notice of %v not taken: %v", d.notice.Tx, err)
+		}
+		d.done(err)
+	})
+}
+
+// newFeed is a process's.
+func (l *life) newFeed() *account.Feed {
+	return &account.Feed{
 		Get: l.paper.Get, Recent: l.around.Config.Recent,
 		Key: func(key string) (ledger.AccountID, bool) {
 			k, ok := l.registry.PixKey(key)
@@ -154,19 +174,6 @@ func (l *life) take(d delivery) {
 		},
 		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}
-	told := new(bool)
-	l.unheard = append(l.unheard, func() {
-		if !*told {
-			d.done(errLost)
-		}
-	})
-	f.Take(d.notice, func(err error) {
-		*told = true
-		if err != nil {
-			l.say("notice of %v not taken: %v", d.notice.Tx, err)
-		}
-		d.done(err)
-	})
 }
 
 // look lets the scanner look.

@@ -7,6 +7,8 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
+	"sync"
+	"time"
 )
 
 func TestAccounts(t *testing.T) {
@@ -184,4 +186,52 @@ func TestBadBodies(t *testing.T) {
 		}
 	}
 	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
+}
+
+// meeting is an engine whose first reader waits a moment for a second one.
+type meeting struct {
+	httpapi.Engine
+	first  sync.Once
+	second chan struct{}
+}
+
+func (m *meeting) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+	a, err := m.Engine.Do(id, c)
+	if _, reads := c.(ledger.ReadAccount); !reads {
+		return a, err
+	}
+	waits := false
+	m.first.Do(func() { waits = true })
+	if !waits {
+		select {
+		case m.second <- struct{}{}:
+		default:
+		}
+		return a, err
+	}
+	select {
+	case <-m.second:
+	case <-time.After(100 * time.Millisecond): // the second waits for this one
+	}
+	return a, err
+}
+
+// TestTwoChangesAtOnce: neither of two changes of an account undoes the other's.
+func TestTwoChangesAtOnce(t *testing.T) {
+	f := newFixture(t)
+	id := f.create()
+	f.options.Engine = &meeting{Engine: f.options.Engine, second: make(chan struct{})}
+	f.handler = New(f.options)
+	var both sync.WaitGroup
+	for _, body := range []string{`{"block_cnpj_out":true}`, `{"cash_out_ceiling":70000}`} {
+		both.Go(func() {
+			if status, got := f.send("PATCH", id, body); status != 200 {
+				t.Errorf("%s: %d %s", body, status, got)
+			}
+		})
+	}
+	both.Wait()
+	if _, got := f.send("GET", id, ""); !strings.Contains(got, `"block_cnpj_out":true`) || !strings.Contains(got, `"cash_out_ceiling":70000`) {
+		t.Errorf("after both: %s", got)
+	}
 }

@@ -225,3 +225,21 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("%v, ended %s, %d open", err, ended, s.open.Load())
 	}
 }
+
+// TestRefusedAreNotOnTheirWay: a notice that was not taken counts no more among those
+// that are.
+func TestRefusedAreNotOnTheirWay(t *testing.T) {
+	s := &service{Options: Options{
+		Wait: time.Second, Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
+	}}
+	for range 3 {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(settled)
+		if _, _, err := s.take(&ctx, func(bool) {}); err == nil {
+			t.Error("acknowledged")
+		}
+	}
+	if n := s.open.Load(); n != 0 {
+		t.Errorf("%d on their way", n)
+	}
+}

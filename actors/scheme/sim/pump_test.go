@@ -294,3 +294,23 @@ func TestSumsDoNotWrap(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLineMovesOn: where as many notices are open as may be, the end of one lets the next
+// go, and says so.
+func TestLineMovesOn(t *testing.T) {
+	l := line{most: 2}
+	for range 3 {
+		l.add(item{at: 1})
+	}
+	a, ok := l.take(1)
+	b, both := l.take(1)
+	if _, third := l.take(1); !ok || !both || third {
+		t.Fatalf("taken: %v %v %v", ok, both, third)
+	}
+	if !l.end(a, true, 1) {
+		t.Error("the line was full, and nobody is told that it moves on")
+	}
+	if l.end(b, true, 1) {
+		t.Error("the line was not full")
+	}
+}

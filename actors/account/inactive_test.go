@@ -1,0 +1,25 @@
+package account
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestNeedsActive: what an inactive account does not take: approvals, and a queued payout
+// that would go out now. Everything else goes on.
+func TestNeedsActive(t *testing.T) {
+	for result := ledger.PayoutIsAccepted; result <= ledger.PayoutIsOpen; result++ {
+		if got := needsActive(ledger.ResolvePayout{Result: result}); got != (result == ledger.PayoutIsSending) {
+			t.Errorf("result %d: %v", result, got)
+		}
+	}
+	for _, c := range []ledger.Command{ledger.ReceivePayment{}, ledger.ReceiveReturn{}, ledger.ExpirePayout{}, ledger.ReadAccount{}} {
+		if needsActive(c) {
+			t.Errorf("%T", c)
+		}
+	}
+	if !needsActive(ledger.DecideApproval{}) {
+		t.Error("an approval")
+	}
+}
