@@ -82,8 +82,14 @@ func TestDoubt(t *testing.T) {
 		doubted bool
 		alert   bool
 	}{
-		{agreement + 1, true, true}, {agreement + 2, true, false}, {agreement, false, false}, {-agreement, false, false},
-		{-agreement - 1, true, true}, {-5 * hour, true, false}, {0, false, false}, {4 * hour, true, true},
+		{agreement + 1, true, true},
+		{agreement + 2, true, false},
+		{agreement, false, false},
+		{-agreement, false, false},
+		{-agreement - 1, true, true},
+		{-5 * hour, true, false},
+		{0, false, false},
+		{4 * hour, true, true},
 	} {
 		b.pass(10)
 		alert := b.clock.Stated(b.clock.Now() + step.differs)

@@ -269,10 +269,4 @@ var plants = []plant{
 		"case SettingsChanged:\n\t\ta.Settings = *r.Settings",
 		"case SettingsChanged:\n\t\tfee := a.Settings.CashOutFee\n\t\ta.Settings = *r.Settings\n\t\ta.Settings.CashOutFee = fee",
 	},
-	{
-		"unknown-duplicate-forgotten", "after DUPL of what repeats nothing, an equal request goes out under a fresh id",
-		"actors/ledger/transaction.go",
-		"t.ReasonCode == ReasonDuplicate && t.DuplicateOf == nil",
-		"t.ReasonCode == ReasonDuplicate && t.DuplicateOf == nil && t.Doubt",
-	},
 }

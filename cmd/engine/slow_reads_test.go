@@ -17,9 +17,9 @@ import (
 	"pixd/wal"
 )
 
-// slowReads is a file system whose reads of the journal's tables, by one function and
+// heldReads is a file system whose reads of the journal's tables, by one function and
 // what it calls, wait while it is shut.
-type slowReads struct {
+type heldReads struct {
 	wal.FS
 	mu      sync.Mutex
 	held    chan struct{} // nil: open
@@ -27,8 +27,8 @@ type slowReads struct {
 	waiting int
 }
 
-func newSlowReads(fs wal.FS) *slowReads {
-	s := &slowReads{}
+func newSlowReads(fs wal.FS) *heldReads {
+	s := &heldReads{}
 	s.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileReadAt && strings.HasPrefix(op.Path, "data/journal/") {
 			s.pass()
@@ -38,7 +38,7 @@ func newSlowReads(fs wal.FS) *slowReads {
 	return s
 }
 
-func (s *slowReads) pass() {
+func (s *heldReads) pass() {
 	s.mu.Lock()
 	held := s.held
 	if held != nil && strings.Contains(string(debug.Stack()), s.who) {
@@ -52,13 +52,13 @@ func (s *slowReads) pass() {
 	}
 }
 
-func (s *slowReads) shut(who string) {
+func (s *heldReads) shut(who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held, s.who = make(chan struct{}), who
 }
 
-func (s *slowReads) open() {
+func (s *heldReads) open() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held != nil {
@@ -67,7 +67,7 @@ func (s *slowReads) open() {
 	}
 }
 
-func (s *slowReads) readers() int {
+func (s *heldReads) readers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting
@@ -76,7 +76,7 @@ func (s *slowReads) readers() int {
 // onTables is a world whose rows lie in tables, more than its start reads, and one of
 // its merchant's transactions. Where background is named, that part of the work that
 // begins with the engine waits in its first read.
-func onTables(t *testing.T, background string) (w *world, reads *slowReads, tx string) {
+func onTables(t *testing.T, background string) (w *world, reads *heldReads, tx string) {
 	t.Helper()
 	disk := vfs.NewMem()
 	first := newWorld(t, disk, func(c *Config) { c.SettleDelay = time.Hour })
@@ -115,7 +115,7 @@ func onTables(t *testing.T, background string) (w *world, reads *slowReads, tx s
 }
 
 // stopsAfter begins the end while something reads, and checks that the end waits for it.
-func (w *world) stopsAfter(reads *slowReads) {
+func (w *world) stopsAfter(reads *heldReads) {
 	w.t.Helper()
 	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })
 	stopped := make(chan struct{})
@@ -170,4 +170,15 @@ func TestStopUnderSlowReads(t *testing.T) {
 			w.stopsAfter(reads)
 		})
 	}
+}
+
+// TestStopUnderOperatorsSlowRead: operators' requests get no patience at a stop, and the
+// stores wait for their reads all the same.
+func TestStopUnderOperatorsSlowRead(t *testing.T) {
+	w, reads, _ := onTables(t, "")
+	reads.shut("httpapi/admin")
+	asked := make(chan string, 1)
+	go func() { _, got := w.operate("GET", "/admin/payouts?status=settled", ""); asked <- got }()
+	w.stopsAfter(reads)
+	<-asked
 }

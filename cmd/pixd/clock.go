@@ -97,7 +97,10 @@ func (s *clockState) facts() string {
 		scheme = aside(*s.Scheme)
 	}
 	return facts([]fact{
-		{"engine time", plain(s.Now)}, {"doubted", doubted}, {"scheme's clock", scheme}, {"wall clock", aside(s.Wall)},
+		{"engine time", plain(s.Now)},
+		{"doubted", doubted},
+		{"scheme's clock", scheme},
+		{"wall clock", aside(s.Wall)},
 		{"behind the journal", (time.Duration(s.Behind) * time.Millisecond).String()},
 	})
 }

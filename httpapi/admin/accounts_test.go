@@ -3,12 +3,12 @@ package admin
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
-	"sync"
-	"time"
 )
 
 func TestAccounts(t *testing.T) {
