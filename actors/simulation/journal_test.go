@@ -53,7 +53,8 @@ type expected struct{}
 // renders is the merchant API's renderer, which panics now and then, and never so often
 // that its account is closed off.
 func (l *life) renders(a *ledger.Answer, camel bool) (int, []byte) {
-	if l.living && l.odds(l.mood.panic) && l.clock-l.panicked > 31_000 {
+	if l.living && (l.odds(l.mood.panic) || l.panics) && l.clock-l.panicked > 31_000 {
+		l.panics = false
 		l.panicked = l.clock
 		l.count("fault: panic in an account")
 		panic(expected{})

@@ -42,6 +42,7 @@ type life struct {
 	told0    *chronicle    // what the records told the last judge
 	panicked ledger.Millis // when an account's code panicked last
 	forged   int           // notices that named another end-to-end id
+	panics   bool          // the next answer that is rendered panics
 	failing  int           // turns for which the failed disk is not noticed yet
 	paper    *wal.Paper    // the engine's journal
 	outside  *outside

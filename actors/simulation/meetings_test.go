@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/payout"
 	"pixd/actors/scheme/sim"
 )
 
@@ -12,7 +13,9 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(6) {
+	switch l.rng.IntN(7) {
+	case 6:
+		l.overtaken()
 	case 5:
 		l.againUnderAnotherClock()
 	case 0:
@@ -193,6 +196,46 @@ func (l *life) foreignSuffixAtOnce() {
 	l.count("met: an own id and an equal derived one at once")
 }
 
+// overtaken: the notice of a payout's settlement comes before its child has heard of it,
+// and then the account's code panics.
+func (l *life) overtaken() {
+	id := l.someone()
+	a := l.account(id)
+	if a.Broken() != nil || l.clock < l.outside.down || l.clock-l.panicked <= 31_000 {
+		return
+	}
+	l.numbers++
+	tag := fmt.Sprintf("o%d", l.numbers)
+	key := ledger.Key{Type: ledger.KeyEmail, Value: tag + "@example.com"}
+	running := len(l.children)
+	l.ask(&request{account: id, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
+	}})
+	l.settle()
+	if len(l.children) != running+1 || l.children[running].account != id {
+		return
+	}
+	l.carry(running) // looked up
+	if len(l.children) != running+1 || l.children[running].act != payout.Submit {
+		return
+	}
+	l.outside.deaf = true
+	l.carry(running)
+	l.outside.deaf = false
+	l.clock += 6_000
+	for range 20 {
+		l.outside.tell()
+		l.settle()
+	}
+	l.panics = true
+	l.ask(&request{account: id, key: tag, make: func() ledger.Command {
+		return ledger.CreateCharge{Amount: 5_000, Key: ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}, Claim: l.claim(tag)}
+	}})
+	l.panics = false
+	l.settle()
+	l.count("met: a child overtaken by a notice, and a panic")
+}
+
 // againUnderAnotherClock has something paid, starts a process under a wall clock that is
 // wrong by more than the window of repeats, and asks for the same at once.
 func (l *life) againUnderAnotherClock() {
@@ -259,23 +302,6 @@ func (l *life) exactly() {
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
 	}})
-}
-
-// settledOfAnother is a settled payout of another account than a payout's.
-func (l *life) settledOfAnother(tx ledger.TxID) *ledger.Transaction {
-	mine := ledger.AccountID(0)
-	for i := range l.answers {
-		if l.answers[i].tx.ID == tx {
-			mine = l.answers[i].account
-		}
-	}
-	for i := range l.answers {
-		a := &l.answers[i]
-		if mine != 0 && a.account != mine && a.tx.Kind == ledger.TxPayout && a.tx.Status == ledger.StatusSettled && !l.flipped[a.account] {
-			return &a.tx
-		}
-	}
-	return nil
 }
 
 // judged holds a refusal for want of money against what was there.

@@ -54,6 +54,7 @@ fault: submission refused
 fault: unreachable
 meeting: an equal request after a late settlement
 meeting: an id renewed
+met: a child overtaken by a notice, and a panic
 met: a due row of a quarantined account
 met: a submission arrives after its void
 met: an equal request under a wrong clock

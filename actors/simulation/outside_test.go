@@ -20,6 +20,7 @@ type outside struct {
 	sim  *sim.Sim
 	down ledger.Millis          // it cannot be reached before
 	gone string                 // a key that the directory knows no more
+	deaf bool                   // the next answer is lost
 	late []scheme.Payment       // submitted, and still on their way
 	held []delivery             // notices on their way, in any order
 	sent map[ledger.TxID]string // what the scheme has taken, and under which end-to-end id
@@ -97,7 +98,8 @@ func (o *outside) replied(r payout.Reply, err error) payout.Reply {
 	if err != nil && !errors.As(err, &r.Refused) {
 		o.l.fail("scheme: %v", err)
 	}
-	if o.l.odds(o.l.mood.lost) {
+	if o.l.odds(o.l.mood.lost) || o.deaf {
+		o.deaf = false
 		o.l.count("fault: answer lost")
 		return payout.Reply{Failed: true, Expired: r.Expired}
 	}
@@ -188,14 +190,6 @@ func (o *outside) tell() bool {
 			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
 		case scheme.PaymentRejected:
 			wrong.Kind, wrong.Reason = scheme.PaymentSettled, ""
-		case scheme.ReturnReceived: // or the return is said to be of another's payout
-			if other := o.l.settledOfAnother(n.Tx); other != nil {
-				wrong.Tx, wrong.EndToEnd = other.ID, other.EndToEnd
-				o.l.count("fault: a return of two payouts")
-				o.l.take(d)
-				o.l.take(delivery{wrong, func(error) {}})
-				return true
-			}
 		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)

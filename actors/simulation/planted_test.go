@@ -228,12 +228,6 @@ var plants = []plant{
 		"",
 	},
 	{
-		"stale-after-rebuild", "after a panic a payout is judged as it was when its child began",
-		"actors/account/recovery.go",
-		"if t.Status.InFlight() {\n\t\t\ts.machine.work[id] = t\n",
-		"if t.ID == id {\n\t\t\ts.machine.work[id] = began\n",
-	},
-	{
 		"returned-forgotten", "a second partial return takes the first one's place",
 		"actors/ledger/decide_after.go",
 		"t.Returned += c.Amount",
@@ -268,5 +262,23 @@ var plants = []plant{
 		"actors/ledger/account.go",
 		"case SettingsChanged:\n\t\ta.Settings = *r.Settings",
 		"case SettingsChanged:\n\t\tfee := a.Settings.CashOutFee\n\t\ta.Settings = *r.Settings\n\t\ta.Settings.CashOutFee = fee",
+	},
+	{
+		"sent-while-inactive", "a queued payout of an account that is not active goes out",
+		"actors/account/machine.go",
+		"return c.Result == ledger.PayoutIsSending",
+		"return c.Result == ledger.PayoutIsSending && c.Doubt",
+	},
+	{
+		"owner-forgotten", "a later child's report takes away what an earlier one learned of the recipient",
+		"actors/payout/machine.go",
+		"Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}",
+		"Document: j.Tx.OwnerDocument}",
+	},
+	{
+		"queue-by-stamp", "the time in the queue counts from a stamp that stands still",
+		"actors/ledger/decide_outcome.go",
+		"t.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL",
+		"t.QueueEnds = d.stamp.Time + d.stamp.Terms.QueueTTL",
 	},
 }

@@ -25,7 +25,7 @@ func (l *life) drawMood() mood {
 		lost: one(0, 0, 20, 6), late: one(0, 0, 0, 10, 4, 1, 1), linger: one(1, 10, 100), doubled: one(0, 8, 3),
 		crash: one(0, 400, 120, 40), fail: one(0, 0, 300, 100), flip: one(0, 0, 0, 0, 0, 0, 0, 400),
 		jump: one(0, 0, 0, 200, 100), steps: 200 + l.rng.IntN(400), lazy: one(1, 2, 6),
-		stall: one(0, 0, 80), limited: one(0, 0, 12, 4), refuse: one(0, 0, 0, 200), panic: one(0, 0, 60, 15),
+		stall: one(0, 0, 80), limited: one(0, 0, 12, 4), refuse: one(0, 0, 100, 30), panic: one(0, 0, 60, 15),
 	}
 }
 
