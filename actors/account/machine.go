@@ -272,6 +272,9 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 			return
 		}
 	case ledger.ResolvePayout:
+		if c.Notice && len(d.Records) == 0 {
+			break // it changes nothing: the child goes on, and who waits for it waits
+		}
 		delete(m.work, c.ID)
 		e.Ended, e.Outcome = c.ID, a
 		e.unheard = c.Result == ledger.PayoutIsNotHeard

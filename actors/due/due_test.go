@@ -280,6 +280,28 @@ func TestDoubted(t *testing.T) {
 	}
 }
 
+// TestUnreachableAtTheStart: what the last process had in hand waits as well.
+func TestUnreachableAtTheStart(t *testing.T) {
+	s, m, all := newShelf(), newMachine(), 300
+	for n := range all {
+		s.due(10, 1, n, ledger.DueDoubt)
+		s.accept(1, n)
+	}
+	v := look(t, m, 100, s)
+	if len(v) < quietAfter || len(v) == all {
+		t.Fatalf("%d visits", len(v))
+	}
+	for _, one := range v[:quietAfter] {
+		m.Came(one, Came{Unheard: true}, 100)
+	}
+	if early := look(t, m, 100+quietFor-1, s); len(early) != 0 {
+		t.Errorf("%d asked while the scheme is away", len(early))
+	}
+	if v = look(t, m, 100+quietFor, s); len(v) != quietAfter {
+		t.Errorf("%d asked after it", len(v))
+	}
+}
+
 // TestUnreachable: each is asked again, later and later; several in a row and none
 // is for a while; the operators hear it once, and once more after it was heard.
 func TestUnreachable(t *testing.T) {

@@ -109,9 +109,11 @@ func (m *Machine) clock() *lane  { return m.lanes[1] }
 // the clock alone waits while the clock is doubted.
 func (m *Machine) Tick(now ledger.Reading, rows Rows) (visits []Visit, err error) {
 	s := &step{now: now.Clock, rows: rows}
-	err = m.resumed(s)
-	if err == nil && s.now >= m.quiet {
-		err = m.scheme().step(s)
+	if s.now >= m.quiet {
+		err = m.resumed(s)
+		if err == nil {
+			err = m.scheme().step(s)
+		}
 	}
 	if err == nil && !now.Doubted {
 		err = m.clock().step(s)

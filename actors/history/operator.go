@@ -77,7 +77,8 @@ func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) 
 			consider(row.Account, tx)
 		}
 	}
-	return best, h.received(v, e2e, consider)
+	err := h.received(v, e2e, consider)
+	return best, err
 }
 
 // shown is a transaction by its id; nil for one that only was held.

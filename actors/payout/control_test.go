@@ -34,6 +34,14 @@ func TestControl(t *testing.T) {
 	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
 		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
 	}
+	known := ledger.Transaction{ID: ledger.TxID{1}, CounterpartyName: "Loja", OwnerDocument: "11222333000182"}
+	for errand, result := range map[Errand]ledger.PayoutResult{Resume: ledger.PayoutIsAccepted, Clear: ledger.PayoutIsOpen} {
+		m = New(Job{Errand: errand, Tx: known, Refuses: s.RefusesPayoutTo})
+		m.Begin()
+		if act := m.Step(Reply{}); act != Report || m.Outcome.Result != result {
+			t.Errorf("errand %d, whose owner an earlier child has learned: act %d, %+v", errand, act, m.Outcome)
+		}
+	}
 	s.BlockCNPJOut = false
 	if s.RefusesPayoutTo("11222333000182") {
 		t.Error("a control that is off refuses")

@@ -214,6 +214,8 @@ func (m *Machine) asked(r Reply) Act {
 		return m.open()
 	case m.Outcome.Owner == (ledger.Owner{}):
 		return m.next(Lookup) // a resumed payout never learned its recipient
+	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
+		return m.open() // as it was when the directory named the owner: see refused
 	}
 	return m.next(Submit)
 }

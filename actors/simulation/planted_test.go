@@ -218,8 +218,8 @@ var plants = []plant{
 	{
 		"renewed-apart", "two equal payouts that have waited go out under two fresh ids",
 		"actors/account/chain.go",
-		"waits(other) && (other.EndToEnd == t.EndToEnd || ledger.NeedsRenewal(other, now))",
-		"waits(other)",
+		"c.EndToEnd, c.Holder = others.endToEnd, others.holder",
+		"c.Holder = others.holder",
 	},
 	{
 		"unwritten-let-out", "what was decided on an entry that was refused leaves all the same",
@@ -280,5 +280,11 @@ var plants = []plant{
 		"actors/ledger/decide_outcome.go",
 		"t.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL",
 		"t.QueueEnds = d.stamp.Time + d.stamp.Terms.QueueTTL",
+	},
+	{
+		"control-forgotten-in-doubt", "what is resumed after a crash goes to a company that the account's control keeps money from",
+		"actors/payout/machine.go",
+		"\tcase m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):\n\t\treturn m.open() // as it was when the directory named the owner: see refused\n",
+		"",
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"pixd/actors/account"
 	"pixd/actors/due"
@@ -57,10 +58,10 @@ type child struct {
 	act      payout.Act
 	deadline ledger.Millis
 	then     func(account.Visited)
-	heard    bool            // the scheme has answered the last time that it was asked
-	said     scheme.State    // and so
-	settings ledger.Settings // the account's at the record that began it; none where no record did
-	owner    string          // of the key, as this child has looked it up; empty: it has not
+	heard    bool              // the scheme has answered the last time that it was asked
+	said     scheme.State      // and so
+	settings []ledger.Settings // the account's from the payout's newest record on until it began
+	owner    string            // of the key, as it was looked up; empty: it was not
 }
 
 // begin is Around.Begin.
@@ -70,22 +71,49 @@ func (l *life) begin(j payout.Job, then func(account.Visited)) {
 	l.count("errand: " + errands[j.Errand])
 	l.children = append(l.children, &child{
 		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then,
-		settings: l.settingsOf(&j),
+		settings: l.settingsOf(&j), owner: j.Tx.OwnerDocument,
 	})
 }
 
-// settingsOf are the account's settings at the record that began a payout's first child.
-func (l *life) settingsOf(j *payout.Job) (s ledger.Settings) {
-	for seq := j.Tx.Record(); j.Errand == payout.Pay && seq > 0; seq-- {
-		r, err := rows{l.paper}.Record(j.Account, seq)
-		if err != nil {
-			return s // damaged
-		}
+// settingsOf are the settings that were the account's from the payout's newest record on:
+// what begins a child was decided under one of them. None are of a child that only
+// submits what another has looked up.
+func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
+	if j.Errand == payout.Send {
+		return nil
+	}
+	newest := j.Tx.Record()
+	for r := l.recordAfter(j, newest); j.Errand != payout.Pay && r != nil; r = l.recordAfter(j, r.Seq) {
 		if r.Settings != nil {
-			return *r.Settings
+			s = append(s, *r.Settings)
 		}
 	}
-	return s
+	for seq := newest; seq > 0; seq-- {
+		r, err := rows{l.paper}.Record(j.Account, seq)
+		if err != nil {
+			return nil // damaged
+		}
+		if r.Settings != nil {
+			return append(s, *r.Settings)
+		}
+	}
+	return nil
+}
+
+// recordAfter is the account's next record; nil: there is none.
+func (l *life) recordAfter(j *payout.Job, seq uint64) *ledger.Record {
+	r, err := rows{l.paper}.Record(j.Account, seq+1)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// kept tells whom the account's control kept money from, whatever it was changed to.
+func (c *child) kept() bool {
+	return c.owner != "" && len(c.settings) > 0 && !slices.ContainsFunc(c.settings, func(s ledger.Settings) bool {
+		return !s.RefusesPayoutTo(c.owner)
+	})
 }
 
 var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
@@ -94,7 +122,7 @@ var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
-	if act == payout.Submit && c.owner != "" && c.settings.RefusesPayoutTo(c.owner) {
+	if act == payout.Submit && c.kept() {
 		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
 	}
 	r := l.outside.act(c.machine, act, c.deadline)

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -133,4 +135,37 @@ func TestLimitsCountAtOnce(t *testing.T) {
 	if _, err := p.Lookup(t.Context(), q); err != nil || len(p.limited) != 0 {
 		t.Errorf("%v, still %v", err, p.limited)
 	}
+}
+
+// TestRegisteredTwiceAtOnce: that a key is registered is told when it is durable, also
+// to who registers it again while it is on its way.
+func TestRegisteredTwiceAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nobody waits for the disk
+	store := &lateStore{Paper: wal.NewPaper()}
+	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	store.late = true
+	for range 2 {
+		if err := s.RegisterKey(ctx, k, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("registered before it is durable: %v", err)
+		}
+	}
+}
+
+// lateStore syncs at once, until it is late: then never.
+type lateStore struct {
+	*wal.Paper
+	late bool
+}
+
+func (s *lateStore) Append(e *wal.Entry) wal.Ticket {
+	t := s.Paper.Append(e)
+	if !s.late {
+		s.Settle()
+	}
+	return t
 }

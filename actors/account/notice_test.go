@@ -1,0 +1,26 @@
+package account
+
+import (
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestEmptyNotice: a notice that names a held payout with an id of another minute
+// changes nothing: who waits for the payout waits on, and its child goes on.
+func TestEmptyNotice(t *testing.T) {
+	b := newBench(t)
+	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000})
+	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start.Tx
+	other := held.EndToEnd[:20] + string('0'+'9'-held.EndToEnd[20]) + held.EndToEnd[21:]
+	e := b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: other, Notice: true, Result: ledger.PayoutIsSettled})
+	if len(e.Entry.Records) != 0 || e.Outcome != nil || len(b.machine.work) != 1 {
+		t.Errorf("%d records, outcome %+v, %d children", len(e.Entry.Records), e.Outcome, len(b.machine.work))
+	}
+	e = b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Notice: true, Result: ledger.PayoutIsSettled})
+	if len(e.Entry.Records) == 0 || e.Outcome == nil || e.Outcome.Stored == nil || len(b.machine.work) != 0 {
+		t.Errorf("its own: %d records, outcome %+v, %d children", len(e.Entry.Records), e.Outcome, len(b.machine.work))
+	}
+}
