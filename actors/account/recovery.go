@@ -41,7 +41,7 @@ func (s *shell) open() error {
 	if err != nil {
 		return err
 	}
-	e.Entry.Out = []wal.Out{s}
+	e.Entry.Out = []wal.Out{s.guard(&e)}
 	s.machine.Submitted(s.Journal.Append(&e.Entry))
 	return nil
 }

@@ -13,8 +13,9 @@ import (
 // refuser is a journal that refuses one entry: the first that is of a kind alone.
 type refuser struct {
 	Journal
-	kind ledger.RecordKind
-	once atomic.Bool
+	kind   ledger.RecordKind
+	before func() // done on the journal's goroutine before it tells its own refusal; nil: it is the test's
+	once   atomic.Bool
 }
 
 var errRefused = errors.New("refused for the test")
@@ -23,6 +24,12 @@ var errRefused = errors.New("refused for the test")
 func (r *refuser) Append(e *wal.Entry) wal.Ticket {
 	if len(e.Records) != 1 || ledger.RecordKind(e.Records[0].Value[1]) != r.kind || !r.once.CompareAndSwap(false, true) {
 		return r.Journal.Append(e)
+	}
+	if r.before != nil {
+		wrong := *e
+		wrong.Expect += 1000
+		wrong.Out = append([]wal.Out{acknowledged{func(error) { r.before() }}}, e.Out...)
+		return r.Journal.Append(&wrong)
 	}
 	outs := e.Out
 	return r.Journal.Append(&wal.Entry{Stream: e.Stream, Out: []wal.Out{acknowledged{func(error) {
@@ -85,4 +92,39 @@ func TestRefusedHold(t *testing.T) {
 		t.Errorf("%+v, %d lookups", w.totals(1), w.scheme.lookups.Load())
 	}
 	w.must(1, payoutTo(1, nil))
+}
+
+// TestRefusedRead: a read that meets an entry which counts as durable, and of which it
+// is not told yet that the journal refused it, does not show what was never written.
+func TestRefusedRead(t *testing.T) {
+	w := newTown(t, Limits{})
+	w.fund(1, 10_000)
+	reached, gate := make(chan struct{}), make(chan struct{})
+	w.around.Journal = &refuser{Journal: w.gate.Journal, kind: ledger.SettingsChanged, before: func() {
+		close(reached)
+		<-gate
+	}}
+	refused := make(chan error)
+	go func() {
+		_, err := w.Do(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "77"})})
+		refused <- err
+	}()
+	<-reached
+	read := make(chan ledger.Amount)
+	go func() {
+		a, err := w.Do(1, ledger.ReadAccount{})
+		if err != nil || a.Head.Settings.ApprovalThreshold == nil {
+			read <- 0
+			return
+		}
+		read <- *a.Head.Settings.ApprovalThreshold
+	}()
+	time.Sleep(50 * time.Millisecond)
+	close(gate)
+	if got := <-read; got == 77 {
+		t.Error("it showed what was never written")
+	}
+	if err := <-refused; !errors.Is(err, ledger.ErrInternal) {
+		t.Errorf("the change: %v", err)
+	}
 }

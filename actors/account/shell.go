@@ -30,6 +30,8 @@ type shell struct {
 	panics   []time.Time
 	undone   atomic.Pointer[undo] // entries that the journal refused, until the next message
 	refusals atomic.Uint64        // how many there were
+	seen     uint64               // how many of them the message at work knows of
+	flying   atomic.Int64         // guarded entries of which the journal has not told yet what became
 }
 
 // Receive implements actor.Actor.
@@ -40,7 +42,9 @@ func (s *shell) receive(message any) {
 		refuse(message, why)
 		return
 	}
-	if s.undone.Load() != nil {
+	// Counted before it is looked for: a refusal is counted after it can be found, so
+	// that one which is counted here is undone here.
+	if s.seen = s.refusals.Load(); s.undone.Load() != nil {
 		s.catchUp()
 	}
 	switch m := message.(type) {
@@ -191,7 +195,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	case then != nil:
 		entry.Out = append(entry.Out, &ended{then, e.visited(), done != nil})
 	}
-	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() {
+	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
 		// All that the answer can tell is durable: it need not queue behind
 		// other accounts' writes.
 		for _, o := range entry.Out {
@@ -205,18 +209,22 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	s.machine.Submitted(s.Journal.Append(&entry))
 }
 
+// landed tells that every guarded entry was written. The journal counts one as durable before it
+// tells that it was refused, so what is durable does not say so.
+func (s *shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
+
 // holdToWritten has what leaves without records of its own refused where an entry before
 // it is: it was decided on what that would have written.
 func (s *shell) holdToWritten(outs []wal.Out) {
-	refusals := s.refusals.Load()
 	for i, o := range outs {
-		outs[i] = &dependent{o, s, refusals}
+		outs[i] = &dependent{o, s, s.seen}
 	}
 }
 
 // guard stands in every entry with records, or that starts a child: the journal refuses
 // one only where the account is not where the machine believes it to be.
 func (s *shell) guard(e *Effects) wal.Out {
+	s.flying.Add(1)
 	if t := s.running[e.Ended]; t != nil || e.Start != nil {
 		return &guard{s, undo{ended: t, started: e.Start}}
 	}
@@ -247,13 +255,14 @@ func (s *shell) Release(err error) { s.refused(err, new(undo)) }
 // was never written: whatever message comes next finds it here first, and a message
 // of our own sees to it that one comes.
 func (s *shell) refused(err error, u *undo) {
+	defer s.flying.Add(-1)
 	if err == nil {
 		return
 	}
-	s.refusals.Add(1)
 	s.Log.Error("account: entry refused", "account", s.id.String(), "error", err)
 	for u.next = s.undone.Load(); !s.undone.CompareAndSwap(u.next, u); u.next = s.undone.Load() {
 	}
+	s.refusals.Add(1)
 	s.Again(s.id, reload{})
 }
 

@@ -15,7 +15,7 @@ func (p *process) limited(blocks int) *process {
 	p.t.Helper()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
-		p.t.Skip("no shell to limit the size of files with")
+		p.t.Fatal("no shell to limit the size of files with: ", err)
 	}
 	script := fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, blocks)
 	c := exec.Command(shell, append([]string{"-c", script}, p.cmd.Args...)...)
