@@ -213,28 +213,11 @@ func TestOneKeyManyRequests(t *testing.T) {
 	w.fund(1, 10_000)
 	w.scheme.hold(false)
 	const many = 30
-	answers := make(chan reply, many)
-	var work sync.WaitGroup
-	for range many {
-		work.Go(func() {
-			a, err := w.Do(1, payoutTo(1, under(1)))
-			answers <- reply{answer: a, err: err}
-		})
-	}
+	answers := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
 	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
 	w.scheme.release()
-	work.Wait()
-	replays := 0
-	for range many {
-		r := <-answers
-		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
-			t.Fatalf("answered %+v", r)
-		}
-		if r.answer.Replay {
-			replays++
-		}
-	}
+	replays := replaysOf(t, answers, many)
 	if got := w.totals(1); replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
 		t.Errorf("%d replays, %d submits, totals %+v", replays, w.scheme.submits.Load(), got)
 	}

@@ -21,6 +21,22 @@ func (w *town) many(n int, c func() ledger.Command) <-chan reply {
 	return answers
 }
 
+// replaysOf counts the replays among the answers to one payout, which must all have the
+// same body.
+func replaysOf(t *testing.T, answers <-chan reply, n int) (replays int) {
+	t.Helper()
+	for range n {
+		r := <-answers
+		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
+			t.Fatalf("answered %+v", r)
+		}
+		if r.answer.Replay {
+			replays++
+		}
+	}
+	return replays
+}
+
 // TestOneKeyThroughPanic: the rendering of the first answer panics once, while many wait
 // under its key: there is one execution all the same, and all get the same bytes.
 func TestOneKeyThroughPanic(t *testing.T) {
@@ -39,16 +55,7 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
 	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
 	w.scheme.release()
-	replays := 0
-	for range many {
-		r := <-answers
-		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
-			t.Fatalf("answered %+v", r)
-		}
-		if r.answer.Replay {
-			replays++
-		}
-	}
+	replays := replaysOf(t, answers, many)
 	if got := w.totals(1); !panicked.Load() || replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
 		t.Errorf("panicked %v, %d replays, %d submits, %+v", panicked.Load(), replays, w.scheme.submits.Load(), got)
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +13,7 @@ import (
 
 // run serves until a signal or a failure.
 func (f *serveFlags) run(c *cobra.Command) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
+	signals := notified()
 	f.OnFailure = failStop
 	v, commit := build()
 	go engine.Tune(c.Context())
@@ -36,17 +31,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}
-	for {
-		select {
-		case sig := <-signals:
-			f.Log.Info("stopping", "signal", sig.String())
-			return s.Shutdown()
-		case <-reload:
-			s.Reload()
-		case err := <-s.Failed():
-			return errors.Join(fmt.Errorf("a listener ended: %w", err), s.Shutdown())
-		}
-	}
+	return signals.attend(s, f.Log)
 }
 
 // warn tells of settings that are for tests and for behind other doors.

@@ -2,13 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -68,10 +65,7 @@ func (f *simFlags) understand() (err error) {
 
 // run serves until a signal or a failure.
 func (f *simFlags) run() error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
+	signals := notified()
 	f.OnFailure = failStop
 	v, commit := build()
 	s, err := engine.ServeSim(f.SimConfig, engine.Build{Version: v, Commit: commit})
@@ -79,17 +73,7 @@ func (f *simFlags) run() error {
 		return err
 	}
 	f.Log.Info("ready", "simulator", s.Addr.String(), "engine", f.Engine, "data", f.DataDir, "version", v)
-	for {
-		select {
-		case sig := <-signals:
-			f.Log.Info("stopping", "signal", sig.String())
-			return s.Shutdown()
-		case <-reload:
-			s.Reload()
-		case err := <-s.Failed():
-			return errors.Join(fmt.Errorf("the listener ended: %w", err), s.Shutdown())
-		}
-	}
+	return signals.attend(s, f.Log)
 }
 
 // payFlags are a customer's payment; amounts of 0 and empty texts are left out.
