@@ -123,9 +123,7 @@ func (u *use) name(t *ledger.Transaction) {
 	case t.Status.InFlight():
 		rank = 3
 	}
-	if t.Former != "" {
-		u.former = append(u.former, t.Former)
-	}
+	u.former = append(u.former, t.Former...)
 	// Of several, the youngest id: what waits under an older one takes it over.
 	if expiry := ledger.ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
 		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry

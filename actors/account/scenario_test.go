@@ -141,8 +141,8 @@ func (b *bench) told(r *ledger.Record) string {
 	if r.Tx.Doubt {
 		s += " in doubt"
 	}
-	if r.Tx.Former != "" {
-		s += " was " + r.Tx.Former
+	if len(r.Tx.Former) > 0 {
+		s += " was " + strings.Join(r.Tx.Former, " and ")
 	}
 	if r.Tx.Returned != 0 {
 		s += fmt.Sprintf(" returned %d", r.Tx.Returned)

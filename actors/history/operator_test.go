@@ -86,10 +86,24 @@ func TestAnyoneRenewed(t *testing.T) {
 	b.now += 12 * 60 * 60 * 1000
 	suffix.Moved = &ledger.Moved{EndToEnd: former, Row: was}
 	approved := b.do(1, ledger.DecideApproval{ID: held.ID, Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: held, Chain: suffix})
-	if approved.Former != former || approved.EndToEnd == former {
+	if !slices.Equal(approved.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
-	for _, id := range []string{former, approved.EndToEnd} {
+	// It meets a limit, waits in the queue for as long again, and is renewed once more.
+	queued := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
+	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if was, err = ledger.DecodeEndToEndRow(row); err != nil {
+		t.Fatal(err)
+	}
+	b.now += 12 * 60 * 60 * 1000
+	suffix.Moved = &ledger.Moved{EndToEnd: approved.EndToEnd, Row: was}
+	sending := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsSending}, ledger.Facts{Tx: queued, Chain: suffix})
+	if !slices.Equal(sending.Former, []string{former, approved.EndToEnd}) {
+		t.Fatalf("not renewed again: %+v", sending)
+	}
+	for _, id := range []string{former, approved.EndToEnd, sending.EndToEnd} {
 		if got, err := h.Anyone(id); err != nil || got == nil || got.Tx.ID != held.ID || got.Account != 1 {
 			t.Errorf("by %s: %+v %v", id, got, err)
 		}

@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // renewAfter is the age, from its minute, at which an end-to-end id is renewed when
 // its payout goes out for the first time after waiting: an hour before the scheme
@@ -89,7 +92,8 @@ func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 		return
 	}
 	if fresh != t.EndToEnd {
-		t.Former, t.EndToEnd, b.Moved = t.EndToEnd, fresh, c.Moved
+		t.Former = append(slices.Clone(t.Former), t.EndToEnd)
+		t.EndToEnd, b.Moved = fresh, c.Moved
 	}
 }
 

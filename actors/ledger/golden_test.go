@@ -32,7 +32,7 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 	t := fullTx(kind, status)
 	t.Doubt, t.AcceptedAt, t.Bucket, t.QueueEnds = true, 1772366400101, BucketClient, 1772373600000
 	t.Doubted = true
-	t.Decision, t.Operator, t.Former, t.LateAt = Approved, "ana", "E99999004202602281200abcdefghijk", 1772366400301
+	t.Decision, t.Operator, t.Former, t.LateAt = Approved, "ana", []string{"E99999004202602281200abcdefghijk"}, 1772366400301
 	t.Original, t.OriginalEndToEnd, t.OriginalAmount = &TxID{9}, "E99999004202603011159abcdefghijk", 2_000_000
 	return t
 }

@@ -134,7 +134,7 @@ type Transaction struct {
 	QueueEnds  Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
 	Decision   Approval `cbor:"39,keyasint,omitempty"`
 	Operator   string   `cbor:"40,keyasint,omitempty"` // who decided
-	Former     string   `cbor:"41,keyasint,omitempty"` // the end-to-end id before its renewal
+	Former     []string `cbor:"41,keyasint,omitempty"` // end-to-end ids before its renewals, the oldest first
 	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
 	Disowned   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
 	Unsure     bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet

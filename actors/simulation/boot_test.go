@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"fmt"
+
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -101,6 +103,34 @@ func (l *life) sentIsKnown() {
 			}
 		}
 	}
+}
+
+// alerted: each late settlement has the row of its alert, written with it.
+func (l *life) alerted() {
+	kept, late := map[string]int{}, map[string]int{}
+	lo := wal.MetaKey(alertRow)
+	_ = l.paper.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
+		kept[string(v)]++
+		return true, nil
+	})
+	for id, p := range l.told0.payouts {
+		if p.tx.LateAt != 0 {
+			late[ledger.AlertLate+id.String()]++
+		}
+	}
+	for what, n := range late {
+		if kept[what] != n {
+			l.fail("%s: %d rows", what, kept[what])
+		}
+	}
+}
+
+const alertRow = "alert/"
+
+// alert makes the row of an alert.
+func (l *life) alert(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
+	l.drawn++
+	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(fmt.Sprintf("%s%d/%d", alertRow, at, l.drawn)), Value: []byte(a.Kind + a.Tx.String())}
 }
 
 // inPeace: no alert was raised but of what really went wrong.

@@ -16,6 +16,9 @@ type chronicle struct {
 	begun   map[string]ledger.Millis      // world time of each end-to-end id's first use: what goes out under it later repeats that
 	terms   map[ledger.AccountID]ledger.Settings
 	windows map[ledger.AccountID][]window // in order
+	charges map[string]*ledger.Record     // newest about each
+	waiting map[ledger.TxID]bool          // whether a payout is to wait for an operator
+	under   map[string][]*told            // payouts by the end-to-end ids that they had
 }
 
 // window is how long a settled payout makes an equal one a repeat, from an instant of the
@@ -45,6 +48,9 @@ type told struct {
 	queued  written            // when it was queued first; zero: it never was
 	settled ledger.Millis      // world time of its settlement
 	print   ledger.Fingerprint
+	account ledger.AccountID
+	had     map[string]bool // end-to-end ids
+	ended   uint64          // the record of its end
 }
 
 func newChronicle() *chronicle {
@@ -59,6 +65,9 @@ func newChronicle() *chronicle {
 		map[string]ledger.Millis{},
 		map[ledger.AccountID]ledger.Settings{},
 		map[ledger.AccountID][]window{},
+		map[string]*ledger.Record{},
+		map[ledger.TxID]bool{},
+		map[string][]*told{},
 	}
 }
 
@@ -74,6 +83,8 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if err := head.Apply(r); err != nil {
 		l.fail("%v", err)
 	}
+	c.stamped(l, r, &before, l.worldOf(r))
+	c.asShown(l, head)
 	if r.Settings != nil {
 		c.terms[r.Account] = *r.Settings
 		c.windows[r.Account] = append(c.windows[r.Account], window{l.worldOf(r).at, r.Settings.RepeatWindow})
@@ -84,9 +95,17 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if err := r.Follows(c.newest[r.Tx.ID]); err != nil {
 		l.fail("%v", err)
 	}
+	var old *ledger.Transaction
+	if prev := c.newest[r.Tx.ID]; prev != nil {
+		old = prev.Tx
+	}
 	c.newest[r.Tx.ID] = r
+	c.events(l, r, old)
+	c.instants(l, r, old)
+	c.charge(l, r)
 	c.money(l, &before, r)
 	if r.Tx.Kind == ledger.TxPayout {
+		c.waitsFirst(l, r, old)
 		c.payout(l, r)
 	}
 }
@@ -97,9 +116,10 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	fees, terms := ledger.Amount(0), c.terms[r.Account]
 	switch r.Kind {
 	case ledger.PaymentReceived:
-		fees = min(terms.CashInFee.Of(t.Amount), t.Amount)
+		fees = min(feeOf(terms.CashInFee, t.Amount), t.Amount)
 	case ledger.PayoutHeld:
-		fees = terms.CashOutFee.Of(t.Amount)
+		fees = feeOf(terms.CashOutFee, t.Amount)
+		c.hold(l, before, r)
 		available := before.Totals.Balance - before.Totals.Pending
 		if t.Amount+t.Fee > available {
 			l.fail("%v: %d and %d held of %d", t.ID, t.Amount, t.Fee, available)
@@ -127,7 +147,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
-			held: *r.Tx, hold: world.at,
+			held: *r.Tx, hold: world.at, account: r.Account, had: map[string]bool{},
 			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
 		}
 		c.payouts[r.Tx.ID] = p
@@ -142,11 +162,12 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 			c.claims[r.Account][r.Claim.Scope] = append(c.claims[r.Account][r.Claim.Scope], p)
 		}
 	}
-	if t := r.Tx; t.Amount != p.held.Amount || t.Fee != p.held.Fee || t.Key != p.held.Key || t.ExternalID != p.held.ExternalID {
-		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
-	}
-	if p.tx.EndToEnd != "" && r.Tx.EndToEnd != p.tx.EndToEnd {
-		l.count("meeting: an id renewed")
+	c.same(l, r, p)
+	c.decided(l, r, p.tx.Decision)
+	c.young(l, r, world)
+	if !p.had[r.Tx.EndToEnd] {
+		p.had[r.Tx.EndToEnd] = true
+		c.under[r.Tx.EndToEnd] = append(c.under[r.Tx.EndToEnd], p)
 	}
 	if _, used := c.begun[r.Tx.EndToEnd]; !used {
 		c.begun[r.Tx.EndToEnd] = world.at
@@ -168,9 +189,12 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 			p.queued = world
 		}
 	case ledger.PayoutSettled, ledger.PayoutSettledLate:
-		p.settled = world.at
+		p.settled, p.ended = world.at, r.Seq
 	case ledger.PayoutFailed:
 		p.gaveUp(l, world)
+	case ledger.PayoutRejected:
+		p.ended = r.Seq
+		c.duplicate(l, p)
 	case ledger.PayoutReturned:
 		if r.Tx.Returned != c.returns[r.Tx.ID] {
 			l.fail("%v: %d returned, %d credited", r.Tx.ID, r.Tx.Returned, c.returns[r.Tx.ID])
@@ -242,6 +266,7 @@ func (p *told) gaveUp(l *life, world written) {
 
 // judge: one request, one payment.
 func (c *chronicle) judge(l *life) {
+	c.holders(l)
 	for print, all := range c.prints {
 		for _, first := range all {
 			for _, second := range all {

@@ -12,6 +12,7 @@ type written struct {
 	doubted bool          // its clock was
 	clock   ledger.Millis // and said
 	active  bool          // the account was
+	floor   ledger.Millis // the newest record of earlier processes
 }
 
 // observed is the journal that accounts append to. It notes when each record was made,
@@ -25,10 +26,11 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 		l.count("fault: entry refused")
 		l.say("an entry of %v is refused", e.Stream)
 		e.Expect += 1 << 20
+		l.unsettled[ledger.AccountID(e.Stream)] = true
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)),
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor,
 		}
 	}
 	return l.paper.Append(e)

@@ -30,6 +30,7 @@ func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 
 // remembered holds what people were told against what a new process knows.
 func (l *life) remembered() {
+	l.entriesKept()
 	for i := range l.reads {
 		l.stillTrue(&l.reads[i])
 	}
@@ -49,6 +50,9 @@ func (l *life) remembered() {
 			l.fail("%v was shown as %v, and is gone", a.tx.ID, a.tx.Status)
 		case !a.tx.Status.InFlight() && a.tx.Status != ledger.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
 			l.fail("%v was shown as %v, and is %v", a.tx.ID, a.tx.Status, now.Status)
+		case a.tx.Decision != 0 && now.Decision != a.tx.Decision, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
+			a.tx.EndToEnd != "" && now.EndToEnd != a.tx.EndToEnd && !slices.Contains(now.Former, a.tx.EndToEnd):
+			l.fail("%v was shown as %+v, and is %+v", a.tx.ID, a.tx, *now)
 		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == ledger.TxPayout:
 			l.fail("%v has changed its amounts", a.tx.ID)
 		}
@@ -81,10 +85,12 @@ func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
 
 // judge looks at a world at rest.
 func (l *life) judge() {
+	l.nobodyWaits()
 	l.remembered()
 	l.rebuilt()
 	l.atRest()
 	l.theBooks()
+	l.alerted()
 	l.inPeace()
 	l.repeat()
 }

@@ -54,20 +54,23 @@ type life struct {
 
 // process is what a crash takes.
 type process struct {
-	terms    ledger.Terms // as its flags have them
-	time     *clock.Clock // engine time
-	registry *registry.Registry
-	around   account.Around
-	accounts map[ledger.AccountID]*account.Lone
-	due      *due.Machine
-	feed     *account.Feed
-	children []*child
-	mail     []letter
-	watch    *watch
-	filter   *keyed.Filter // over end-to-end rows, to be filled; nil: it is
-	visits   int           // under way
-	unheard  []func()      // what ends notices whose process is gone
-	lives    int           // how many processes there have been
+	terms     ledger.Terms // as its flags have them
+	time      *clock.Clock // engine time
+	registry  *registry.Registry
+	around    account.Around
+	accounts  map[ledger.AccountID]*account.Lone
+	due       *due.Machine
+	feed      *account.Feed
+	children  []*child
+	mail      []letter
+	watch     *watch
+	filter    *keyed.Filter             // over end-to-end rows, to be filled; nil: it is
+	visits    int                       // under way
+	unheard   []func()                  // what ends notices whose process is gone
+	floor     ledger.Millis             // the newest record there was at its start
+	theirs    ledger.Millis             // what the scheme's clock is off by
+	unsettled map[ledger.AccountID]bool // an entry of the account was refused
+	lives     int                       // how many processes there have been
 }
 
 // letter is a message to an account, on its way.
@@ -158,16 +161,22 @@ func (l *life) now() ledger.Millis { return l.time.Now() }
 // engineTime is a new process's clock: the wall clock may be wrong, what elapses is
 // what elapses.
 func (l *life) engineTime() *clock.Clock {
-	_, newest, _ := l.paper.Head()
+	newest := l.newest()
 	return clock.New(clock.Sources{
 		Wall:    func() ledger.Millis { return l.clock + l.skew },
 		Elapsed: func() ledger.Millis { return l.clock },
-	}, ledger.Millis(newest))
+	}, newest)
+}
+
+// newest is the time of the journal's newest record.
+func (l *life) newest() ledger.Millis {
+	_, newest, _ := l.paper.Head()
+	return ledger.Millis(newest)
 }
 
 // stated is the scheme's word on the time, in whatever it says.
 func (l *life) stated() {
-	if l.time.Stated(l.clock) != "" {
+	if l.time.Stated(l.clock+l.theirs) != "" {
 		l.count("clock: differs from the scheme's")
 	}
 }
@@ -192,7 +201,7 @@ type listener struct {
 // boot starts a process on what the journal has.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1,
+		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(),
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)
@@ -204,7 +213,7 @@ func (l *life) boot() {
 	l.learn()
 	l.around = account.Around{
 		Config: &account.Config{
-			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms,
+			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms, Alert: l.alert,
 			EndToEnd: l.filled(), Claims: l.claims(), MaxRepeats: l.few(0), Recent: account.NewRecent(l.few(1 << 15)),
 		},
 		Journal: observed{l}, Rows: rows{l.paper}, Tail: l.paper,

@@ -159,11 +159,7 @@ func (l *life) foreignSuffix() {
 			return
 		}
 		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
-		mine, err := l.registry.ClaimEndToEnd(thief, own)
-		if err != nil {
-			l.fail("claim: %v", err)
-		}
-		if mine && l.reserved[own] != thief {
+		if l.ownID(thief, own) && l.reserved[own] != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
 		}
 		l.count("met: an own id on a foreign suffix")
@@ -183,9 +179,8 @@ func (l *life) foreignSuffixAtOnce() {
 	amount := ledger.Amount(1_000)
 	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.around.Config.Secret, 0)
 	own := ledger.EndToEnd(ispb, l.now(), suffix)
-	mine, err := l.registry.ClaimEndToEnd(thief, own)
-	if err != nil || !mine {
-		l.fail("%v may not have %s, which nobody uses: %v", thief, own, err)
+	if !l.ownID(thief, own) {
+		l.fail("%v may not have %s, which nobody uses", thief, own)
 		return
 	}
 	l.reserved[own] = thief
@@ -302,14 +297,4 @@ func (l *life) exactly() {
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
 	}})
-}
-
-// judged holds a refusal for want of money against what was there.
-func (l *life) judged(r *request, c *ledger.RequestPayout) {
-	a := l.account(r.account)
-	if a.Broken() != nil {
-		return
-	}
-	head := a.Head()
-	r.enough = c.Amount+head.Settings.CashOutFee.Of(c.Amount) <= head.Totals.Available()
 }

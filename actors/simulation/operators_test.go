@@ -35,10 +35,7 @@ func (l *life) govern() {
 	case 3:
 		l.change(id)
 	case 0:
-		if err := l.registry.SetActive(id, !l.active(id)); err != nil {
-			l.fail("set active: %v", err)
-		}
-		l.say("%v is active: %v", id, l.active(id))
+		l.setActive(id, !l.active(id))
 	case 1:
 		capacity := [...]sim.Capacity{sim.Available, sim.Available, sim.ClientLimited, sim.BucketExhausted}[l.rng.IntN(4)]
 		l.say("capacity %v", capacity)
@@ -63,7 +60,10 @@ func (l *life) change(id ledger.AccountID) {
 	}
 	s := a.Head().Settings
 	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
-	s.BlockCNPJOut = l.odds(2)
+	s.BlockCNPJOut, s.AuthorizedCNPJs = l.odds(2), nil
+	if l.odds(2) {
+		s.AuthorizedCNPJs = []string{knownCNPJ}
+	}
 	if l.odds(2) {
 		s.CashInFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
 		s.CashOutFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}

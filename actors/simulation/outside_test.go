@@ -24,6 +24,15 @@ type outside struct {
 	late []scheme.Payment       // submitted, and still on their way
 	held []delivery             // notices on their way, in any order
 	sent map[ledger.TxID]string // what the scheme has taken, and under which end-to-end id
+	book sim.Options
+	paid map[string]arrived // customers' payments, by end-to-end id
+}
+
+// arrived is a customer's payment.
+type arrived struct {
+	account ledger.AccountID
+	amount  ledger.Amount
+	txid    string
 }
 
 // delivery is a notice on its way.
@@ -43,17 +52,37 @@ func (p prompt) Append(e *wal.Entry) wal.Ticket {
 }
 
 func newOutside(l *life) *outside {
-	o := &outside{l: l, sent: map[ledger.TxID]string{}}
+	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
-	s, err := sim.Open(sim.Options{
+	o.book = sim.Options{
 		Store: prompt{wal.NewPaper()}, SettleDelay: delay, OpenAtOnce: l.few(0),
 		Now: func() ledger.Millis { return l.clock }, Chance: l.chance, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	}
+	o.open()
+	return o
+}
+
+// open starts the scheme's simulator on its book.
+func (o *outside) open() {
+	s, err := sim.Open(o.book)
 	if err != nil {
-		l.fail("scheme: %v", err)
+		o.l.fail("scheme: %v", err)
 	}
 	o.sim = s
-	return o
+}
+
+// restart ends it and starts it again. Who was told a notice before finds nobody to
+// acknowledge it to: it comes again.
+func (o *outside) restart() {
+	o.l.count("fault: the scheme restarts")
+	before := o.sim
+	for i := range o.held {
+		o.held[i].done = func(error) {}
+	}
+	if err := before.Close(); err != nil {
+		o.l.fail("scheme: close: %v", err)
+	}
+	o.open()
 }
 
 func (o *outside) register(k ledger.Key, id ledger.AccountID) {
@@ -163,9 +192,15 @@ func (o *outside) tell() bool {
 		o.l.take(d)
 		return true
 	}
-	n, done, ok := o.sim.Due()
+	n, acknowledge, ok := o.sim.Due()
 	if !ok {
 		return false
+	}
+	from := o.sim
+	done := func(err error) {
+		if from == o.sim {
+			acknowledge(err)
+		}
 	}
 	d := delivery{n, done}
 	switch m := &o.l.mood; {
@@ -212,6 +247,7 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 		o.l.fail("pay %v: %v", id, err)
 		return
 	}
+	o.paid[e2e] = arrived{id, amount, txid}
 	o.l.say("a customer pays %v %d as %s", id, amount, e2e)
 }
 

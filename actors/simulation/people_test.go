@@ -10,15 +10,17 @@ import (
 
 // people are the clients and operators: what they ask, and what they were told.
 type people struct {
-	asked    []*request                  // waiting
-	answers  []answer                    // everything that was ever said of a transaction
-	kept     map[string]*kept            // what was said under an idempotency key
-	credited map[string]bool             // references of credits, and whether that was confirmed
-	times    map[string][]ledger.Millis  // when each key was asked under
-	unsure   map[string]bool             // keys that were asked under while the clock was doubted
-	reads    []ledger.Account            // what reads showed
-	reserved map[string]ledger.AccountID // ids that accounts named before another derived them
+	asked    []*request                                       // waiting
+	answers  []answer                                         // everything that was ever said of a transaction
+	kept     map[string]*kept                                 // what was said under an idempotency key
+	credited map[string]bool                                  // references of credits, and whether that was confirmed
+	times    map[string][]ledger.Millis                       // when each key was asked under
+	unsure   map[string]bool                                  // keys that were asked under while the clock was doubted
+	reads    []ledger.Account                                 // what reads showed
+	showed   map[ledger.AccountID]map[uint64][]ledger.Account // the same, by record
+	reserved map[string]ledger.AccountID                      // ids that accounts named before another derived them
 	numbers  int
+	entries
 }
 
 // request is a command on its way, and how to make it again.
@@ -28,7 +30,9 @@ type request struct {
 	key     string // idempotency key; empty: none
 	at      ledger.Millis
 	asked   *account.Asked
-	enough  bool // of a payout: the money was there when it was asked
+	verdict *verdict // of a payout: what it must come to; nil: that is not known
+	joins   bool     // its key was asked under before
+	other   bool     // with another body
 }
 
 // answer is what a client holds.
@@ -39,7 +43,7 @@ type answer struct {
 }
 
 func newPeople() people {
-	return people{kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, reserved: map[string]ledger.AccountID{}, credited: map[string]bool{}}
+	return people{entries: newEntries(), showed: map[ledger.AccountID]map[uint64][]ledger.Account{}, kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, reserved: map[string]ledger.AccountID{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.
@@ -53,6 +57,7 @@ func (l *life) ask(r *request) {
 		}
 	}
 	if r.key != "" {
+		again.joins = len(l.times[r.key]) > 0
 		l.times[r.key] = append(l.times[r.key], again.at)
 		l.unsure[r.key] = l.unsure[r.key] || l.time.Doubted()
 	}
@@ -84,14 +89,12 @@ var scripts = []string{
 // payout asks for one; few amounts and keys, so that many repeat.
 func (l *life) payout() {
 	id := l.someone()
-	pix := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
+	pix := l.someKey()
 	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
 	own := ""
 	if l.odds(8) { // accounts are after the same ones: the registry keeps them apart
 		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%08d", l.rng.IntN(8)))
-		if mine, err := l.registry.ClaimEndToEnd(id, own); err != nil || !mine {
-			l.say("%v may not have %s: %v", id, own, err)
-			l.count("refused: an id of another's")
+		if !l.ownID(id, own) {
 			return
 		}
 	}
@@ -100,8 +103,12 @@ func (l *life) payout() {
 		l.numbers++
 		key = fmt.Sprintf("p%d", l.numbers)
 	}
+	c := ledger.RequestPayout{Amount: amount, Key: pix, EndToEnd: own}
+	l.details(&c)
 	l.ask(&request{account: id, key: key, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: pix}, EndToEnd: own, Claim: l.claim(key), GivenDocument: "12345678909"}
+		c := c
+		c.Claim = l.claim(key)
+		return c
 	}})
 }
 
@@ -150,6 +157,10 @@ func (l *life) again() {
 	if l.numbers > 0 {
 		for _, kind := range [...]string{"p", "c", "k"} {
 			if k := l.kept[fmt.Sprint(kind, 1+l.rng.IntN(l.numbers))]; k != nil {
+				if kind != "k" && l.odds(4) && l.answered(k.request.key) {
+					l.ask(l.otherwise(k.request))
+					continue
+				}
 				l.ask(l.perhapsRecalled(k.request))
 			}
 		}
@@ -186,7 +197,16 @@ func (l *life) hiccups(err error) bool {
 func (l *life) hears(r *request, a *ledger.Answer) {
 	l.say("%v hears %s", r.account, describe(a))
 	if a.Head != nil {
-		l.reads = append(l.reads, *a.Head)
+		l.showsHead(r, a.Head)
+	}
+	l.oneBody(r, a)
+	switch c := r.make().(type) {
+	case ledger.RequestPayout:
+		l.rightly(r, &c, a)
+	case ledger.DecideApproval:
+		if a.Refusal == nil && a.Tx.Decision != c.Word {
+			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)
+		}
 	}
 	if c, ok := r.make().(ledger.Credit); ok && a.Refusal == nil {
 		l.credited[c.Reference] = true
@@ -199,9 +219,6 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	}
 	if a.Refusal != nil {
 		l.count("refused: " + a.Refusal.Code.String())
-		if a.Refusal.Code == ledger.RefuseBalance && r.enough && l.seen["fault: entry refused"] == 0 {
-			l.fail("%v hears that the balance is not enough, and it was", r.account)
-		}
 	}
 	if a.Replay {
 		l.outlived(r, a)
@@ -210,6 +227,18 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 		l.recalledNothing(r)
 	} else if r.key != "" && a.Refusal == nil {
 		l.compare(r, a)
+	}
+}
+
+// showsHead notes what a read showed, or a change of settings.
+func (l *life) showsHead(r *request, head *ledger.Account) {
+	l.reads = append(l.reads, *head)
+	if l.showed[head.ID] == nil {
+		l.showed[head.ID] = map[uint64][]ledger.Account{}
+	}
+	l.showed[head.ID][head.Seq] = append(l.showed[head.ID][head.Seq], *head)
+	if c, ok := r.make().(ledger.ChangeSettings); ok && !head.Settings.Equal(&c.Settings) {
+		l.fail("%v was given %+v and has %+v", head.ID, c.Settings, head.Settings)
 	}
 }
 

@@ -156,7 +156,9 @@ func (l *life) turn() {
 		l.outside.down = l.clock + ledger.Millis([...]int{20_000, 20_000, 4_000_000}[l.rng.IntN(3)])*ledger.Millis(min(m.lost, 1))
 	case n < 97:
 		l.meet()
-	case n < 99:
+	case n < 98:
+		l.administer()
+	default:
 		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
 	l.hear()
@@ -169,11 +171,38 @@ func (l *life) setRight() {
 	if l.clock >= l.outside.down {
 		l.stated()
 	}
+	l.acceptDifference()
 	if l.time.Behind() > 0 && l.time.Now() == l.clock && l.odds(3) {
 		l.count("clock: accepted by an operator")
 		l.time.Accept()
 	}
 }
+
+// acceptDifference: the scheme's own clock is wrong, and an operator who knows that ours is
+// right says so. The doubt ends, until the difference is another.
+func (l *life) acceptDifference() {
+	if !l.jumpy || l.time.Now() != l.clock || l.time.Behind() > 0 || l.clock < l.outside.down || !l.odds(4) {
+		return
+	}
+	doubted := func() bool { l.stated(); return l.time.Doubted() }
+	if l.theirs = l.drawSkew(); within(l.theirs) == doubted() {
+		l.fail("the scheme's clock is %d ms ahead, the clock is doubted: %v", l.theirs, l.time.Doubted())
+	}
+	l.time.Accept()
+	l.count("clock: a difference accepted")
+	if doubted() {
+		l.fail("a difference of %d ms was accepted, and is doubted", l.theirs)
+	}
+	was := l.theirs
+	if l.theirs = l.drawSkew(); !within(l.theirs) && !within(l.theirs-was) && !doubted() {
+		l.fail("a difference of %d ms is not doubted, %d were accepted", l.theirs, was)
+	}
+	if l.theirs = 0; doubted() {
+		l.fail("the scheme agrees, and the clock is doubted")
+	}
+}
+
+func within(d ledger.Millis) bool { return d >= -60_000 && d <= 60_000 }
 
 // move lets the journal do a step of its work.
 func (l *life) move() {
@@ -210,7 +239,11 @@ func (l *life) customer() {
 			txid = a.tx.Public()
 		}
 	}
-	l.outside.pay(id, 5_000, txid)
+	amount := ledger.Amount(5_000)
+	if l.odds(4) {
+		amount-- // not what the charge says
+	}
+	l.outside.pay(id, amount, txid)
 }
 
 func (l *life) hangUp() {

@@ -125,6 +125,9 @@ func (l *life) carry(i int) {
 	if act == payout.Submit && c.kept() {
 		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
 	}
+	if act == payout.Submit {
+		l.submits(c)
+	}
 	r := l.outside.act(c.machine, act, c.deadline)
 	switch act {
 	case payout.Ask:
@@ -141,6 +144,21 @@ func (l *life) carry(i int) {
 	}
 	l.children = append(l.children[:i], l.children[i+1:]...)
 	l.report(c)
+}
+
+// submits holds what leaves against what the journal has.
+func (l *life) submits(c *child) {
+	p := c.machine.Payment()
+	if l.flipped[c.account] {
+		return
+	}
+	t := l.standing(p.Tx, p.EndToEnd)
+	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Key != p.Key.Value || t.KeyType != p.Key.Type ||
+		t.RecipientISPB != p.RecipientISPB || t.Description != p.Description || p.Account != c.account {
+		l.fail("%+v is submitted, and the journal has %+v", p, t)
+	} else if s := t.Status; s == ledger.StatusQueued || s == ledger.StatusPending || s == ledger.StatusRefused {
+		l.fail("%v is submitted, and in the journal it is %v", p.Tx, s)
+	}
 }
 
 func (l *life) report(c *child) {
@@ -254,6 +272,9 @@ func (l *life) crash(why string) {
 		lost()
 	}
 	l.failing, l.stalled = 0, 0
+	if l.odds(3) {
+		l.outside.restart()
+	}
 	l.boot()
 	l.remembered()
 	l.holdsHaveWork()

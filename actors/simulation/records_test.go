@@ -1,0 +1,199 @@
+package simulation
+
+import (
+	"slices"
+
+	"pixd/actors/ledger"
+)
+
+// What each record must say, worked out here once more.
+
+// announces are the events of each kind of record, in their order.
+var announces = map[ledger.RecordKind][]ledger.EventKind{
+	ledger.PayoutSettled:     {ledger.EventPayoutConfirmed, ledger.EventCompleted},
+	ledger.PayoutSettledLate: {ledger.EventPayoutConfirmed, ledger.EventCompleted},
+	ledger.PayoutRejected:    {ledger.EventPayoutRejected},
+	ledger.PayoutFailed:      {ledger.EventPayoutFailed},
+	ledger.PayoutQueued:      {ledger.EventPayoutQueued},
+	ledger.ReturnReceived:    {ledger.EventReturnReceived},
+	ledger.PayoutReturned:    {ledger.EventPayoutReturned},
+}
+
+// events: who subscribes hears of each thing once.
+func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction) {
+	want := announces[r.Kind]
+	switch {
+	case r.Kind == ledger.PaymentReceived && r.Tx.Kind == ledger.TxCharge:
+		want = []ledger.EventKind{ledger.EventReceived, ledger.EventChargePaid, ledger.EventCompleted}
+	case r.Kind == ledger.PaymentReceived:
+		want = []ledger.EventKind{ledger.EventReceived, ledger.EventCompleted}
+	case r.Kind == ledger.PayoutRequeued && before.QueueEnds == 0:
+		want = []ledger.EventKind{ledger.EventPayoutQueued} // an approved one: the first time
+	}
+	if !slices.Equal(r.Events, want) {
+		l.fail("record %d of %v (%v) has the events %v, and should have %v", r.Seq, r.Account, r.Kind, r.Events, want)
+	}
+}
+
+// instants: when a transaction was shown, booked and settled late is when that was
+// recorded, and stays.
+func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transaction) {
+	t, old := r.Tx, ledger.Transaction{}
+	if before != nil {
+		old = *before
+	}
+	if (t.CreatedAt == 0) != (t.Ordinal == 0) || t.CreatedAt != old.CreatedAt && (old.CreatedAt != 0 || t.CreatedAt != r.Time) ||
+		t.Ordinal != old.Ordinal && old.Ordinal != 0 {
+		l.fail("record %d of %v (%v): shown at %v as %d, before %v as %d", r.Seq, r.Account, r.Kind, t.CreatedAt, t.Ordinal, old.CreatedAt, old.Ordinal)
+	}
+	if (t.BookedAt == 0) != (t.Booking == 0) || t.BookedAt != old.BookedAt && (old.BookedAt != 0 || t.BookedAt != r.Time) ||
+		t.Booking != old.Booking && old.Booking != 0 {
+		l.fail("record %d of %v (%v): booked at %v as %d, before %v as %d", r.Seq, r.Account, r.Kind, t.BookedAt, t.Booking, old.BookedAt, old.Booking)
+	}
+	if t.Kind != ledger.TxPayout {
+		return
+	}
+	final := t.Status == ledger.StatusSettled || t.Status == ledger.StatusRejected || t.Status == ledger.StatusFailed
+	if shows := t.Status != ledger.StatusHeld && t.Status != ledger.StatusRefused; shows != (t.Ordinal != 0) || final != (t.Booking != 0) {
+		l.fail("record %d of %v: %v is %v, item %d, booking %d", r.Seq, r.Account, t.ID, t.Status, t.Ordinal, t.Booking)
+	}
+	if late := r.Kind == ledger.PayoutSettledLate; late && t.LateAt != r.Time || !late && t.LateAt != old.LateAt {
+		l.fail("record %d of %v (%v): settled late at %v", r.Seq, r.Account, r.Kind, t.LateAt)
+	}
+}
+
+// stamped: a record's time is engine time, and later only where a record before it, or the
+// newest of an earlier process, is.
+func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, world written) {
+	if want := max(world.clock, world.floor, head.Time); r.Time != want {
+		l.fail("record %d of %v is stamped %v, engine time is %v", r.Seq, r.Account, r.Time, want)
+	}
+	if !world.doubted && world.clock+clocksDiffer < world.at || !world.doubted && world.clock > world.at+clocksDiffer {
+		l.fail("record %d of %v is made at %v, by a clock that says %v and is not doubted", r.Seq, r.Account, world.at, world.clock)
+	}
+}
+
+// same: what a payout is does not change while it is carried.
+func (c *chronicle) same(l *life, r *ledger.Record, p *told) {
+	t, h := r.Tx, &p.held
+	if t.Amount != h.Amount || t.Fee != h.Fee || t.Key != h.Key || t.KeyType != h.KeyType || t.ExternalID != h.ExternalID ||
+		t.Description != h.Description || t.Purpose != h.Purpose || t.GivenDocument != h.GivenDocument ||
+		t.RecipientISPB != h.RecipientISPB || t.OwnEndToEnd != h.OwnEndToEnd || t.Attempt != h.Attempt {
+		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
+	}
+	if p.tx.EndToEnd == "" || t.EndToEnd == p.tx.EndToEnd {
+		return
+	}
+	l.count("meeting: an id renewed")
+	if t.OwnEndToEnd || !slices.Contains(t.Former, p.tx.EndToEnd) || r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending {
+		l.fail("record %d of %v (%v): %v goes from %s to %s", r.Seq, r.Account, r.Kind, t.ID, p.tx.EndToEnd, t.EndToEnd)
+	}
+}
+
+// decided: what an operator decides is what is done.
+func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
+	t, want := r.Tx, before
+	switch {
+	case r.Kind == ledger.PayoutApproved:
+		want = ledger.Approved
+	case r.Kind == ledger.PayoutFailed && t.ReasonCode == ledger.ReasonDeclined:
+		want = ledger.Declined
+	}
+	if t.Decision != want || (t.Decision != 0) != (t.Operator != "") {
+		l.fail("record %d of %v (%v): the word on %v is %d, of %q", r.Seq, r.Account, r.Kind, t.ID, t.Decision, t.Operator)
+	}
+}
+
+// young: no derived id goes out that the scheme may refuse for its age, by a clock that is
+// right.
+func (c *chronicle) young(l *life, r *ledger.Record, world written) {
+	t := r.Tx
+	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.OwnEndToEnd || world.doubted || t.Repeat || t.Doubted {
+		return
+	}
+	if age := world.clock - (ledger.ExpiryOf(t.EndToEnd) - ledger.MaxRepeatWindow); age > 11*3_600_000 {
+		l.fail("%v goes out under an id of %d minutes", t.ID, age/60_000)
+	}
+}
+
+// hold holds a payout's first record against the account's terms.
+func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
+	t := r.Tx
+	request := ledger.RequestPayout{
+		Amount: t.Amount, Key: ledger.Key{Type: t.KeyType, Value: t.Key}, GivenDocument: t.GivenDocument, RecipientISPB: t.RecipientISPB,
+	}
+	v := verdictOn(head, &request)
+	if v.refusal != ledger.RefuseNothing {
+		l.fail("record %d of %v: %v is held, and is to be refused with %v", r.Seq, r.Account, t.ID, v.refusal)
+	}
+	c.waiting[t.ID] = v.pending
+}
+
+// waitsFirst: what is to wait for an operator does so before anything else.
+func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transaction) {
+	if before == nil || before.Status != ledger.StatusHeld {
+		return
+	}
+	if pending := r.Kind == ledger.PayoutPending; pending != c.waiting[r.Tx.ID] {
+		l.fail("record %d of %v: %v becomes %v; it is to wait for an operator: %v", r.Seq, r.Account, r.Tx.ID, r.Tx.Status, c.waiting[r.Tx.ID])
+	}
+}
+
+// charge: a payment completes the open charge that it names at its amount, and nothing else.
+func (c *chronicle) charge(l *life, r *ledger.Record) {
+	t := r.Tx
+	switch r.Kind {
+	case ledger.ChargeCreated:
+		c.charges[t.Public()] = r
+	case ledger.PaymentReceived:
+		paid := l.outside.paid[t.EndToEnd]
+		named := c.charges[paid.txid]
+		completes := named != nil && named.Account == r.Account && named.Tx.Status == ledger.StatusActive && named.Tx.Amount == paid.amount
+		if completes != (t.Kind == ledger.TxCharge) || completes && t.ID != named.Tx.ID || t.Amount != paid.amount || r.Account != paid.account {
+			l.fail("record %d of %v: %d paid to %v for %q is booked as %+v", r.Seq, r.Account, paid.amount, paid.account, paid.txid, *t)
+		}
+		if completes {
+			l.count("meeting: a charge completed")
+			c.charges[paid.txid] = r
+		} else if named != nil {
+			l.count("meeting: a payment that names a charge and does not complete it")
+		}
+	}
+}
+
+// holders: a duplicate names the payout that the scheme has under its id.
+func (c *chronicle) holders(l *life) {
+	for id, p := range c.payouts {
+		if p.tx.Status != ledger.StatusRejected || p.tx.ReasonCode != ledger.ReasonDuplicate {
+			continue
+		}
+		l.count("meeting: a duplicate")
+		if of := p.tx.DuplicateOf; of != nil {
+			other := c.payouts[*of]
+			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == ledger.StatusRefused {
+				l.fail("%v is a duplicate of %v, under %s", id, of, p.tx.EndToEnd)
+			}
+		}
+	}
+}
+
+// duplicate: a payout that is rejected as one names what has settled under its id.
+func (c *chronicle) duplicate(l *life, p *told) {
+	if p.tx.ReasonCode != ledger.ReasonDuplicate || p.tx.DuplicateOf != nil {
+		return
+	}
+	for _, other := range c.under[p.tx.EndToEnd] {
+		if other != p && other.account == p.account && other.tx.Status == ledger.StatusSettled {
+			l.fail("%v is a duplicate of nothing, and %v has settled under %s", p.tx.ID, other.tx.ID, p.tx.EndToEnd)
+		}
+	}
+}
+
+// asShown holds what a read showed against the account as its records have it then.
+func (c *chronicle) asShown(l *life, head *ledger.Account) {
+	for _, shown := range l.showed[head.ID][head.Seq] {
+		if shown.Totals != head.Totals || shown.Time != head.Time || shown.Opened != head.Opened || !shown.Settings.Equal(&head.Settings) {
+			l.fail("%v: a read showed %+v, the records make %+v", head.ID, shown, *head)
+		}
+	}
+}

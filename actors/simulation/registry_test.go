@@ -1,0 +1,144 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+)
+
+// entries are what the registry has confirmed. What a power cut left open is in none.
+type entries struct {
+	pixKeys map[string]ledger.AccountID
+	apiKeys map[string]registry.APIKey
+	active  map[ledger.AccountID]bool
+	own     map[string]ledger.AccountID // end-to-end ids that accounts named
+}
+
+func newEntries() entries {
+	return entries{map[string]ledger.AccountID{}, map[string]registry.APIKey{}, map[ledger.AccountID]bool{}, map[string]ledger.AccountID{}}
+}
+
+// administer changes an entry of the registry.
+func (l *life) administer() {
+	id := l.someone()
+	switch l.rng.IntN(3) {
+	case 0:
+		l.claimPixKey(id)
+	case 1:
+		l.numbers++
+		name := fmt.Sprintf("client%d", l.numbers)
+		k, err := l.registry.MakeAPIKey(registry.APIKey{
+			ClientID: name, Account: id, SecretHash: [32]byte{byte(l.numbers)}, Permissions: registry.PixRead, Signing: l.odds(2),
+		})
+		l.confirmed(name, k, err)
+		l.count("registry: a key made")
+	case 2:
+		for name := range sorted(l.apiKeys) {
+			if l.odds(2) {
+				continue
+			}
+			delete(l.apiKeys, name)
+			expires, active := l.now()+ledger.Millis(l.rng.IntN(2))*day, l.odds(2)
+			k, err := l.registry.ChangeAPIKey(name, func(k *registry.APIKey) {
+				k.Permissions, k.Active, k.ExpiresAt = k.Permissions^registry.PixWrite, active, expires
+			})
+			if err == nil && (k.Active != active || k.ExpiresAt != expires) {
+				l.fail("API key %s was changed, and is %+v", name, *k)
+			}
+			l.confirmed(name, k, err)
+			l.count("registry: a key changed")
+			return
+		}
+	}
+}
+
+// confirmed takes in a credential that the registry says is durable.
+func (l *life) confirmed(name string, k *registry.APIKey, err error) {
+	if err != nil {
+		l.fail("API key %s: %v", name, err)
+		return
+	}
+	l.apiKeys[name] = *k
+}
+
+// claimPixKey asks for one of a few keys: each belongs to one account.
+func (l *life) claimPixKey(id ledger.AccountID) {
+	key := fmt.Sprintf("loja%d@example.com", l.rng.IntN(6))
+	k, err := l.registry.ClaimPixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
+	owner, known := l.pixKeys[key]
+	switch {
+	case known && owner != id:
+		l.count("registry: a key of another's")
+		if !errors.Is(err, registry.ErrKeyTaken) {
+			l.fail("%v claims %s, which is %v's: %v", id, key, owner, err)
+		}
+	case known && err != nil:
+		l.fail("%v claims its own %s: %v", id, key, err)
+	case err == nil:
+		if k.Account != id {
+			l.fail("%v has claimed %s, which is %v's", id, key, k.Account)
+		}
+		l.pixKeys[key] = id
+		l.outside.register(ledger.Key{Type: ledger.KeyEmail, Value: key}, id)
+	}
+}
+
+// ownID asks for an end-to-end id that an account names itself; false: it may not have it.
+func (l *life) ownID(id ledger.AccountID, own string) bool {
+	mine, err := l.registry.ClaimEndToEnd(id, own)
+	if err != nil {
+		l.fail("%v claims %s: %v", id, own, err)
+		return false
+	}
+	owner, known := l.own[own]
+	if known && mine != (owner == id) {
+		l.fail("%v may have %s: %v, and it is %v's", id, own, mine, owner)
+	}
+	if !mine {
+		l.say("%v may not have %s", id, own)
+		l.count("refused: an id of another's")
+		return false
+	}
+	l.own[own] = id
+	return true
+}
+
+// setActive makes an account active or not.
+func (l *life) setActive(id ledger.AccountID, active bool) {
+	delete(l.people.active, id)
+	if err := l.registry.SetActive(id, active); err != nil {
+		l.fail("set active: %v", err)
+	}
+	l.people.active[id] = active
+	l.say("%v is active: %v", id, active)
+	l.entriesKept()
+}
+
+// entriesKept holds the registry against what it has confirmed.
+func (l *life) entriesKept() {
+	for key, owner := range l.pixKeys {
+		k, ok := l.registry.PixKey(key)
+		a, there := l.registry.Account(owner)
+		if !ok || k.Account != owner || !there || !slices.Contains(a.PixKeys, key) {
+			l.fail("%s is %v's, and the registry has %+v", key, owner, k)
+		}
+	}
+	for name, want := range l.apiKeys {
+		k, ok := l.registry.APIKey(name)
+		if !ok || k.Account != want.Account || k.SecretHash != want.SecretHash || k.Permissions != want.Permissions ||
+			k.Active != want.Active || k.ExpiresAt != want.ExpiresAt || k.Signing != want.Signing || k.CreatedAt != want.CreatedAt {
+			l.fail("API key %s is %+v, and the registry has %+v", name, want, k)
+		}
+	}
+	for id, want := range l.people.active {
+		if l.active(id) != want {
+			l.fail("%v was made active: %v, and is not so", id, want)
+		}
+	}
+	if listed, next := l.registry.Accounts(0, int(l.known)+1); len(listed) != int(l.known) || next != -1 {
+		l.fail("%d accounts are listed (next %d) of %d", len(listed), next, l.known)
+	}
+}

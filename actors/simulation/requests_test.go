@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// What an account must answer, worked out here once more from the contract and not from
+// the engine's code.
+
+// verdict is what a payout request must come to by the account as it stands.
+type verdict struct {
+	refusal ledger.RefusalCode // RefuseNothing: it is held
+	pending bool               // it waits for an operator
+}
+
+// feeOf is a fee by its definition: fixed, and basis points rounded half up.
+func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
+	bps := amount * ledger.Amount(f.BPS)
+	whole, rest := bps/10_000, bps%10_000
+	if rest >= 5_000 {
+		whole++
+	}
+	return f.Fixed + whole
+}
+
+// company tells a document that the control on companies is about.
+func company(document string) bool { return len(document) == 14 }
+
+// keepsFrom tells whether an account's control keeps money from a document.
+func keepsFrom(s *ledger.Settings, document string) bool {
+	if !s.BlockCNPJOut || !company(document) {
+		return false
+	}
+	for _, allowed := range s.AuthorizedCNPJs {
+		if allowed == document {
+			return false
+		}
+	}
+	return true
+}
+
+// verdictOn is the first refusal of a payout request that applies, in the contract's order.
+func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
+	s := &head.Settings
+	document := c.GivenDocument
+	if c.Key.Type == ledger.KeyCPF || c.Key.Type == ledger.KeyCNPJ {
+		document = c.Key.Value
+	}
+	switch available := head.Totals.Balance - head.Totals.Pending - head.Totals.MEDHeld; {
+	case c.KeyIsOurs || c.RecipientISPB == ispb:
+		return verdict{refusal: ledger.RefuseSameInstitution}
+	case s.BlockCNPJOut && document == "":
+		return verdict{refusal: ledger.RefuseDocumentRequired}
+	case keepsFrom(s, document):
+		return verdict{refusal: ledger.RefuseCNPJBlocked}
+	case s.CashOutCeiling != 0 && c.Amount > s.CashOutCeiling:
+		return verdict{refusal: ledger.RefuseCeiling}
+	case c.Amount+feeOf(s.CashOutFee, c.Amount) > available:
+		return verdict{refusal: ledger.RefuseBalance}
+	}
+	return verdict{pending: s.ApprovalThreshold != nil && c.Amount >= *s.ApprovalThreshold}
+}
+
+// judged notes what a payout request must come to.
+func (l *life) judged(r *request, c *ledger.RequestPayout) {
+	a := l.account(r.account)
+	if a.Broken() != nil || l.unsettled[r.account] {
+		return
+	}
+	head := a.Head()
+	v := verdictOn(&head, c)
+	r.verdict = &v
+}
+
+// inTime are the refusals that a request meets before anything is held.
+func inTime(c ledger.RefusalCode) bool {
+	return c >= ledger.RefuseSameInstitution && c <= ledger.RefuseBalance
+}
+
+// rightly holds an answer to a payout request against what it must be.
+func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
+	if a.Replay {
+		return
+	}
+	refused := ledger.RefuseNothing
+	if a.Refusal != nil {
+		refused = a.Refusal.Code
+	}
+	if refused == ledger.RefuseEndToEnd && c.EndToEnd != "" {
+		return // another account's
+	}
+	if v := r.verdict; v != nil {
+		switch {
+		case a.Refusal != nil && a.Refusal.AfterHold || !inTime(refused) && refused != ledger.RefuseNothing:
+			if v.refusal != ledger.RefuseNothing && !r.joins {
+				l.fail("%v hears %v after a hold, and its request is to be refused with %v", r.account, refused, v.refusal)
+			}
+		case refused != v.refusal && !r.joins:
+			l.fail("%v hears %q, and its request is to be answered %q", r.account, refused, v.refusal)
+		case refused == ledger.RefuseNothing && !r.joins && v.pending != (a.Tx.Decision != 0 || a.Tx.Status == ledger.StatusPending):
+			l.fail("%v hears that %v is %v; it is to wait for an operator: %v", r.account, a.Tx.ID, a.Tx.Status, v.pending)
+		}
+	}
+	if t := a.Tx; a.Refusal == nil && !asAsked(t, c) {
+		l.fail("%v asked for %+v, and hears of %+v", r.account, *c, *t)
+	}
+}
+
+// asAsked tells a payout that is what the request said.
+func asAsked(t *ledger.Transaction, c *ledger.RequestPayout) bool {
+	return t.Kind == ledger.TxPayout && t.Amount == c.Amount && t.KeyType == c.Key.Type && t.Key == c.Key.Value &&
+		t.ExternalID == c.ExternalID && t.Description == c.Description && t.GivenDocument == c.GivenDocument &&
+		t.RecipientISPB == c.RecipientISPB && t.OwnEndToEnd == (c.EndToEnd != "")
+}
+
+// otherwise is a request under its key with another body: it is not carried out.
+func (l *life) otherwise(r *request) *request {
+	other := *r
+	other.make = func() ledger.Command {
+		c := r.make()
+		for _, claim := range claimsOf(c) {
+			claim.BodyHash[0]++
+		}
+		return c
+	}
+	other.other = true
+	l.count("asked: another body under a key")
+	return &other
+}
+
+func claimsOf(c ledger.Command) []*ledger.Claim {
+	switch c := c.(type) {
+	case ledger.RequestPayout:
+		return []*ledger.Claim{c.Claim}
+	case ledger.CreateCharge:
+		return []*ledger.Claim{c.Claim}
+	}
+	return nil
+}
+
+// oneBody: of a request with another body than its key's first nothing is carried out, and
+// of the same body nothing is refused for that.
+func (l *life) oneBody(r *request, a *ledger.Answer) {
+	if a.Mismatch != (r.other && a.Replay) {
+		l.fail("%v: %s is answered with another body's: %v, it is one: %v", r.account, r.key, a.Mismatch, r.other)
+	}
+	if r.other && !a.Replay && a.Refusal == nil {
+		l.fail("%v: %s is carried out with another body", r.account, r.key)
+	}
+}
+
+// nobodyWaits: whoever asked has heard something.
+func (l *life) nobodyWaits() {
+	l.hear()
+	for _, r := range l.asked {
+		if !l.flipped[r.account] {
+			l.fail("%v waits for its answer to %T for ever", r.account, r.make())
+		}
+	}
+}
+
+// someKey is a key to pay to; few of them, so that many repeat.
+func (l *life) someKey() ledger.Key {
+	switch l.rng.IntN(12) {
+	case 0:
+		return ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
+	case 1:
+		return ledger.Key{Type: ledger.KeyCNPJ, Value: knownCNPJ}
+	}
+	return ledger.Key{Type: ledger.KeyEmail, Value: scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]}
+}
+
+const knownCNPJ = "12345678000195"
+
+// details fills in what a payout request may say besides.
+func (l *life) details(c *ledger.RequestPayout) {
+	l.numbers++
+	c.ExternalID = fmt.Sprintf("x%d", l.numbers)
+	if l.odds(2) {
+		c.Description = fmt.Sprintf("order %d", l.numbers)
+	}
+	c.GivenDocument = [...]string{"12345678909", "12345678909", "12345678909", "", knownCNPJ}[l.rng.IntN(5)]
+	switch l.rng.IntN(40) {
+	case 0:
+		c.RecipientISPB = ispb
+	case 1:
+		c.KeyIsOurs = true
+	case 2, 3:
+		c.RecipientISPB = "60701190"
+	}
+}
