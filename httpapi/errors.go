@@ -112,8 +112,12 @@ func (c *call) failed(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrCut):
 		Cut(c.ctx)
-	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
-		unavailable(c.ctx, err.Error())
+	case errors.Is(err, ledger.ErrBusy):
+		unavailable(c.ctx, ledger.ErrBusy.Error()) // and not what it was wrapped in on its way
+	case errors.Is(err, ledger.ErrWaited):
+		unavailable(c.ctx, ledger.ErrWaited.Error())
+	case errors.Is(err, ledger.ErrQuarantined):
+		unavailable(c.ctx, ledger.ErrQuarantined.Error())
 	case errors.Is(err, ledger.ErrUnknown):
 		answerError(c.ctx, fasthttp.StatusUnauthorized, invalidCredentials, "")
 	default:

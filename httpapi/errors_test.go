@@ -120,12 +120,13 @@ func TestEngineErrors(t *testing.T) {
 		status int
 		body   string
 	}{
-		ledger.ErrBusy:              {503, shape1("503", "too much work is waiting")},
-		ledger.ErrWaited:            {503, shape1("503", "the first request under this key has not been answered")},
-		ledger.ErrQuarantined:       {503, shape1("503", "account is closed off after damage")},
-		ledger.ErrInternal:          {500, shape1("500", "internal error")},
-		fmt.Errorf("anything else"): {500, shape1("500", "internal error")},
-		ledger.ErrUnknown:           {401, shape1("401", "Invalid API key credentials")},
+		ledger.ErrBusy:        {503, shape1("503", "too much work is waiting")},
+		ledger.ErrWaited:      {503, shape1("503", "the first request under this key has not been answered")},
+		ledger.ErrQuarantined: {503, shape1("503", "account is closed off after damage")},
+		ledger.ErrInternal:    {500, shape1("500", "internal error")},
+		fmt.Errorf("account acc_x: facts of it: %w", ledger.ErrBusy): {503, shape1("503", "too much work is waiting")},
+		fmt.Errorf("anything else"):                                  {500, shape1("500", "internal error")},
+		ledger.ErrUnknown:                                            {401, shape1("401", "Invalid API key credentials")},
 	} {
 		f.engine.err = err
 		for _, s := range []sent{{path: cashOut, body: payBody}, {path: cashIn, body: someBody}, {method: "GET", path: balance}} {

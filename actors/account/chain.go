@@ -61,6 +61,7 @@ type use struct {
 	former   []string      // ids that were renewed
 	now      ledger.Reading
 	sent     bool // one of them may have left: not all were refused inside the call
+	matter   int  // how many still do
 }
 
 func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
@@ -69,7 +70,7 @@ func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
 	if err != nil {
 		return u, err
 	}
-	u.take(first)
+	u.count(first)
 	thin := *row
 	thin.Members = nil
 	for _, member := range row.Members {
@@ -77,7 +78,7 @@ func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
 		if err != nil {
 			return u, err
 		}
-		if u.take(t) {
+		if u.count(t) {
 			thin.Members = append(thin.Members, member)
 		}
 	}
@@ -85,7 +86,16 @@ func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
 	return u, nil
 }
 
-// take counts one transaction in, and tells whether it still matters.
+// count is take, of one that the row lists.
+func (u *use) count(t *ledger.Transaction) bool {
+	matters := u.take(t)
+	if matters {
+		u.matter++
+	}
+	return matters
+}
+
+// take takes one transaction into account, and tells whether it still matters.
 func (u *use) take(t *ledger.Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != ledger.StatusRefused
@@ -177,8 +187,8 @@ func closer(a, b *ledger.Transaction) bool {
 	return a.SentAt() < b.SentAt()
 }
 
-// maxRepeats bounds how many payouts may be under way under one id, where Config does
-// not: each hold writes the list.
+// maxRepeats bounds how many payouts may be under way under one id (503 before the hold
+// beyond it), where Config does not: each hold writes the list.
 const maxRepeats = 1000
 
 // full refuses one more under the id where there are too many.
@@ -187,7 +197,7 @@ func (m *Machine) full(u *use) error {
 	if most == 0 {
 		most = maxRepeats
 	}
-	if len(u.row.Members) >= most {
+	if u.matter >= most {
 		return ledger.ErrBusy
 	}
 	return nil

@@ -19,6 +19,7 @@ type chronicle struct {
 	charges map[string]*ledger.Record     // newest about each
 	waiting map[ledger.TxID]bool          // whether a payout is to wait for an operator
 	under   map[string][]*told            // payouts by the end-to-end ids that they had
+	answers map[answerUnder][16]byte      // the body that each kept answer answers
 }
 
 // window is how long a settled payout makes an equal one a repeat, from an instant of the
@@ -68,6 +69,7 @@ func newChronicle() *chronicle {
 		map[string]*ledger.Record{},
 		map[ledger.TxID]bool{},
 		map[string][]*told{},
+		map[answerUnder][16]byte{},
 	}
 }
 
@@ -82,6 +84,9 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	before := *head
 	if err := head.Apply(r); err != nil {
 		l.fail("%v", err)
+	}
+	if r.Stored != nil {
+		c.answers[answerUnder{r.Account, string(r.Stored.Body)}] = r.Claim.BodyHash
 	}
 	c.stamped(l, r, &before, l.worldOf(r))
 	c.asShown(l, head)
@@ -106,7 +111,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	c.money(l, &before, r)
 	if r.Tx.Kind == ledger.TxPayout {
 		c.waitsFirst(l, r, old)
-		c.payout(l, r)
+		c.payout(l, r, old)
 	}
 }
 
@@ -143,7 +148,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 }
 
 // payout follows one payout from record to record.
-func (c *chronicle) payout(l *life, r *ledger.Record) {
+func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
@@ -164,6 +169,8 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 	}
 	c.same(l, r, p)
 	c.decided(l, r, p.tx.Decision)
+	c.repeats(l, r, world)
+	c.doubt(l, r, old)
 	c.young(l, r, world)
 	if !p.had[r.Tx.EndToEnd] {
 		p.had[r.Tx.EndToEnd] = true
@@ -178,7 +185,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 		l.fail("record %d of %v forgets whom %v pays", r.Seq, r.Account, r.Tx.ID)
 	}
 	p.tx = *r.Tx
-	c.waits(l, r, world)
+	c.waits(l, r, old, world)
 	switch r.Kind {
 	case ledger.PayoutAccepted, ledger.PayoutSent:
 		if p.sent == 0 {
@@ -204,7 +211,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record) {
 
 // waits: what waits does so for as long as the flags say, by engine time, and no queued
 // payout of an inactive account goes out, nor one that is approved.
-func (c *chronicle) waits(l *life, r *ledger.Record, world written) {
+func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, world written) {
 	t, long := r.Tx, ledger.Millis(0)
 	switch r.Kind {
 	case ledger.PayoutSending, ledger.PayoutApproved:
@@ -215,9 +222,10 @@ func (c *chronicle) waits(l *life, r *ledger.Record, world written) {
 	case ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSent:
 		long = world.terms.OrphanAfter
 	case ledger.PayoutQueued, ledger.PayoutRequeued:
-		if long = world.terms.QueueTTL; r.Kind == ledger.PayoutQueued && t.QueueEnds != world.clock+long {
+		if first := old.QueueEnds == 0; first && t.QueueEnds != world.clock+world.terms.QueueTTL || !first && t.QueueEnds != old.QueueEnds {
 			l.fail("%v may stay in the queue for %d ms", t.ID, t.QueueEnds-world.clock)
 		}
+		long = max(0, t.QueueEnds-world.clock)
 	case ledger.PayoutPending:
 		long = world.terms.ApprovalTTL
 	default:
@@ -229,10 +237,7 @@ func (c *chronicle) waits(l *life, r *ledger.Record, world written) {
 	if r.Kind == ledger.PayoutAccepted && !t.Doubt {
 		return // the due row of its hold stands, of an earlier process perhaps
 	}
-	if r.Kind == ledger.PayoutRequeued {
-		long = max(long, t.QueueEnds-world.clock) // of an earlier process's flags perhaps
-	}
-	if t.DueAt > world.clock+long {
+	if t.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.DueAt != world.clock+long {
 		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.DueAt-world.clock)
 	}
 }
@@ -267,6 +272,7 @@ func (p *told) gaveUp(l *life, world written) {
 // judge: one request, one payment.
 func (c *chronicle) judge(l *life) {
 	c.holders(l)
+	c.bodies(l)
 	for print, all := range c.prints {
 		for _, first := range all {
 			for _, second := range all {

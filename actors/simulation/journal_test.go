@@ -13,6 +13,7 @@ type written struct {
 	clock   ledger.Millis // and said
 	active  bool          // the account was
 	floor   ledger.Millis // the newest record of earlier processes
+	repeats int           // how many payouts may be under way under one end-to-end id
 }
 
 // observed is the journal that accounts append to. It notes when each record was made,
@@ -30,7 +31,7 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.around.Config.MaxRepeats,
 		}
 	}
 	return l.paper.Append(e)

@@ -290,7 +290,7 @@ func (l *life) settledHere(m sim.Movement) {
 	}
 }
 
-// orphans: nothing is settled here that the scheme did not settle.
+// orphans: nothing is settled or rejected here that the scheme did not settle or reject.
 func (l *life) orphans() {
 	for i := range l.answers {
 		a := &l.answers[i]
@@ -298,10 +298,17 @@ func (l *life) orphans() {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled {
+		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Disowned {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
+		if t.Status != ledger.StatusSettled {
+			if err != nil || s.Progress != scheme.Rejected || t.Disowned && s.Reason == ledger.ReasonDuplicate ||
+				t.Status == ledger.StatusRejected && s.Reason != t.ReasonCode {
+				l.fail("%v is %v with %q here, at the scheme %v %v", t.ID, t.Status, t.ReasonCode, s, err)
+			}
+			continue
+		}
 		if err != nil || s.Progress != scheme.Settled {
 			l.fail("%v is settled here, at the scheme %v %v", t.ID, s, err)
 		}

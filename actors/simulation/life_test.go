@@ -64,13 +64,14 @@ type process struct {
 	children  []*child
 	mail      []letter
 	watch     *watch
-	filter    *keyed.Filter             // over end-to-end rows, to be filled; nil: it is
-	visits    int                       // under way
-	unheard   []func()                  // what ends notices whose process is gone
-	floor     ledger.Millis             // the newest record there was at its start
-	theirs    ledger.Millis             // what the scheme's clock is off by
-	unsettled map[ledger.AccountID]bool // an entry of the account was refused
-	lives     int                       // how many processes there have been
+	filter    *keyed.Filter                  // over end-to-end rows, to be filled; nil: it is
+	visits    int                            // under way
+	unheard   []func()                       // what ends notices whose process is gone
+	floor     ledger.Millis                  // the newest record there was at its start
+	theirs    ledger.Millis                  // what the scheme's clock is off by
+	unsettled map[ledger.AccountID]bool      // an entry of the account was refused
+	retried   map[ledger.TxID]ledger.Reading // when each queued payout was tried again last
+	lives     int                            // how many processes there have been
 }
 
 // letter is a message to an account, on its way.
@@ -201,7 +202,7 @@ type listener struct {
 // boot starts a process on what the journal has.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{},
+		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(),
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)

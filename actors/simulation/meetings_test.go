@@ -13,7 +13,11 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(7) {
+	switch l.rng.IntN(9) {
+	case 8:
+		l.manyEqual()
+	case 7:
+		l.refusedThenPaid()
 	case 6:
 		l.overtaken()
 	case 5:
@@ -244,8 +248,15 @@ func (l *life) againUnderAnotherClock() {
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 	l.numbers++
 	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+%d@pix.test", l.numbers)}
+	under := ""
+	if l.odds(2) {
+		l.numbers++
+		under = fmt.Sprintf("p%d", l.numbers)
+	}
 	pay := func() {
-		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 1_000, Key: key} }})
+		l.ask(&request{account: id, key: under, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: 1_000, Key: key, Claim: l.claim(under)}
+		}})
 		l.settle()
 		for n := 0; n < 8 && len(l.children) > 0; n++ {
 			l.carry(len(l.children) - 1)
@@ -254,7 +265,7 @@ func (l *life) againUnderAnotherClock() {
 	}
 	pay()
 	// By four and eleven hours an id of the wrong minute is one that the scheme takes.
-	l.skew = [...]ledger.Millis{4, 4, 11, -13, 25}[l.rng.IntN(5)] * 3_600_000
+	l.skew = [...]ledger.Millis{4, 4, 11, -13, 25, 49}[l.rng.IntN(6)] * 3_600_000
 	l.crash("restarted under a wrong clock")
 	if l.account(id).Broken() != nil {
 		return
@@ -270,6 +281,52 @@ func (l *life) againUnderAnotherClock() {
 		l.count("clock: accepted by an operator")
 		l.time.Accept()
 	}
+}
+
+// refusedThenPaid: the directory does not know a key, again and again, then it does: what is
+// paid then is paid once.
+func (l *life) refusedThenPaid() {
+	id := l.someone()
+	if l.account(id).Broken() != nil || l.clock < l.outside.down {
+		return
+	}
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+r%d@pix.test", l.numbers)}
+	ask := func() {
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
+		}})
+		l.settle()
+		for n := 0; n < 8 && len(l.children) > 0; n++ {
+			l.carry(len(l.children) - 1)
+		}
+		l.settle()
+	}
+	gone := l.outside.gone
+	l.outside.gone = key.Value
+	for range 1 + l.rng.IntN(9) {
+		ask()
+	}
+	l.outside.gone = gone
+	ask()
+	l.clock += ledger.Millis(l.rng.IntN(3)) * 61_000
+	ask()
+	l.count("met: refused again and again, and then paid")
+}
+
+// manyEqual are more equal payouts at once than may be under way under one id.
+func (l *life) manyEqual() {
+	most := l.around.Config.MaxRepeats
+	if most == 0 {
+		return
+	}
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("many%d@example.com", l.numbers)}
+	id := l.someone()
+	for range most + 1 {
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key} }})
+	}
+	l.count("met: more equal payouts than may be under way")
 }
 
 // exactly asks for all that is available less the fee, or for a base unit more.

@@ -12,6 +12,7 @@ alert: late_settlement
 alert: quarantine
 answered: replay
 asked: again what was voided
+asked: another body under a key
 asked: available less the fee, and 0
 asked: available less the fee, and 1
 asked: ledger.ChangeSettings
@@ -21,6 +22,7 @@ asked: ledger.ReadAccount
 asked: ledger.Recall
 asked: other fees and another window
 asked: twice at once
+clock: a difference accepted
 clock: accepted by an operator
 clock: differs from the scheme's
 crash: a bit flipped
@@ -46,12 +48,18 @@ fault: notice doubled
 fault: notice late
 fault: notice lost
 fault: notice of another id
+fault: notice of another minute
+fault: notice of another's return
 fault: panic in an account
 fault: submission doubled
 fault: submission late
 fault: submission limited
 fault: submission refused
+fault: the scheme restarts
 fault: unreachable
+meeting: a charge completed
+meeting: a duplicate
+meeting: a payment that names a charge and does not complete it
 meeting: an equal request after a late settlement
 meeting: an id renewed
 met: a child overtaken by a notice, and a panic
@@ -61,6 +69,8 @@ met: an equal request under a wrong clock
 met: an own id and an equal derived one at once
 met: an own id on a foreign suffix
 met: equal approvals after 11 h
+met: more equal payouts than may be under way
+met: refused again and again, and then paid
 money: all that was available is held
 record: account.opened
 record: answer.kept
@@ -87,6 +97,7 @@ record: settings.changed
 refused: an id of another's
 refused: ceiling_exceeded
 refused: cnpj_out_blocked
+refused: cnpj_out_document_required
 refused: dict_bucket_exhausted
 refused: dict_key_not_found
 refused: dict_lookup_failed
@@ -95,6 +106,10 @@ refused: inactive
 refused: insufficient_balance
 refused: not_pending
 refused: provider_rejected
+refused: same_institution_transfer
+registry: a key changed
+registry: a key made
+registry: a key of another's
 start: other flags
 `
 

@@ -202,6 +202,9 @@ func (o *outside) tell() bool {
 			acknowledge(err)
 		}
 	}
+	if m := &o.l.mood; n.Kind == scheme.ReturnReceived && m.doubled > 0 && o.l.odds(3) {
+		done = o.returnedTwice(n, done)
+	}
 	d := delivery{n, done}
 	switch m := &o.l.mood; {
 	case o.l.clock < o.down || o.l.odds(m.lost):
@@ -236,6 +239,42 @@ func (o *outside) tell() bool {
 		o.l.take(d)
 	}
 	return true
+}
+
+// returnedTwice has the scheme tell a return once more when it is acknowledged, of another
+// payout then.
+func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
+	return func(err error) {
+		done(err)
+		for i := range o.l.answers {
+			a := &o.l.answers[i]
+			if err != nil || a.tx.Kind != ledger.TxPayout || a.refused || a.tx.ID == n.Tx || o.l.flipped[a.account] || o.l.odds(2) {
+				continue
+			}
+			wrong := n
+			wrong.Tx, wrong.EndToEnd = a.tx.ID, a.tx.EndToEnd
+			o.forge("fault: notice of another's return", wrong)
+			return
+		}
+	}
+}
+
+// anotherMinute has the scheme tell of a payout that is only held, under an id of another
+// minute.
+func (o *outside) anotherMinute(p scheme.Payment) {
+	if o.l.mood.doubled == 0 || !o.l.odds(20) || !o.l.living {
+		return
+	}
+	digit := p.EndToEnd[20]
+	other := p.EndToEnd[:20] + string('0'+(digit-'0'+1)%10) + p.EndToEnd[21:]
+	o.forge("fault: notice of another minute", scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: other})
+}
+
+// forge puts a notice that is wrong on its way.
+func (o *outside) forge(what string, n scheme.Notice) {
+	o.l.count(what)
+	o.l.forged++
+	o.held = append(o.held, delivery{n, func(error) {}})
 }
 
 // pay is a customer's payment to an account.

@@ -19,6 +19,7 @@ type people struct {
 	reads    []ledger.Account                                 // what reads showed
 	showed   map[ledger.AccountID]map[uint64][]ledger.Account // the same, by record
 	reserved map[string]ledger.AccountID                      // ids that accounts named before another derived them
+	replays  []replay
 	numbers  int
 	entries
 }
@@ -33,6 +34,7 @@ type request struct {
 	verdict *verdict // of a payout: what it must come to; nil: that is not known
 	joins   bool     // its key was asked under before
 	other   bool     // with another body
+	atOnce  bool     // and while the first was perhaps worked on
 }
 
 // answer is what a client holds.
@@ -114,13 +116,14 @@ func (l *life) payout() {
 
 func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.rng.IntN(int(l.known))) }
 
-func (l *life) charge() {
+func (l *life) charge() { l.chargeOf(l.someone()) }
+
+func (l *life) chargeOf(id ledger.AccountID) {
 	key := ""
 	if l.odds(2) {
 		l.numbers++
 		key = fmt.Sprintf("c%d", l.numbers)
 	}
-	id := l.someone()
 	l.ask(&request{account: id, key: key, make: func() ledger.Command {
 		return ledger.CreateCharge{Amount: 5_000, Key: ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}, Claim: l.claim(key)}
 	}})
@@ -149,7 +152,11 @@ func (l *life) creditAgain(reference string) {
 // again repeats a request that has a key: one that waits, or one of long ago.
 func (l *life) again() {
 	if len(l.asked) > 0 && l.odds(2) {
-		if r := l.asked[l.rng.IntN(len(l.asked))]; r.key != "" {
+		if r := l.asked[l.rng.IntN(len(l.asked))]; r.key != "" && !r.other {
+			if claimsOf(r.make()) != nil && l.odds(4) {
+				r = l.otherwise(r)
+				r.atOnce = true
+			}
 			l.ask(r)
 		}
 		return
@@ -225,7 +232,7 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	}
 	if _, recall := r.make().(ledger.Recall); recall && a.Stored == nil {
 		l.recalledNothing(r)
-	} else if r.key != "" && a.Refusal == nil {
+	} else if r.key != "" && a.Refusal == nil && (!r.atOnce || a.Replay) {
 		l.compare(r, a)
 	}
 }

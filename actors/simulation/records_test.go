@@ -139,6 +139,35 @@ func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transac
 	}
 }
 
+// repeats: no more payouts are under way under one id than may be; each hold writes the
+// list.
+func (c *chronicle) repeats(l *life, r *ledger.Record, world written) {
+	most := world.repeats
+	if most == 0 {
+		most = 1_000
+	}
+	if r.Kind != ledger.PayoutHeld || r.Row == nil {
+		return
+	}
+	under := 0
+	for _, p := range c.under[r.Tx.EndToEnd] {
+		if p.tx.Status.InFlight() {
+			under++
+		}
+	}
+	if under+1 > most { // and this one
+		l.fail("record %d of %v: %d payouts under %s, at most %d may be", r.Seq, r.Account, under+1, r.Tx.EndToEnd, most)
+	}
+}
+
+// doubt ends with the scheme's word.
+func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
+	t := r.Tx
+	if t.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
+		l.fail("record %d of %v (%v): %v is %v, and in doubt", r.Seq, r.Account, r.Kind, t.ID, t.Status)
+	}
+}
+
 // charge: a payment completes the open charge that it names at its amount, and nothing else.
 func (c *chronicle) charge(l *life, r *ledger.Record) {
 	t := r.Tx

@@ -118,10 +118,12 @@ func asAsked(t *ledger.Transaction, c *ledger.RequestPayout) bool {
 // otherwise is a request under its key with another body: it is not carried out.
 func (l *life) otherwise(r *request) *request {
 	other := *r
+	l.numbers++
+	n := l.numbers
 	other.make = func() ledger.Command {
 		c := r.make()
 		for _, claim := range claimsOf(c) {
-			claim.BodyHash[0]++
+			claim.BodyHash[0], claim.BodyHash[1], claim.BodyHash[2] = 1, byte(n), byte(n>>8)
 		}
 		return c
 	}
@@ -140,15 +142,40 @@ func claimsOf(c ledger.Command) []*ledger.Claim {
 	return nil
 }
 
-// oneBody: of a request with another body than its key's first nothing is carried out, and
-// of the same body nothing is refused for that.
+// replay is an answer that was given again, to a request with a body.
+type replay struct {
+	account  ledger.AccountID
+	answer   string
+	body     [16]byte
+	mismatch bool
+}
+
+// oneBody: of a request with another body than its key's first nothing is carried out.
 func (l *life) oneBody(r *request, a *ledger.Answer) {
-	if a.Mismatch != (r.other && a.Replay) {
-		l.fail("%v: %s is answered with another body's: %v, it is one: %v", r.account, r.key, a.Mismatch, r.other)
-	}
-	if r.other && !a.Replay && a.Refusal == nil {
+	if r.other && !r.atOnce && !a.Replay && a.Refusal == nil {
 		l.fail("%v: %s is carried out with another body", r.account, r.key)
 	}
+	if a.Replay && a.Stored != nil {
+		for _, claim := range claimsOf(r.make()) {
+			l.replays = append(l.replays, replay{r.account, string(a.Stored.Body), claim.BodyHash, a.Mismatch})
+		}
+	}
+}
+
+// bodies holds what was said of bodies against the claims that the records have.
+func (c *chronicle) bodies(l *life) {
+	for _, r := range l.replays {
+		first, known := c.answers[answerUnder{r.account, r.answer}]
+		if known && r.mismatch != (first != r.body) {
+			l.fail("%v: %s is given again, to another body: %v", r.account, r.answer, r.mismatch)
+		}
+	}
+}
+
+// answerUnder is an answer that was kept.
+type answerUnder struct {
+	account ledger.AccountID
+	answer  string
 }
 
 // nobodyWaits: whoever asked has heard something.

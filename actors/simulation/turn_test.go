@@ -94,6 +94,11 @@ func (l *life) turn() {
 		l.say("the disk fails")
 		l.paper.Fail(errDisk)
 		l.failing = 1 + l.rng.IntN(10)
+		if l.odds(2) { // somebody does something before it is noticed, and looks
+			id := l.someone()
+			l.chargeOf(id)
+			l.ask(&request{account: id, make: func() ledger.Command { return ledger.ReadAccount{} }})
+		}
 	case l.odds(m.stall):
 		l.count("fault: disk slow")
 		l.stalled = l.clock + ledger.Millis(l.rng.IntN(60_000))
@@ -241,7 +246,7 @@ func (l *life) customer() {
 	}
 	amount := ledger.Amount(5_000)
 	if l.odds(4) {
-		amount-- // not what the charge says
+		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // not what the charge says, perhaps less than the fee
 	}
 	l.outside.pay(id, amount, txid)
 }

@@ -69,6 +69,9 @@ func (l *life) begin(j payout.Job, then func(account.Visited)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, errand %d", j.Account, j.Tx.ID, j.Errand)
 	l.count("errand: " + errands[j.Errand])
+	if at := l.retried[j.Tx.ID]; j.Errand == payout.Retry && at.Clock >= j.Tx.QueueEnds && !at.Doubted {
+		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.QueueEnds)
+	}
 	l.children = append(l.children, &child{
 		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then,
 		settings: l.settingsOf(&j), owner: j.Tx.OwnerDocument,
@@ -136,6 +139,7 @@ func (l *life) carry(i int) {
 		if !r.Failed && r.Refused == nil {
 			c.owner = r.Owner.Document
 		}
+		l.outside.anotherMinute(c.machine.Payment())
 	}
 	c.act = c.machine.Step(r)
 	l.say("%v: act %d: %+v, next %d", c.machine.Outcome.ID, act, r, c.act)
@@ -254,6 +258,7 @@ func (l *life) look() {
 			}, l.now())
 		}
 		if v.Retry {
+			l.retried[v.ID] = l.time.Read()
 			l.account(v.Account).Retry(v.ID, then)
 		} else {
 			l.account(v.Account).Due(v.ID, v.Seq, then)

@@ -1,0 +1,43 @@
+package account
+
+import (
+	"errors"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestRepeatsAtOnce: under one end-to-end id, derived or the merchant's own, no more payouts
+// may be under way than the bound says (1,000; here 20). The next is told to wait before anything is held, and goes out once
+// there is room.
+func TestRepeatsAtOnce(t *testing.T) {
+	if maxRepeats != 1_000 {
+		t.Errorf("the bound is %d", maxRepeats)
+	}
+	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	for name, own := range map[string]string{"derived": "", "own": "E9999900420260301120000000000000"} {
+		t.Run(name, func(t *testing.T) {
+			config := *testConfig
+			config.MaxRepeats = 20
+			b := newBench(t)
+			b.machine = newMachine(&config, testAccount)
+			b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+			b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
+			ask := ledger.RequestPayout{Amount: 1, Key: k, EndToEnd: own}
+			var held []*ledger.Transaction
+			for range config.MaxRepeats {
+				e := b.step(ask)
+				held = append(held, &e.Start.Tx)
+			}
+			seq := b.machine.head.Seq
+			call := Call{Command: ask, Now: b.reading(), Chance: b.draw(), Durable: b.store.durable}
+			if _, err := b.machine.Step(b.store, call); !errors.Is(err, ledger.ErrBusy) || b.machine.head.Seq != seq {
+				t.Fatalf("one more is answered %v, after record %d", err, b.machine.head.Seq)
+			}
+			b.step(ledger.ResolvePayout{ID: held[5].ID, EndToEnd: held[5].EndToEnd, Result: ledger.PayoutIsRefused, Refusal: ledger.RefuseKeyNotFound})
+			if e := b.step(ask); e.Start == nil || e.Start.Tx.EndToEnd != held[0].EndToEnd {
+				t.Fatalf("there is room again, and it comes to %+v", e)
+			}
+		})
+	}
+}
