@@ -199,6 +199,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		p.settled, p.ended = world.at, r.Seq
 	case ledger.PayoutFailed:
 		p.gaveUp(l, world)
+		c.rightlyFailed(l, r, old)
 	case ledger.PayoutRejected:
 		p.ended = r.Seq
 		c.duplicate(l, p)

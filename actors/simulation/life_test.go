@@ -24,8 +24,10 @@ type life struct {
 	seed   uint64
 	rng    *rand.Rand
 	mood   mood
-	jumpy  bool // the clock jumps in it
-	living bool // it is in its middle: there is trouble
+	jumpy  bool                // the clock jumps in it
+	living bool                // it is in its middle: there is trouble
+	healed ledger.Millis       // when all trouble ended; 0: it has not
+	tries  map[ledger.TxID]int // how often each queued payout was tried after that
 	tells  bool
 	told   strings.Builder // what went on, for whoever looks into a failure
 	wrong  []string        // what must not be
@@ -115,7 +117,7 @@ func render(a *ledger.Answer, camel bool) (int, []byte) {
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
 		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(),
-		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{},
+		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0

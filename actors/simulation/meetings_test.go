@@ -13,7 +13,9 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(9) {
+	switch l.rng.IntN(10) {
+	case 9:
+		l.nearlyADay()
 	case 8:
 		l.manyEqual()
 	case 7:
@@ -327,6 +329,21 @@ func (l *life) manyEqual() {
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key} }})
 	}
 	l.count("met: more equal payouts than may be under way")
+}
+
+// nearlyADay asks under a key, and once more just before its answer is a day old.
+func (l *life) nearlyADay() {
+	id := l.someone()
+	before := len(l.asked)
+	l.chargeOf(id)
+	if len(l.asked) == before || l.asked[before].key == "" {
+		return
+	}
+	r := *l.asked[before]
+	l.settle()
+	l.clock += day - ledger.Millis(1+l.rng.IntN(3_600_000))
+	l.ask(&r)
+	l.count("met: a key after nearly a day")
 }
 
 // exactly asks for all that is available less the fee, or for a base unit more.

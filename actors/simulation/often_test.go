@@ -65,6 +65,7 @@ meeting: an id renewed
 met: a child overtaken by a notice, and a panic
 met: a due row of a quarantined account
 met: a submission arrives after its void
+met: a key after nearly a day
 met: an equal request under a wrong clock
 met: an own id and an equal derived one at once
 met: an own id on a foreign suffix

@@ -2,10 +2,14 @@ package simulation
 
 import (
 	"context"
+	"slices"
 
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/sim"
 )
+
+// companies are those that a control may let money go to; people pay to the first.
+var companies = []string{knownCNPJ, "11222333000181", "60701190000104", "00000000000191"}
 
 // decide is an operator's word on something that waits for it.
 func (l *life) decide() {
@@ -45,7 +49,9 @@ func (l *life) govern() {
 	case 2:
 		for i := range l.answers {
 			if a := &l.answers[len(l.answers)-1-i]; a.tx.Kind == ledger.TxPayout && !a.refused && l.odds(4) {
-				l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(3))*3_000)
+				for range 1 + l.rng.IntN(2) {
+					l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(3))*3_000)
+				}
 				return
 			}
 		}
@@ -62,7 +68,10 @@ func (l *life) change(id ledger.AccountID) {
 	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
 	s.BlockCNPJOut, s.AuthorizedCNPJs = l.odds(2), nil
 	if l.odds(2) {
-		s.AuthorizedCNPJs = []string{knownCNPJ}
+		s.AuthorizedCNPJs = slices.Clone(companies[l.rng.IntN(2):])
+		l.rng.Shuffle(len(s.AuthorizedCNPJs), func(i, j int) {
+			s.AuthorizedCNPJs[i], s.AuthorizedCNPJs[j] = s.AuthorizedCNPJs[j], s.AuthorizedCNPJs[i]
+		})
 	}
 	if l.odds(2) {
 		s.CashInFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
@@ -73,6 +82,15 @@ func (l *life) change(id ledger.AccountID) {
 	if s.ApprovalThreshold = nil; l.odds(3) {
 		threshold := 20_000 * ledger.Amount(1+l.rng.IntN(2))
 		s.ApprovalThreshold = &threshold
+	}
+	listed := slices.Clone(s.AuthorizedCNPJs)
+	if r := s.Normalise(); r != nil {
+		l.fail("settings %+v: %s", s, r.Message)
+	}
+	for _, c := range listed {
+		if !slices.Contains(s.AuthorizedCNPJs, c) {
+			l.fail("%s is authorized, and the settings have %v", c, s.AuthorizedCNPJs)
+		}
 	}
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 }

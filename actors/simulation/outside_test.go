@@ -117,6 +117,11 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 	case payout.Submit:
 		return o.submit(m.Payment(), r)
 	case payout.Ask:
+		if o.l.odds(o.l.mood.limited) {
+			o.l.count("fault: question refused")
+			r.Refused = &scheme.Refused{Code: ledger.RefuseProviderOther}
+			return r
+		}
 		r.State, err = o.sim.Ask(ctx, m.Outcome.ID, m.Outcome.EndToEnd)
 	}
 	return o.replied(r, err)

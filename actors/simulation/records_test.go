@@ -168,6 +168,46 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
+// rightlyFailed: a directory's no, or the account's own control, never ends what may have been
+// sent; a directory that cannot be asked ends nothing that waits in its queue.
+func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
+	switch code := r.Tx.ReasonCode; {
+	case old.Doubt && directorys(code):
+		l.fail("record %d of %v: %v may have been sent, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
+	case old.Status == ledger.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
+		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
+	case code == ledger.ReasonQueueTimeout && old.Status != ledger.StatusQueued, code == ledger.ReasonVoided && old.Status != ledger.StatusAccepted,
+		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != ledger.StatusPending:
+		l.fail("record %d of %v: %v was %v, and fails with %s", r.Seq, r.Account, r.Tx.ID, old.Status, code)
+	case code == ledger.ReasonQueueTimeout:
+		c.tried(l, r, old)
+	}
+}
+
+// directorys are codes of what is looked up before a submission.
+func directorys(code string) bool {
+	switch code {
+	case ledger.RefuseKeyNotFound.String(), ledger.RefuseKeyBlocked.String(), ledger.RefuseLookupFailed.String(), ledger.RefuseCNPJBlocked.String():
+		return true
+	}
+	return false
+}
+
+func limits(code string) bool {
+	return code == ledger.RefuseRateLimited.String() || code == ledger.RefuseBucket.String()
+}
+
+// tried: what still had half an hour in the queue when all trouble ended was tried again and
+// again.
+func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
+	if l.healed == 0 || l.worldOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
+		return
+	}
+	if n := l.tries[old.ID]; n < 3 {
+		l.fail("record %d of %v: %v failed in the queue, and was tried %d times", r.Seq, r.Account, old.ID, n)
+	}
+}
+
 // charge: a payment completes the open charge that it names at its amount, and nothing else.
 func (c *chronicle) charge(l *life, r *ledger.Record) {
 	t := r.Tx

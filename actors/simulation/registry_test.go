@@ -3,6 +3,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"pixd/actors/ledger"
@@ -31,7 +32,7 @@ func (l *life) administer() {
 		l.numbers++
 		name := fmt.Sprintf("client%d", l.numbers)
 		k, err := l.registry.MakeAPIKey(registry.APIKey{
-			ClientID: name, Account: id, SecretHash: [32]byte{byte(l.numbers)}, Permissions: registry.PixRead, Signing: l.odds(2),
+			ClientID: name, Account: id, Whitelist: l.drawAddresses(), SecretHash: [32]byte{byte(l.numbers)}, Permissions: registry.PixRead, Signing: l.odds(2),
 		})
 		l.confirmed(name, k, err)
 		l.count("registry: a key made")
@@ -42,7 +43,9 @@ func (l *life) administer() {
 			}
 			delete(l.apiKeys, name)
 			expires, active := l.now()+ledger.Millis(l.rng.IntN(2))*day, l.odds(2)
+			addresses := l.drawAddresses()
 			k, err := l.registry.ChangeAPIKey(name, func(k *registry.APIKey) {
+				k.Whitelist = addresses
 				k.Permissions, k.Active, k.ExpiresAt = k.Permissions^registry.PixWrite, active, expires
 			})
 			if err == nil && (k.Active != active || k.ExpiresAt != expires) {
@@ -53,6 +56,18 @@ func (l *life) administer() {
 			return
 		}
 	}
+}
+
+var addresses = []string{"127.0.0.1", "10.0.0.7", "2001:db8::1"}
+
+// drawAddresses are those from which a credential may be used.
+func (l *life) drawAddresses() (from []string) {
+	for _, a := range addresses {
+		if l.odds(2) {
+			from = append(from, a)
+		}
+	}
+	return from
 }
 
 // confirmed takes in a credential that the registry says is durable.
@@ -131,6 +146,12 @@ func (l *life) entriesKept() {
 		if !ok || k.Account != want.Account || k.SecretHash != want.SecretHash || k.Permissions != want.Permissions ||
 			k.Active != want.Active || k.ExpiresAt != want.ExpiresAt || k.Signing != want.Signing || k.CreatedAt != want.CreatedAt {
 			l.fail("API key %s is %+v, and the registry has %+v", name, want, k)
+			continue
+		}
+		for _, address := range addresses {
+			if k.Allows(netip.MustParseAddr(address)) != slices.Contains(want.Whitelist, address) {
+				l.fail("API key %s may be used from %v, and %s is let in: %v", name, want.Whitelist, address, k.Allows(netip.MustParseAddr(address)))
+			}
 		}
 	}
 	for id, want := range l.people.active {

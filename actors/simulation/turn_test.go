@@ -275,6 +275,7 @@ func (l *life) heal() {
 	if err := l.outside.sim.SetCapacity(ctx, sim.Available); err != nil {
 		l.fail("capacity: %v", err)
 	}
+	l.healed = l.clock
 	for l.odds(m.linger) && len(l.outside.late) > 0 {
 		l.outside.arrive()
 	}

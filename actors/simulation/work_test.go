@@ -259,6 +259,9 @@ func (l *life) look() {
 		}
 		if v.Retry {
 			l.retried[v.ID] = l.time.Read()
+			if l.healed != 0 {
+				l.tries[v.ID]++
+			}
 			l.account(v.Account).Retry(v.ID, then)
 		} else {
 			l.account(v.Account).Due(v.ID, v.Seq, then)
