@@ -141,8 +141,8 @@ func (u *use) name(t *ledger.Transaction) {
 }
 
 // holder is the transaction that the scheme has under a payout's end-to-end id where
-// it says that this one is a duplicate: the one that settled, else the one that was
-// sent first; nil where none of the others went out, so that the scheme has something
+// it says that this one is a duplicate: the one that settled, else the first
+// that it has taken or may have; nil where none of the others went out, so that the scheme has something
 // that is unknown here.
 func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
 	row, err := f.rowOf(t)
@@ -179,12 +179,23 @@ func sent(t *ledger.Transaction) bool {
 	return t.Voided() || t.Disowned
 }
 
-// closer tells which of two has the id sooner: what settled, then what was sent first.
+// closer tells which of two the scheme has sooner: what settled, then what it has taken,
+// then what may only be on its way there; of equals, what was sent first.
 func closer(a, b *ledger.Transaction) bool {
-	if settled := a.Status == ledger.StatusSettled; settled != (b.Status == ledger.StatusSettled) {
-		return settled
+	if x, y := nearness(a), nearness(b); x != y {
+		return x > y
 	}
-	return a.SentAt() < b.SentAt()
+	return a.SentAt() < b.SentAt() || a.SentAt() == b.SentAt() && a.ID.Time() < b.ID.Time()
+}
+
+func nearness(t *ledger.Transaction) int {
+	switch t.Status {
+	case ledger.StatusSettled:
+		return 2
+	case ledger.StatusHeld, ledger.StatusSending:
+		return 0 // its child has not been heard of
+	}
+	return 1
 }
 
 // maxRepeats bounds how many payouts may be under way under one id (503 before the hold

@@ -41,3 +41,26 @@ func TestRepeatsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestDuplicateOf: a duplicate names what the scheme is known to have, not what was held
+// first and may never get there.
+func TestDuplicateOf(t *testing.T) {
+	b := newBench(t)
+	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000})
+	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	var held []*ledger.Transaction
+	for range 3 {
+		held = append(held, &b.step(ledger.RequestPayout{Amount: 1, Key: k}).Start.Tx)
+	}
+	told := func(i int, r ledger.PayoutResult, reason string) *ledger.Transaction {
+		return b.step(ledger.ResolvePayout{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Answer.Tx
+	}
+	told(1, ledger.PayoutIsAccepted, "")
+	if of := told(2, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
+		t.Errorf("a duplicate of %v, and the scheme has %v", of, held[1].ID)
+	}
+	if of := told(0, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
+		t.Errorf("a duplicate of %v, and the scheme has %v", of, held[1].ID)
+	}
+}

@@ -23,7 +23,8 @@ type observed struct{ l *life }
 // Append implements account.Journal.
 func (o observed) Append(e *wal.Entry) wal.Ticket {
 	l := o.l
-	if len(e.Records) > 0 && l.living && l.odds(l.mood.refuse) {
+	if len(e.Records) > 0 && l.living && (l.refuses || l.odds(l.mood.refuse)) {
+		l.refuses = false
 		l.count("fault: entry refused")
 		l.say("an entry of %v is refused", e.Stream)
 		e.Expect += 1 << 20

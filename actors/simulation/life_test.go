@@ -45,6 +45,7 @@ type life struct {
 	panicked ledger.Millis // when an account's code panicked last
 	forged   int           // notices that named another end-to-end id
 	panics   bool          // the next answer that is rendered panics
+	refuses  bool          // the next entry is refused
 	failing  int           // turns for which the failed disk is not noticed yet
 	paper    *wal.Paper    // the engine's journal
 	outside  *outside

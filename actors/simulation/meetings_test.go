@@ -13,7 +13,9 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(10) {
+	switch l.rng.IntN(11) {
+	case 10:
+		l.returnedOnItsWay()
 	case 9:
 		l.nearlyADay()
 	case 8:
@@ -344,6 +346,33 @@ func (l *life) nearlyADay() {
 	l.clock += day - ledger.Millis(1+l.rng.IntN(3_600_000))
 	l.ask(&r)
 	l.count("met: a key after nearly a day")
+}
+
+// returnedOnItsWay: a payout that comes back by itself is returned by its recipient as well,
+// before that has arrived.
+func (l *life) returnedOnItsWay() {
+	id := l.someone()
+	if l.account(id).Broken() != nil || l.clock < l.outside.down {
+		return
+	}
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("returned+b%d@pix.test", l.numbers)}
+	before := len(l.answers)
+	l.ask(&request{account: id, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
+	}})
+	l.settle()
+	for n := 0; n < 8 && len(l.children) > 0; n++ {
+		l.carry(len(l.children) - 1)
+	}
+	l.settle()
+	l.clock += ledger.Millis(l.outside.book.SettleDelay.Milliseconds()) + ledger.Millis(l.rng.IntN(3))
+	for _, a := range l.answers[min(before, len(l.answers)):] {
+		if a.account == id && a.tx.Key == key.Value && !a.refused {
+			l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(2))*600)
+			l.count("met: a return of what is on its way back")
+		}
+	}
 }
 
 // exactly asks for all that is available less the fee, or for a base unit more.

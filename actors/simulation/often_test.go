@@ -71,6 +71,7 @@ met: an own id and an equal derived one at once
 met: an own id on a foreign suffix
 met: equal approvals after 11 h
 met: more equal payouts than may be under way
+met: a return of what is on its way back
 met: refused again and again, and then paid
 money: all that was available is held
 record: account.opened

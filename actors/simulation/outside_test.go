@@ -207,6 +207,7 @@ func (o *outside) tell() bool {
 			acknowledge(err)
 		}
 	}
+	o.l.refuses = n.Kind == scheme.ReturnReceived && o.l.mood.refuse > 0 && o.l.odds(2)
 	if m := &o.l.mood; n.Kind == scheme.ReturnReceived && m.doubled > 0 && o.l.odds(3) {
 		done = o.returnedTwice(n, done)
 	}

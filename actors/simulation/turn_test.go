@@ -126,10 +126,12 @@ func (l *life) turn() {
 		l.idle()
 	case n < 24:
 		l.read()
-	case n < 45:
+	case n < 44:
 		if len(l.children) > 0 {
 			l.carry(l.rng.IntN(len(l.children)))
 		}
+	case n < 45:
+		l.meet()
 	case n < 70:
 		l.move()
 	case n < 80:
