@@ -246,14 +246,30 @@ func (c *chronicle) holders(l *life) {
 	}
 }
 
-// duplicate: a payout that is rejected as one names what has settled under its id.
+// duplicate: a payout that is rejected as one names what the scheme is known to have under its
+// id, where something is.
 func (c *chronicle) duplicate(l *life, p *told) {
-	if p.tx.ReasonCode != ledger.ReasonDuplicate || p.tx.DuplicateOf != nil {
+	if p.tx.ReasonCode != ledger.ReasonDuplicate {
 		return
 	}
+	rank := func(q *told) int {
+		switch {
+		case q == p || q.account != p.account || q.tx.EndToEnd != p.tx.EndToEnd:
+		case q.tx.Status == ledger.StatusSettled:
+			return 2
+		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // its child has been heard of
+			return 1
+		}
+		return 0
+	}
+	named := 0
+	if of := p.tx.DuplicateOf; of != nil && c.payouts[*of] != nil {
+		named = rank(c.payouts[*of])
+	}
 	for _, other := range c.under[p.tx.EndToEnd] {
-		if other != p && other.account == p.account && other.tx.Status == ledger.StatusSettled {
-			l.fail("%v is a duplicate of nothing, and %v has settled under %s", p.tx.ID, other.tx.ID, p.tx.EndToEnd)
+		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Doubt
+		if has && rank(other) > named {
+			l.fail("%v is a duplicate of %v, and %v is %v under %s", p.tx.ID, p.tx.DuplicateOf, other.tx.ID, other.tx.Status, p.tx.EndToEnd)
 		}
 	}
 }
