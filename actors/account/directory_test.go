@@ -126,8 +126,10 @@ func TestAtTheDoor(t *testing.T) {
 			first, second := w.begin(1, payoutTo(1, nil)), w.begin(1, payoutTo(2, nil))
 			w.eventually("both submits", func() bool { return w.scheme.submits.Load() == 2 })
 			seq := w.store.Submitted()
-			if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
-				t.Errorf("a third was answered %v", err)
+			for range 3 { // what is refused takes no place
+				if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
+					t.Errorf("a third was answered %v", err)
+				}
 			}
 			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads go on
 				t.Errorf("a read was answered %v", err)

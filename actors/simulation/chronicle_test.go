@@ -210,66 +210,6 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
-// waits: what waits does so for as long as the flags say, by engine time, and no queued
-// payout of an inactive account goes out, nor one that is approved.
-func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, world written) {
-	t, long := r.Tx, ledger.Millis(0)
-	switch r.Kind {
-	case ledger.PayoutSending, ledger.PayoutApproved:
-		if !world.active {
-			l.fail("%v goes out (%v), and its account is not active", t.ID, r.Kind)
-		}
-		long = world.terms.OrphanAfter
-	case ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSent:
-		long = world.terms.OrphanAfter
-	case ledger.PayoutQueued, ledger.PayoutRequeued:
-		if first := old.QueueEnds == 0; first && t.QueueEnds != world.clock+world.terms.QueueTTL || !first && t.QueueEnds != old.QueueEnds {
-			l.fail("%v may stay in the queue for %d ms", t.ID, t.QueueEnds-world.clock)
-		}
-		long = max(0, t.QueueEnds-world.clock)
-	case ledger.PayoutPending:
-		long = world.terms.ApprovalTTL
-	default:
-		return
-	}
-	if t.Doubt {
-		long = 3_000
-	}
-	if r.Kind == ledger.PayoutAccepted && !t.Doubt {
-		return // the due row of its hold stands, of an earlier process perhaps
-	}
-	if t.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.DueAt != world.clock+long {
-		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.DueAt-world.clock)
-	}
-}
-
-// gaveUp: nothing is voided and nothing has waited too long before its time, by the
-// world's clock.
-func (p *told) gaveUp(l *life, world written) {
-	since, limit := ledger.Millis(0), ledger.Millis(0)
-	switch p.tx.ReasonCode {
-	case ledger.ReasonVoided:
-		since, limit = p.sent, world.terms.OrphanAfter
-	case ledger.ReasonQueueTimeout:
-		since, limit = p.queued.at, p.queued.terms.QueueTTL
-	case ledger.ReasonExpired:
-		if since, limit = p.hold, terms.ApprovalTTL; p.tx.OwnEndToEnd { // it may be too old to go out before that
-			since, limit = min(p.hold, ledger.ExpiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
-		}
-	default:
-		return
-	}
-	if world.doubted {
-		l.fail("%v is given up (%s) while the clock is doubted", p.tx.ID, p.tx.ReasonCode)
-	}
-	if p.tx.Doubted && p.tx.ReasonCode != ledger.ReasonVoided {
-		return // it was told to wait by a clock that was wrong
-	}
-	if world.at-since < limit-l.slack() {
-		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, world.at-since)
-	}
-}
-
 // judge: one request, one payment.
 func (c *chronicle) judge(l *life) {
 	c.holders(l)

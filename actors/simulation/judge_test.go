@@ -1,16 +1,13 @@
 package simulation
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"pixd/actors/ledger"
-	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -93,94 +90,6 @@ func (l *life) judge() {
 	l.alerted()
 	l.inPeace()
 	l.repeat()
-}
-
-// rebuilt holds the rows against those that the records alone make.
-func (l *life) rebuilt() {
-	maps.DeleteFunc(l.seen, func(what string, _ int) bool {
-		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
-	})
-	want := wal.NewPaper()
-	told := newChronicle()
-	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
-		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
-		if stream == registry.Stream {
-			return true, l.claimsAgain(seq, want)
-		}
-		if l.flipped[ledger.AccountID(stream)] {
-			return true, nil
-		}
-		r, err := rows{l.paper}.Record(ledger.AccountID(stream), seq)
-		if err != nil {
-			return false, err
-		}
-		told.take(l, r)
-		e := &wal.Entry{}
-		for _, row := range ledger.Project(nil, r) {
-			op := wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value}
-			if row.Value == nil {
-				op.Kind = wal.OpDelete
-			}
-			e.Ops = append(e.Ops, op)
-		}
-		want.Append(e)
-		want.Settle()
-		return true, nil
-	})
-	if err != nil {
-		l.fail("rebuild: %v", err)
-	}
-	told.judge(l)
-	l.told0 = told
-	if len(l.flipped) > 0 {
-		return // their rows lie among the others'
-	}
-	have := dump(l.paper)
-	for k, v := range dump(want) {
-		if !bytes.Equal(have[k], v) {
-			l.fail("row %x is %x, the records make %x", k, have[k], v)
-		}
-		delete(have, k)
-	}
-	for k := range have {
-		l.fail("row %x comes of no record", k)
-	}
-}
-
-// claimsAgain writes the rows that a record of the registry makes.
-func (l *life) claimsAgain(seq uint64, want *wal.Paper) error {
-	w, _, err := l.paper.Record(registry.Stream, seq)
-	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
-	if err == nil {
-		err = r.Decode(w.Body)
-	}
-	if err != nil {
-		return err
-	}
-	for _, row := range registry.Project(&r) {
-		want.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpSet, Key: row.Key, Value: row.Value}}})
-	}
-	want.Settle()
-	return nil
-}
-
-func number(b []byte) (n uint64) {
-	for _, c := range b {
-		n = n<<8 | uint64(c)
-	}
-	return n
-}
-
-// dump is the rows that records make.
-func dump(p *wal.Paper) map[string][]byte {
-	out := map[string][]byte{}
-	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {
-		if k[0] != 'h' {
-			out[string(k)] = v
-		}
-		return true, nil
-	})
-	return out
 }
 
 // atRest: no hold without work, and after all this time no work either.

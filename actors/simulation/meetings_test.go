@@ -154,51 +154,6 @@ func (l *life) afterLateSettlement() {
 	}
 }
 
-// foreignSuffix names an end-to-end id that ends like one which another account has
-// derived, of this minute: it is refused.
-func (l *life) foreignSuffix() {
-	for i := range l.answers {
-		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
-			continue
-		}
-		thief := l.someone()
-		if thief == a.account {
-			return
-		}
-		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
-		if l.ownID(thief, own) && l.reserved[own] != thief {
-			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
-		}
-		l.count("met: an own id on a foreign suffix")
-		return
-	}
-}
-
-// foreignSuffixAtOnce names the id that another account derives in this moment: nobody
-// could know it, and were it so, both payouts must come to their end.
-func (l *life) foreignSuffixAtOnce() {
-	victim, thief := l.someone(), l.someone()
-	if victim == thief || l.account(victim).Broken() != nil || l.account(thief).Broken() != nil {
-		return
-	}
-	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("victim%d@example.com", l.numbers)}
-	amount := ledger.Amount(1_000)
-	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.around.Config.Secret, 0)
-	own := ledger.EndToEnd(ispb, l.now(), suffix)
-	if !l.ownID(thief, own) {
-		l.fail("%v may not have %s, which nobody uses", thief, own)
-		return
-	}
-	l.reserved[own] = thief
-	l.ask(&request{account: victim, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
-	l.ask(&request{account: thief, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
-	}})
-	l.count("met: an own id and an equal derived one at once")
-}
-
 // overtaken: the notice of a payout's settlement comes before its child has heard of it,
 // and then the account's code panics.
 func (l *life) overtaken() {
@@ -287,52 +242,6 @@ func (l *life) againUnderAnotherClock() {
 	}
 }
 
-// refusedThenPaid: the directory does not know a key, again and again, then it does: what is
-// paid then is paid once.
-func (l *life) refusedThenPaid() {
-	id := l.someone()
-	if l.account(id).Broken() != nil || l.clock < l.outside.down {
-		return
-	}
-	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+r%d@pix.test", l.numbers)}
-	ask := func() {
-		l.ask(&request{account: id, make: func() ledger.Command {
-			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
-		}})
-		l.settle()
-		for n := 0; n < 8 && len(l.children) > 0; n++ {
-			l.carry(len(l.children) - 1)
-		}
-		l.settle()
-	}
-	gone := l.outside.gone
-	l.outside.gone = key.Value
-	for range 1 + l.rng.IntN(9) {
-		ask()
-	}
-	l.outside.gone = gone
-	ask()
-	l.clock += ledger.Millis(l.rng.IntN(3)) * 61_000
-	ask()
-	l.count("met: refused again and again, and then paid")
-}
-
-// manyEqual are more equal payouts at once than may be under way under one id.
-func (l *life) manyEqual() {
-	most := l.around.Config.MaxRepeats
-	if most == 0 {
-		return
-	}
-	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("many%d@example.com", l.numbers)}
-	id := l.someone()
-	for range most + 1 {
-		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key} }})
-	}
-	l.count("met: more equal payouts than may be under way")
-}
-
 // nearlyADay asks under a key, and once more just before its answer is a day old.
 func (l *life) nearlyADay() {
 	id := l.someone()
@@ -346,58 +255,4 @@ func (l *life) nearlyADay() {
 	l.clock += day - ledger.Millis(1+l.rng.IntN(3_600_000))
 	l.ask(&r)
 	l.count("met: a key after nearly a day")
-}
-
-// returnedOnItsWay: a payout that comes back by itself is returned by its recipient as well,
-// before that has arrived.
-func (l *life) returnedOnItsWay() {
-	id := l.someone()
-	if l.account(id).Broken() != nil || l.clock < l.outside.down {
-		return
-	}
-	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("returned+b%d@pix.test", l.numbers)}
-	before := len(l.answers)
-	l.ask(&request{account: id, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
-	}})
-	l.settle()
-	for n := 0; n < 8 && len(l.children) > 0; n++ {
-		l.carry(len(l.children) - 1)
-	}
-	l.settle()
-	l.clock += ledger.Millis(l.outside.book.SettleDelay.Milliseconds()) + ledger.Millis(l.rng.IntN(3))
-	for _, a := range l.answers[min(before, len(l.answers)):] {
-		if a.account == id && a.tx.Key == key.Value && !a.refused {
-			l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(2))*600)
-			l.count("met: a return of what is on its way back")
-		}
-	}
-}
-
-// exactly asks for all that is available less the fee, or for a base unit more.
-func (l *life) exactly() {
-	id := l.someone()
-	a := l.account(id)
-	if a.Broken() != nil || l.flipped[id] {
-		return
-	}
-	head := a.Head()
-	more := ledger.Amount(l.rng.IntN(2))
-	available, fee := head.Totals.Available(), head.Settings.CashOutFee
-	amount := (available - fee.Fixed) * 10_000 / (10_000 + ledger.Amount(fee.BPS))
-	for amount > 0 && amount+fee.Of(amount) > available {
-		amount--
-	}
-	for amount+1+fee.Of(amount+1) <= available {
-		amount++
-	}
-	if amount <= 1 || head.Settings.CashOutCeiling > 0 && amount+more > head.Settings.CashOutCeiling {
-		return
-	}
-	amount += more
-	l.count(fmt.Sprintf("asked: available less the fee, and %d", more))
-	l.ask(&request{account: id, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
-	}})
 }

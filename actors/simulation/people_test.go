@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"errors"
 	"fmt"
 
 	"pixd/actors/account"
@@ -174,143 +173,11 @@ func (l *life) again() {
 	}
 }
 
-// hear takes what answers there are.
-func (l *life) hear() {
-	waiting := l.asked[:0]
-	for _, r := range l.asked {
-		a, err, there := r.asked.Answer()
-		if !there {
-			waiting = append(waiting, r)
-			continue
-		}
-		if err != nil {
-			l.say("%v hears %v", r.account, err)
-			if !errors.Is(err, ledger.ErrCut) && !errors.Is(err, ledger.ErrBusy) && !errors.Is(err, ledger.ErrQuarantined) && !l.flipped[r.account] && !l.hiccups(err) {
-				l.fail("%v hears %v", r.account, err)
-			}
-			continue
-		}
-		l.hears(r, &a)
-	}
-	l.asked = waiting
-}
-
-// hiccups tells an error that a request may hear where entries are refused or an
-// account's code panics: nothing of it was journaled.
-func (l *life) hiccups(err error) bool {
-	return errors.Is(err, ledger.ErrInternal) && l.seen["fault: entry refused"]+l.seen["fault: panic in an account"] > 0
-}
-
-func (l *life) hears(r *request, a *ledger.Answer) {
-	l.say("%v hears %s", r.account, describe(a))
-	if a.Head != nil {
-		l.showsHead(r, a.Head)
-	}
-	l.oneBody(r, a)
-	switch c := r.make().(type) {
-	case ledger.RequestPayout:
-		l.rightly(r, &c, a)
-	case ledger.DecideApproval:
-		if a.Refusal == nil && a.Tx.Decision != c.Word {
-			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)
-		}
-	}
-	if c, ok := r.make().(ledger.Credit); ok && a.Refusal == nil {
-		l.credited[c.Reference] = true
-	}
-	if a.Tx != nil {
-		l.answers = append(l.answers, answer{r.account, *a.Tx, a.Refusal != nil})
-	}
-	if a.Replay {
-		l.count("answered: replay")
-	}
-	if a.Refusal != nil {
-		l.count("refused: " + a.Refusal.Code.String())
-	}
-	if a.Replay {
-		l.outlived(r, a)
-	}
-	if _, recall := r.make().(ledger.Recall); recall && a.Stored == nil {
-		l.recalledNothing(r)
-	} else if r.key != "" && a.Refusal == nil && (!r.atOnce || a.Replay) {
-		l.compare(r, a)
-	}
-}
-
-// showsHead notes what a read showed, or a change of settings.
-func (l *life) showsHead(r *request, head *ledger.Account) {
-	l.reads = append(l.reads, *head)
-	if l.showed[head.ID] == nil {
-		l.showed[head.ID] = map[uint64][]ledger.Account{}
-	}
-	l.showed[head.ID][head.Seq] = append(l.showed[head.ID][head.Seq], *head)
-	if c, ok := r.make().(ledger.ChangeSettings); ok && !head.Settings.Equal(&c.Settings) {
-		l.fail("%v was given %+v and has %+v", head.ID, c.Settings, head.Settings)
-	}
-}
-
-func describe(a *ledger.Answer) string {
-	switch {
-	case a.Refusal != nil:
-		return a.Refusal.Code.String()
-	case a.Stored != nil:
-		return fmt.Sprintf("%d %s", a.Stored.Status, a.Stored.Body)
-	case a.Tx != nil:
-		return fmt.Sprintf("%v is %v", a.Tx.ID, a.Tx.Status)
-	}
-	return "nothing"
-}
-
-// outlived: an answer is given again for a day, and no longer, where the clock was not
-// doubted.
-func (l *life) outlived(r *request, a *ledger.Answer) {
-	k := l.kept[r.key]
-	if k == nil || a.Stored == nil || l.jumpy || l.unsure[r.key] {
-		return
-	}
-	for _, h := range k.claims {
-		if h.body == string(a.Stored.Body) && r.at > h.first+day+clocksDiffer {
-			l.fail("%v: %s is answered as it was %d ms ago", r.account, r.key, r.at-h.first)
-		}
-	}
-}
-
 const day = ledger.Millis(24 * 3_600_000)
 
 // clocksDiffer is how far engine time may be off without being doubted, at one end of
 // a span and at the other.
 const clocksDiffer = ledger.Millis(125_000)
-
-// compare holds an answer under a key against the others.
-func (l *life) compare(r *request, a *ledger.Answer) {
-	if a.Stored == nil {
-		l.fail("%v: answered under %s, and nothing is kept", r.account, r.key)
-		return
-	}
-	k := l.kept[r.key]
-	if k == nil {
-		k = &kept{request: r}
-		l.kept[r.key] = k
-	}
-	k.hear(r.at, string(a.Stored.Body))
-	if wrong := k.wrong(l.times[r.key], l.slack()); wrong != "" {
-		l.fail("%v: %s %s", r.account, r.key, wrong)
-	}
-}
-
-// answered tells a key whose newest claim is less than a day old for certain.
-func (l *life) answered(key string) bool {
-	k := l.kept[key]
-	return k != nil && l.clock < k.claimed(l.times[key], l.slack())+day-l.slack()
-}
-
-// slack is how much shorter a span may be for the engine than it is in the world.
-func (l *life) slack() ledger.Millis {
-	if l.jumpy {
-		return clocksDiffer
-	}
-	return 0
-}
 
 // idle asks what changes nothing: its answer is kept under its key all the same.
 func (l *life) idle() {

@@ -1,0 +1,50 @@
+package simulation
+
+import "pixd/actors/ledger"
+
+// drawSkew is what a wall clock may be off by: nothing again, seconds, hours, a day.
+func (l *life) drawSkew() ledger.Millis {
+	const hour = 3_600_000
+	most := [...]int{0, 50_000, 4 * hour, 13 * hour, 25 * hour}[l.rng.IntN(5)]
+	return ledger.Millis(l.rng.IntN(2*most+1) - most)
+}
+
+// setRight is what an operator does of a clock that is right, and behind the journal;
+// and what the engine does by itself, which tells the scheme its keys and so hears the
+// time.
+func (l *life) setRight() {
+	if l.clock >= l.outside.down {
+		l.stated()
+	}
+	l.acceptDifference()
+	if l.time.Behind() > 0 && l.time.Now() == l.clock && l.odds(3) {
+		l.count("clock: accepted by an operator")
+		l.time.Accept()
+	}
+}
+
+// acceptDifference: the scheme's own clock is wrong, and an operator who knows that ours is
+// right says so. The doubt ends, until the difference is another.
+func (l *life) acceptDifference() {
+	if !l.jumpy || l.time.Now() != l.clock || l.time.Behind() > 0 || l.clock < l.outside.down || !l.odds(4) {
+		return
+	}
+	doubted := func() bool { l.stated(); return l.time.Doubted() }
+	if l.theirs = l.drawSkew(); within(l.theirs) == doubted() {
+		l.fail("the scheme's clock is %d ms ahead, the clock is doubted: %v", l.theirs, l.time.Doubted())
+	}
+	l.time.Accept()
+	l.count("clock: a difference accepted")
+	if doubted() {
+		l.fail("a difference of %d ms was accepted, and is doubted", l.theirs)
+	}
+	was := l.theirs
+	if l.theirs = l.drawSkew(); !within(l.theirs) && !within(l.theirs-was) && !doubted() {
+		l.fail("a difference of %d ms is not doubted, %d were accepted", l.theirs, was)
+	}
+	if l.theirs = 0; doubted() {
+		l.fail("the scheme agrees, and the clock is doubted")
+	}
+}
+
+func within(d ledger.Millis) bool { return d >= -60_000 && d <= 60_000 }
