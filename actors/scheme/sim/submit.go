@@ -180,10 +180,16 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	return ledger.TxID(b), true, nil
 }
 
-// Ask tells what the scheme knows of a payment.
-func (s *Sim) Ask(_ context.Context, tx ledger.TxID, _ string) (scheme.State, error) {
-	state, _, err := s.known(tx)
-	return state, err
+// Ask tells what the scheme knows of a payment, once that is durable.
+func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, _ string) (scheme.State, error) {
+	state, there, err := s.known(tx)
+	if err == nil && there {
+		err = s.settle(ctx)
+	}
+	if err != nil {
+		return scheme.State{}, err
+	}
+	return state, nil
 }
 
 func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
