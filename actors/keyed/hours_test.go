@@ -133,3 +133,46 @@ func BenchmarkHours(b *testing.B) {
 		h.MayHave(2, 26, hoursKey(n))
 	}
 }
+
+// TestHourBegunByMany: keys that come together in an hour which none has come in yet are all
+// known: one of them begins the hour, and takes nothing away from the others.
+func TestHourBegunByMany(t *testing.T) {
+	const hours, keys = 20_000, 4
+	h := NewHours(0, 64)
+	names := make([][]byte, keys)
+	for i := range names {
+		names[i] = []byte{byte(i)}
+	}
+	// Each goroutine is let into an hour when all have left the one before.
+	var entered, left sync.WaitGroup
+	entered.Add(keys)
+	left.Add(keys)
+	turn := make([]chan int64, keys)
+	for i := range keys {
+		turn[i] = make(chan int64)
+		go func() {
+			for n := range turn[i] {
+				entered.Done()
+				entered.Wait()
+				h.Add(n, names[i])
+				left.Done()
+			}
+		}()
+	}
+	for n := int64(1); n <= hours; n++ {
+		for _, c := range turn {
+			c <- n
+		}
+		left.Wait()
+		for _, name := range names {
+			if !h.MayHave(n, n, name) {
+				t.Fatalf("key %v of hour %d is not known", name, n)
+			}
+		}
+		entered.Add(keys)
+		left.Add(keys)
+	}
+	for _, c := range turn {
+		close(c)
+	}
+}

@@ -52,6 +52,7 @@ type told struct {
 	account ledger.AccountID
 	had     map[string]bool // end-to-end ids
 	ended   uint64          // the record of its end
+	ofHeld  bool            // it is a duplicate of what was only held then
 }
 
 func newChronicle() *chronicle {
@@ -152,6 +153,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
+			tx:   *r.Tx,
 			held: *r.Tx, hold: world.at, account: r.Account, had: map[string]bool{},
 			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
 		}
@@ -166,6 +168,9 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 			}
 			c.claims[r.Account][r.Claim.Scope] = append(c.claims[r.Account][r.Claim.Scope], p)
 		}
+	}
+	if old == nil {
+		c.keepsID(l, p, world)
 	}
 	c.same(l, r, p)
 	c.decided(l, r, p.tx.Decision)
@@ -257,7 +262,7 @@ func (p *told) keepsOut(second *told, end, slack ledger.Millis) bool {
 		return false
 	}
 	if p.tx.LateAt != 0 && second.out < p.settled {
-		return second.out < ledger.ExpiryOf(p.tx.EndToEnd)-slack
+		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}
 	return second.out < end-slack
 }

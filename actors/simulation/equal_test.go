@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
 )
 
 // foreignSuffix names an end-to-end id that ends like one which another account has
@@ -24,6 +25,38 @@ func (l *life) foreignSuffix() {
 		l.count("met: an own id on a foreign suffix")
 		return
 	}
+}
+
+// takenAtTheScheme: the scheme has something under an id that is unknown here, of a lost book
+// perhaps: what goes out under it is a duplicate of nothing known, and equal requests go out
+// under it for as long as it lives.
+func (l *life) takenAtTheScheme() {
+	id := l.someone()
+	if l.account(id).Broken() != nil || l.clock < l.outside.down || l.now() != l.clock {
+		return
+	}
+	l.numbers++
+	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+t%d@pix.test", l.numbers)}
+	suffix := ledger.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.around.Config.Secret, 0)
+	_, err := l.outside.sim.Submit(ctx, scheme.Payment{
+		Tx: ledger.NewTxID(l.clock, l.chance()), Account: id, EndToEnd: ledger.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
+		Key: ledger.Key{Type: ledger.KeyEmail, Value: "silent@pix.test"},
+	})
+	if err != nil {
+		l.fail("scheme: %v", err)
+	}
+	for range 3 {
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
+		}})
+		l.settle()
+		for n := 0; n < 8 && len(l.children) > 0; n++ {
+			l.carry(len(l.children) - 1)
+		}
+		l.settle()
+		l.clock += ledger.Millis(l.rng.IntN(2)) * 61_000
+	}
+	l.count("met: an id that the scheme has of something unknown")
 }
 
 // foreignSuffixAtOnce names the id that another account derives in this moment: nobody

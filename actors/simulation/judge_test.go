@@ -224,6 +224,31 @@ func (l *life) orphans() {
 	}
 }
 
+// quarantineWithWork damages an account that has more in flight than a small lane holds, of
+// which nothing is heard.
+func (l *life) quarantineWithWork() {
+	if l.mood.flip == 0 || len(l.flipped) > 0 || l.clock < l.outside.down {
+		return
+	}
+	id := l.someone()
+	for range 6 {
+		l.numbers++
+		key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("silent+q%d@pix.test", l.numbers)}
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key, GivenDocument: "12345678909"} }})
+		l.settle()
+		for n := 0; n < 8 && len(l.children) > 0; n++ {
+			l.carry(len(l.children) - 1)
+		}
+		l.settle()
+	}
+	newest := func(n int) int { return n - 1 } // of the records, and of its bits
+	if l.paper.Flip(wal.Stream(id), newest) {
+		l.flipped[id] = true
+		l.count("met: a quarantined account with much in flight")
+		l.crash("a bit flipped")
+	}
+}
+
 // flip damages a record's bytes on the disk.
 func (l *life) flip() {
 	id := l.someone()

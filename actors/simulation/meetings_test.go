@@ -13,7 +13,13 @@ import (
 
 // meet brings one of them about.
 func (l *life) meet() {
-	switch l.rng.IntN(11) {
+	if l.mood.flip > 0 && l.odds(3) {
+		l.quarantineWithWork()
+		return
+	}
+	switch l.rng.IntN(12) {
+	case 11:
+		l.takenAtTheScheme()
 	case 10:
 		l.returnedOnItsWay()
 	case 9:

@@ -60,6 +60,7 @@ fault: unreachable
 meeting: a charge completed
 meeting: a duplicate
 meeting: a payment that names a charge and does not complete it
+meeting: an equal request after a duplicate of nothing known
 meeting: an equal request after a late settlement
 meeting: an id renewed
 met: a child overtaken by a notice, and a panic
@@ -72,6 +73,8 @@ met: an own id on a foreign suffix
 met: equal approvals after 11 h
 met: more equal payouts than may be under way
 met: a return of what is on its way back
+met: a quarantined account with much in flight
+met: an id that the scheme has of something unknown
 met: refused again and again, and then paid
 money: all that was available is held
 record: account.opened

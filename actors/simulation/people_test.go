@@ -82,9 +82,9 @@ func (l *life) claim(key string) *ledger.Claim {
 }
 
 var scripts = []string{
-	"ana@example.com", "eva@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "owner-12345678000195@pix.test", "silent@pix.test", "returned@pix.test",
+	"ana@example.com", "eva@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "owner-12345678000195@pix.test", "silent@pix.test", "send-rate-limited@pix.test", "returned@pix.test",
 	"not-found@pix.test", "lookup-failed@pix.test", "client-limited-2@pix.test", "bucket-exhausted-1@pix.test",
-	"provider-rejected@pix.test", "client-limited@pix.test", "send-rate-limited@pix.test",
+	"provider-rejected@pix.test", "client-limited@pix.test",
 }
 
 // payout asks for one; few amounts and keys, so that many repeat.

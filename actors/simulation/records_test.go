@@ -2,7 +2,9 @@ package simulation
 
 import (
 	"slices"
+	"time"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
@@ -104,6 +106,43 @@ func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	}
 }
 
+// expiryOf is when the scheme refuses an end-to-end id: twelve hours after the minute that it
+// names.
+func expiryOf(endToEnd string) ledger.Millis {
+	at, err := time.Parse("200601021504", endToEnd[9:21])
+	if err != nil {
+		return 0
+	}
+	return ledger.Millis(at.UnixMilli()) + 12*3_600_000
+}
+
+// keepsID: while an equal payout is in flight, or may settle yet, a new one shares its id.
+func (c *chronicle) keepsID(l *life, p *told, world written) {
+	if p.tx.OwnEndToEnd {
+		return
+	}
+	var kept []ledger.TxID
+	for _, first := range c.prints[p.print] {
+		t := &first.tx
+		unknown := t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.DuplicateOf == nil
+		if unknown {
+			l.count("meeting: an equal request after a duplicate of nothing known")
+		}
+		open := t.Voided() || unknown
+		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // and takes the other's id when it goes out
+		if first == p || (!t.Status.InFlight() || waits) && !(open && (world.doubted || world.clock < expiryOf(t.EndToEnd))) {
+			continue
+		}
+		if first.had[p.tx.EndToEnd] {
+			return
+		}
+		kept = append(kept, t.ID)
+	}
+	if len(kept) > 0 {
+		l.fail("%v goes out under %s, and an equal one may settle under another: %v", p.tx.ID, p.tx.EndToEnd, kept)
+	}
+}
+
 // young: no derived id goes out that the scheme may refuse for its age, by a clock that is
 // right.
 func (c *chronicle) young(l *life, r *ledger.Record, world written) {
@@ -111,7 +150,7 @@ func (c *chronicle) young(l *life, r *ledger.Record, world written) {
 	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.OwnEndToEnd || world.doubted || t.Repeat || t.Doubted {
 		return
 	}
-	if age := world.clock - (ledger.ExpiryOf(t.EndToEnd) - ledger.MaxRepeatWindow); age > 11*3_600_000 {
+	if age := world.clock - (expiryOf(t.EndToEnd) - 12*3_600_000); age > 11*3_600_000 {
 		l.fail("%v goes out under an id of %d minutes", t.ID, age/60_000)
 	}
 }
@@ -172,7 +211,7 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 // sent; a directory that cannot be asked ends nothing that waits in its queue.
 func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
 	switch code := r.Tx.ReasonCode; {
-	case old.Doubt && directorys(code):
+	case old.Doubt && (directorys(code) || limits(code)):
 		l.fail("record %d of %v: %v may have been sent, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
 	case old.Status == ledger.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
@@ -200,7 +239,7 @@ func limits(code string) bool {
 // tried: what still had half an hour in the queue when all trouble ended was tried again and
 // again.
 func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
-	if l.healed == 0 || l.worldOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
+	if l.bounds != due.DefaultBounds() || l.healed == 0 || l.worldOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
 		return
 	}
 	if n := l.tries[old.ID]; n < 3 {
@@ -239,7 +278,7 @@ func (c *chronicle) holders(l *life) {
 		l.count("meeting: a duplicate")
 		if of := p.tx.DuplicateOf; of != nil {
 			other := c.payouts[*of]
-			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == ledger.StatusRefused {
+			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == ledger.StatusRefused && !p.ofHeld {
 				l.fail("%v is a duplicate of %v, under %s", id, of, p.tx.EndToEnd)
 			}
 		}
@@ -265,6 +304,7 @@ func (c *chronicle) duplicate(l *life, p *told) {
 	named := 0
 	if of := p.tx.DuplicateOf; of != nil && c.payouts[*of] != nil {
 		named = rank(c.payouts[*of])
+		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // which may never get there
 	}
 	for _, other := range c.under[p.tx.EndToEnd] {
 		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Doubt

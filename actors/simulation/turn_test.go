@@ -32,7 +32,7 @@ func (l *life) drawMood() mood {
 // drawBounds are those of the engine, or so small that they are met.
 func (l *life) drawBounds() due.Bounds {
 	b := due.DefaultBounds()
-	if l.odds(3) {
+	if l.odds(3) || l.mood.flip > 0 && l.odds(2) {
 		for _, bound := range []*int{&b.AtOnce, &b.Look, &b.Remember, &b.Probes, &b.Skip} {
 			*bound = [...]int{*bound, 20, 4}[l.rng.IntN(3)]
 		}

@@ -46,7 +46,7 @@ func (p *told) gaveUp(l *life, world written) {
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
 		if since, limit = p.hold, terms.ApprovalTTL; p.tx.OwnEndToEnd { // it may be too old to go out before that
-			since, limit = min(p.hold, ledger.ExpiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
+			since, limit = min(p.hold, expiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
 		}
 	default:
 		return

@@ -167,6 +167,9 @@ func (l *life) submits(c *child) {
 func (l *life) report(c *child) {
 	out := c.machine.Outcome
 	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
+	if out.Result == ledger.PayoutIsSending && c.kept() {
+		l.fail("%v leaves the queue, and the account's control keeps money from %s", out.ID, c.owner)
+	}
 	if out.Result == ledger.PayoutIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
 	}
