@@ -137,7 +137,7 @@ func BenchmarkHours(b *testing.B) {
 // TestHourBegunByMany: keys that come together in an hour which none has come in yet are all
 // known: one of them begins the hour, and takes nothing away from the others.
 func TestHourBegunByMany(t *testing.T) {
-	const hours, keys = 20_000, 4
+	const hours, keys = 10_000, 4
 	h := NewHours(0, 64)
 	names := make([][]byte, keys)
 	for i := range names {

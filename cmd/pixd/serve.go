@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pixd/cmd/engine"
 )
@@ -39,7 +40,12 @@ func serveCommand() *cobra.Command {
 			return f.run(c)
 		},
 	}
-	flags := c.Flags()
+	f.add(c.Flags())
+	return c
+}
+
+// add declares the flags, each of one setting, with the engine's defaults.
+func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
 	flags.StringVar(&f.Listen, "listen", f.Listen, "merchant API")
 	flags.StringVar(&f.AdminListen, "admin-listen", f.AdminListen, "operator API, metrics and health; beyond loopback only with TLS of its own")
@@ -65,7 +71,6 @@ func serveCommand() *cobra.Command {
 	flags.Var((*size)(&f.MinFreeDisk), "min-free-disk", "with less disk free, merchants' new work is refused; reads and outcomes go on; 0 turns it off")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
 	f.logFlags.add(flags)
-	return c
 }
 
 // Environment variables that are no flags.

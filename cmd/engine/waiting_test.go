@@ -1,0 +1,20 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+)
+
+// TestTerms: each of the service's own terms is its setting's.
+func TestTerms(t *testing.T) {
+	c := Config{ISPB: "12345678", OrphanAfter: time.Minute, QueueRetry: 2 * time.Second, QueueTTL: 3 * time.Minute, ApprovalTTL: 4 * time.Minute}
+	if got := c.terms(); got != (ledger.Terms{OwnISPB: "12345678", OrphanAfter: 60_000, QueueTTL: 180_000, ApprovalTTL: 240_000}) {
+		t.Errorf("%+v", got)
+	}
+	if got := c.queueing(); got != (httpapi.Queueing{Retry: 2 * time.Second, TTL: 3 * time.Minute}) {
+		t.Errorf("%+v", got)
+	}
+}

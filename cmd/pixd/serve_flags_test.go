@@ -1,0 +1,74 @@
+package main
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"pixd/cmd/engine"
+)
+
+// TestServeFlags: each flag sets its own setting and no other, and without it the default
+// is the documented one.
+func TestServeFlags(t *testing.T) {
+	parse := func(args ...string) engine.Config {
+		f := serveFlags{Config: engine.Defaults()}
+		flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		f.add(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return f.Config
+	}
+	plain := parse()
+	if want := (engine.Config{
+		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081", ISPB: "99999004", Scheme: "sim",
+		SettleDelay: 200 * time.Millisecond, SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
+		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
+	}); !reflect.DeepEqual(plain, want) {
+		t.Errorf("the defaults are %+v", plain)
+	}
+	sets := map[string]struct {
+		value string
+		set   func(*engine.Config)
+	}{
+		"data-dir":           {"d", func(c *engine.Config) { c.DataDir = "d" }},
+		"listen":             {"l", func(c *engine.Config) { c.Listen = "l" }},
+		"admin-listen":       {"a", func(c *engine.Config) { c.AdminListen = "a" }},
+		"tls-cert":           {"c", func(c *engine.Config) { c.TLS.Cert = "c" }},
+		"tls-key":            {"k", func(c *engine.Config) { c.TLS.Key = "k" }},
+		"admin-tls-cert":     {"c", func(c *engine.Config) { c.AdminTLS.Cert = "c" }},
+		"admin-tls-key":      {"k", func(c *engine.Config) { c.AdminTLS.Key = "k" }},
+		"ispb":               {"12345678", func(c *engine.Config) { c.ISPB = "12345678" }},
+		"scheme":             {"http://x", func(c *engine.Config) { c.Scheme = "http://x" }},
+		"scheme-ca":          {"ca", func(c *engine.Config) { c.SchemeCA = "ca" }},
+		"scheme-listen":      {"s", func(c *engine.Config) { c.SchemeListen = "s" }},
+		"sim-dir":            {"s", func(c *engine.Config) { c.SimDir = "s" }},
+		"sim-settle-delay":   {"1s", func(c *engine.Config) { c.SettleDelay = time.Second }},
+		"scheme-timeout":     {"2s", func(c *engine.Config) { c.SchemeTimeout = 2 * time.Second }},
+		"orphan-after":       {"3m", func(c *engine.Config) { c.OrphanAfter = 3 * time.Minute }},
+		"queue-retry":        {"4s", func(c *engine.Config) { c.QueueRetry = 4 * time.Second }},
+		"queue-ttl":          {"5m", func(c *engine.Config) { c.QueueTTL = 5 * time.Minute }},
+		"approval-ttl":       {"6h", func(c *engine.Config) { c.ApprovalTTL = 6 * time.Hour }},
+		"rate-limit":         {"7", func(c *engine.Config) { c.RateLimit = 7 }},
+		"failed-auth-limit":  {"8", func(c *engine.Config) { c.FailedAuthLimit = 8 }},
+		"connections-per-ip": {"9", func(c *engine.Config) { c.ConnectionsPerIP = 9 }},
+		"min-free-disk":      {"2GiB", func(c *engine.Config) { c.MinFreeDisk = 2 << 30 }},
+	}
+	for name, s := range sets {
+		want := engine.Defaults()
+		s.set(&want)
+		if got := parse("--"+name, s.value); !reflect.DeepEqual(got, want) {
+			t.Errorf("--%s %s: %+v", name, s.value, got)
+		}
+	}
+	elsewhere := map[string]bool{"trusted-proxy": true, "demo": true, "log-format": true, "log-level": true}
+	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if _, there := sets[f.Name]; !there && !elsewhere[f.Name] {
+			t.Errorf("--%s is in no row", f.Name)
+		}
+	})
+}
