@@ -202,11 +202,12 @@ func (m *Machine) submitted(r Reply) Act {
 }
 
 func (m *Machine) asked(r Reply) Act {
-	m.heard = m.heard || !r.Failed
+	unheard := r.Failed || r.Refused != nil // who refuses the question says nothing of the payment
+	m.heard = m.heard || !unheard
 	switch {
-	case r.Failed && (r.Expired || m.job.Errand == Clear):
+	case unheard && (r.Expired || m.job.Errand == Clear):
 		return m.open() // it is asked again later, after others
-	case r.Failed || r.Refused != nil:
+	case unheard:
 		return m.next(Pause)
 	case r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
