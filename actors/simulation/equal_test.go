@@ -114,6 +114,33 @@ func (l *life) refusedThenPaid() {
 	l.count("met: refused again and again, and then paid")
 }
 
+// underFormerID names an end-to-end id that a payout had before it was renewed: what went out
+// under the new one is repeated.
+func (l *life) underFormerID() {
+	for i := range l.answers {
+		a := &l.answers[len(l.answers)-1-i]
+		if a.tx.Kind != ledger.TxPayout || a.refused || l.flipped[a.account] {
+			continue
+		}
+		now, err := l.shown(a.tx.ID)
+		if err != nil || now == nil || len(now.Former) == 0 || l.account(a.account).Broken() != nil {
+			continue
+		}
+		former, tx, may := now.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
+		if !l.ownID(a.account, former) {
+			l.fail("%v may not have %s, which was its own", a.account, former)
+			return
+		}
+		l.count("met: an own id that was renewed")
+		l.ask(&request{account: a.account, renewed: may, make: func() ledger.Command {
+			return ledger.RequestPayout{
+				Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, EndToEnd: former, GivenDocument: "12345678909",
+			}
+		}})
+		return
+	}
+}
+
 // manyEqual are more equal payouts at once than may be under way under one id.
 func (l *life) manyEqual() {
 	most := l.around.Config.MaxRepeats

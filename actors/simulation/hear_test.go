@@ -42,6 +42,11 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	switch c := r.make().(type) {
 	case ledger.RequestPayout:
 		l.rightly(r, &c, a)
+	case ledger.Credit:
+		var amount ledger.Amount
+		if _, err := fmt.Sscan(c.Reference, new(ledger.AccountID), &amount); err != nil || (a.Refusal == nil) != (c.Amount == amount) {
+			l.fail("%v: a credit of %d under %s: %v", r.account, c.Amount, c.Reference, a.Refusal)
+		}
 	case ledger.DecideApproval:
 		if a.Refusal == nil && a.Tx.Decision != c.Word {
 			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)

@@ -17,7 +17,9 @@ func (l *life) meet() {
 		l.quarantineWithWork()
 		return
 	}
-	switch l.rng.IntN(12) {
+	switch l.rng.IntN(13) {
+	case 12:
+		l.underFormerID()
 	case 11:
 		l.takenAtTheScheme()
 	case 10:

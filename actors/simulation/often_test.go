@@ -12,6 +12,7 @@ alert: late_settlement
 alert: quarantine
 answered: replay
 asked: again what was voided
+asked: another amount under a reference
 asked: another body under a key
 asked: available less the fee, and 0
 asked: available less the fee, and 1
@@ -69,6 +70,7 @@ met: a submission arrives after its void
 met: a key after nearly a day
 met: an equal request under a wrong clock
 met: an own id and an equal derived one at once
+met: an own id that was renewed
 met: an own id on a foreign suffix
 met: equal approvals after 11 h
 met: more equal payouts than may be under way

@@ -34,6 +34,7 @@ type request struct {
 	joins   bool     // its key was asked under before
 	other   bool     // with another body
 	atOnce  bool     // and while the first was perhaps worked on
+	renewed bool     // under an own end-to-end id that another payout had before it was renewed
 }
 
 // answer is what a client holds.
@@ -146,6 +147,22 @@ func (l *life) creditAgain(reference string) {
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.Credit{Kind: ledger.TxTED, Amount: amount, Reference: reference}
 	}})
+}
+
+// creditOtherwise asks for a credit under a reference that was used for another amount.
+func (l *life) creditOtherwise() {
+	for reference, done := range sorted(l.credited) {
+		var id ledger.AccountID
+		var amount ledger.Amount
+		if _, err := fmt.Sscan(reference, &id, &amount); err != nil || !done || l.odds(2) {
+			continue
+		}
+		l.count("asked: another amount under a reference")
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.Credit{Kind: ledger.TxTED, Amount: amount + 1, Reference: reference}
+		}})
+		return
+	}
 }
 
 // again repeats a request that has a key: one that waits, or one of long ago.

@@ -425,4 +425,52 @@ var plants = []plant{
 		"min(d.account.Settings.CashInFee.Of(c.Amount), c.Amount)",
 		"d.account.Settings.CashInFee.Of(c.Amount)",
 	},
+	{
+		"expires-at-eleven", "an id that the scheme may still take counts as one that it refuses",
+		"actors/ledger/decide_approval.go",
+		"return minuteOf(endToEnd) + MaxRepeatWindow }",
+		"return minuteOf(endToEnd) + renewAfter }",
+	},
+	{
+		"unknown-duplicate-forgotten", "an id under which the scheme has something unknown makes room for another",
+		"actors/account/chain.go",
+		"\tcase t.DuplicateOfUnknown():\n\t\tu.voided = max(u.voided, ledger.ExpiryOf(t.EndToEnd))\n",
+		"\tcase t.DuplicateOfUnknown():\n",
+	},
+	{
+		"control-forgotten-in-the-queue", "what leaves the queue goes to a company that the account's control keeps money from",
+		"actors/payout/machine.go",
+		"\tif m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
+		"\tif m.job.Refuses != nil && m.job.Errand != Retry && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
+	},
+	{
+		"limit-believed-in-doubt", "a limit that a second submission meets ends what may have been sent",
+		"actors/payout/machine.go",
+		"(limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed)",
+		"r.Refused.Code == ledger.RefuseLookupFailed",
+	},
+	{
+		"quarantine-takes-places", "each look at a quarantined account takes a place for good",
+		"actors/due/machine.go",
+		"\twas.lane.count(was, -1)\n\tswitch {",
+		"\tif !c.Closed {\n\t\twas.lane.count(was, -1)\n\t}\n\tswitch {",
+	},
+	{
+		"reference-at-another-amount", "another amount under a used reference counts as a repeat, and is never credited",
+		"actors/ledger/decide_in.go",
+		"if first.Kind == c.Kind && first.Amount == c.Amount {",
+		"if first.Kind == c.Kind {",
+	},
+	{
+		"key-as-sent", "an e-mail key in other letters is another recipient",
+		"actors/ledger/key.go",
+		"\t\tk.Value = strings.ToLower(raw)\n\t\treturn k, len(k.Value) <= maxKeyChars && emailForm.MatchString(k.Value)",
+		"\t\treturn k, len(raw) <= maxKeyChars && emailForm.MatchString(strings.ToLower(raw))",
+	},
+	{
+		"former-id-forgotten", "an id that was renewed goes out once more, named by the merchant",
+		"actors/account/chain.go",
+		"if slices.Contains(use.former, endToEnd) {",
+		"if slices.Contains(use.former[:0], endToEnd) {",
+	},
 }

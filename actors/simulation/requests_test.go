@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"strings"
 
 	"pixd/actors/ledger"
 )
@@ -103,6 +104,9 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 			l.fail("%v hears that %v is %v; it is to wait for an operator: %v", r.account, a.Tx.ID, a.Tx.Status, v.pending)
 		}
 	}
+	if r.renewed && a.Refusal == nil && a.Tx.EndToEnd == c.EndToEnd {
+		l.fail("%v goes out under %s, which another payout had before it was renewed", a.Tx.ID, c.EndToEnd)
+	}
 	if t := a.Tx; a.Refusal == nil && !asAsked(t, c) {
 		l.fail("%v asked for %+v, and hears of %+v", r.account, *c, *t)
 	}
@@ -196,7 +200,16 @@ func (l *life) someKey() ledger.Key {
 	case 1:
 		return ledger.Key{Type: ledger.KeyCNPJ, Value: knownCNPJ}
 	}
-	return ledger.Key{Type: ledger.KeyEmail, Value: scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]}
+	want := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
+	raw := want
+	if l.odds(4) {
+		raw = strings.ToUpper(want[:1]) + want[1:]
+	}
+	k, ok := ledger.ParseKey(ledger.KeyEmail, raw)
+	if !ok || k.Type != ledger.KeyEmail || k.Value != want {
+		l.fail("the key %s is taken for %+v", raw, k)
+	}
+	return k
 }
 
 const knownCNPJ = "12345678000195"

@@ -158,6 +158,9 @@ func (l *life) turn() {
 		l.meet()
 	case n < 98:
 		l.administer()
+		if l.odds(4) {
+			l.creditOtherwise()
+		}
 	default:
 		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
