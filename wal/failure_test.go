@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -125,5 +126,21 @@ func judgeBoth(t *testing.T, w *world, fs *vfs.MemFS, released int) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestPaperAfterFailure: an entry that comes after a failure gets a ticket that never counts as
+// durable, in the journal in memory as in the other.
+func TestPaperAfterFailure(t *testing.T) {
+	p := NewPaper()
+	p.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("ka"), Value: []byte("v")}}})
+	p.Settle()
+	p.Fail(errors.New("no space left on device"))
+	if ticket := p.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("kb"), Value: []byte("v")}}}); ticket <= p.Durable() {
+		t.Errorf("ticket %d, and %d is durable", ticket, p.Durable())
+	}
+	p.Settle()
+	if _, there, _ := p.Get([]byte("kb")); there {
+		t.Error("it was written")
 	}
 }

@@ -17,6 +17,10 @@ func (l *life) meet() {
 		l.quarantineWithWork()
 		return
 	}
+	if l.jumpy && l.odds(5) {
+		l.againUnderAnotherClock()
+		return
+	}
 	switch l.rng.IntN(13) {
 	case 12:
 		l.underFormerID()

@@ -162,12 +162,6 @@ var plants = []plant{
 		"",
 	},
 	{
-		"unwritten-taken-for-written", "after a failed write, what was never queued counts as durable",
-		"wal/paper.go",
-		"return p.submitted + 1",
-		"return p.submitted",
-	},
-	{
 		"voided-under-doubt", "an orphan is voided by a clock that may be wrong by hours",
 		"actors/ledger/decide_outcome.go",
 		"return !d.stamp.Doubted && d.stamp.Clock >=",
