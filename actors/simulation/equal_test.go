@@ -131,6 +131,7 @@ func (l *life) underFormerID() {
 			l.fail("%v may not have %s, which was its own", a.account, former)
 			return
 		}
+		l.say("%v names %s, which was the id of %v: %+v", a.account, former, a.tx.ID, now)
 		l.count("met: an own id that was renewed")
 		l.ask(&request{account: a.account, renewed: may, make: func() ledger.Command {
 			return ledger.RequestPayout{

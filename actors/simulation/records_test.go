@@ -121,6 +121,11 @@ func (c *chronicle) keepsID(l *life, p *told, world written) {
 	if p.tx.OwnEndToEnd {
 		return
 	}
+	for _, first := range c.prints[p.print] {
+		if first != p && first.had[p.tx.EndToEnd] {
+			return // it is no fresh one
+		}
+	}
 	var kept []ledger.TxID
 	for _, first := range c.prints[p.print] {
 		t := &first.tx
@@ -132,9 +137,6 @@ func (c *chronicle) keepsID(l *life, p *told, world written) {
 		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // and takes the other's id when it goes out
 		if first == p || (!t.Status.InFlight() || waits) && !(open && (world.doubted || world.clock < expiryOf(t.EndToEnd))) {
 			continue
-		}
-		if first.had[p.tx.EndToEnd] {
-			return
 		}
 		kept = append(kept, t.ID)
 	}

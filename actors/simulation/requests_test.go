@@ -104,7 +104,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 			l.fail("%v hears that %v is %v; it is to wait for an operator: %v", r.account, a.Tx.ID, a.Tx.Status, v.pending)
 		}
 	}
-	if r.renewed && a.Refusal == nil && a.Tx.EndToEnd == c.EndToEnd {
+	if r.renewed && a.Refusal == nil && a.Tx.EndToEnd == c.EndToEnd && !a.Tx.Repeat {
 		l.fail("%v goes out under %s, which another payout had before it was renewed", a.Tx.ID, c.EndToEnd)
 	}
 	if t := a.Tx; a.Refusal == nil && !asAsked(t, c) {
