@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 )

@@ -3,6 +3,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+
 	"pixd/actors/ledger"
 )
 

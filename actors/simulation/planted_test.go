@@ -306,7 +306,7 @@ var plants = []plant{
 		"\tcase r.Failed:\n\t\treturn m.report(ledger.PayoutIsNotHeard)",
 	},
 	{
-		"directorys-no-in-doubt", "the directory's no ends what may have been sent",
+		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
 		"actors/payout/machine.go",
 		"m.doubt && (m.job.Errand != Clear || m.last == Lookup)",
 		"m.doubt && m.job.Errand != Clear",

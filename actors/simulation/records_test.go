@@ -213,7 +213,7 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 // sent; a directory that cannot be asked ends nothing that waits in its queue.
 func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
 	switch code := r.Tx.ReasonCode; {
-	case old.Doubt && (directorys(code) || limits(code)):
+	case old.Doubt && (byDirectory(code) || limits(code)):
 		l.fail("record %d of %v: %v may have been sent, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
 	case old.Status == ledger.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
@@ -225,8 +225,8 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	}
 }
 
-// directorys are codes of what is looked up before a submission.
-func directorys(code string) bool {
+// byDirectory tells a code of what is looked up before a submission.
+func byDirectory(code string) bool {
 	switch code {
 	case ledger.RefuseKeyNotFound.String(), ledger.RefuseKeyBlocked.String(), ledger.RefuseLookupFailed.String(), ledger.RefuseCNPJBlocked.String():
 		return true

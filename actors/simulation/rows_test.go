@@ -3,10 +3,11 @@ package simulation
 import (
 	"bytes"
 	"maps"
+	"strings"
+
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/wal"
-	"strings"
 )
 
 // rebuilt holds the rows against those that the records alone make.

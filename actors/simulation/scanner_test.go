@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"errors"
+
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
