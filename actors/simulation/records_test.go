@@ -135,7 +135,7 @@ func (c *chronicle) keepsID(l *life, p *told, world written) {
 		}
 		open := t.Voided() || unknown
 		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // and takes the other's id when it goes out
-		if first == p || (!t.Status.InFlight() || waits) && !(open && (world.doubted || world.clock < expiryOf(t.EndToEnd))) {
+		if first == p || (!t.Status.InFlight() || waits) && !(open && world.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
 		}
 		kept = append(kept, t.ID)

@@ -124,7 +124,7 @@ var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
-	if act == payout.Submit && c.kept() {
+	if act == payout.Submit && !l.flipped[c.account] && c.kept() {
 		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
 	}
 	if act == payout.Submit {
@@ -167,7 +167,7 @@ func (l *life) submits(c *child) {
 func (l *life) report(c *child) {
 	out := c.machine.Outcome
 	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
-	if out.Result == ledger.PayoutIsSending && c.kept() {
+	if out.Result == ledger.PayoutIsSending && !l.flipped[c.account] && c.kept() {
 		l.fail("%v leaves the queue, and the account's control keeps money from %s", out.ID, c.owner)
 	}
 	if out.Result == ledger.PayoutIsVoided && !c.heard {
