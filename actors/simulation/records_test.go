@@ -121,19 +121,20 @@ func (c *chronicle) keepsID(l *life, p *told, world written) {
 	if p.tx.OwnEndToEnd {
 		return
 	}
+	fresh := true
 	for _, first := range c.prints[p.print] {
-		if first != p && first.had[p.tx.EndToEnd] {
-			return // it is no fresh one
+		fresh = fresh && (first == p || !first.had[p.tx.EndToEnd])
+		if first != p && unknownDuplicate(&first.tx) {
+			l.count("meeting: an equal request after a duplicate of nothing known")
 		}
+	}
+	if !fresh {
+		return
 	}
 	var kept []ledger.TxID
 	for _, first := range c.prints[p.print] {
 		t := &first.tx
-		unknown := t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.DuplicateOf == nil
-		if unknown {
-			l.count("meeting: an equal request after a duplicate of nothing known")
-		}
-		open := t.Voided() || unknown
+		open := t.Voided() || unknownDuplicate(t)
 		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // and takes the other's id when it goes out
 		if first == p || (!t.Status.InFlight() || waits) && !(open && world.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
@@ -143,6 +144,11 @@ func (c *chronicle) keepsID(l *life, p *told, world written) {
 	if len(kept) > 0 {
 		l.fail("%v goes out under %s, and an equal one may settle under another: %v", p.tx.ID, p.tx.EndToEnd, kept)
 	}
+}
+
+// unknownDuplicate tells a duplicate of something that is unknown here.
+func unknownDuplicate(t *ledger.Transaction) bool {
+	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.DuplicateOf == nil
 }
 
 // young: no derived id goes out that the scheme may refuse for its age, by a clock that is
