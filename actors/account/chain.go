@@ -61,7 +61,7 @@ type use struct {
 	former   []string      // ids that were renewed
 	now      ledger.Reading
 	sent     bool // one of them may have left: not all were refused inside the call
-	matter   int  // how many still do
+	matter   int  // how many of the row's still do
 }
 
 func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
@@ -70,7 +70,9 @@ func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
 	if err != nil {
 		return u, err
 	}
-	u.count(first)
+	if u.take(first) {
+		u.matter = 1
+	}
 	thin := *row
 	thin.Members = nil
 	for _, member := range row.Members {
@@ -78,24 +80,15 @@ func (f facts) use(row *ledger.EndToEndRow, now ledger.Reading) (use, error) {
 		if err != nil {
 			return u, err
 		}
-		if u.count(t) {
+		if u.take(t) {
 			thin.Members = append(thin.Members, member)
 		}
 	}
-	u.row = &thin
+	u.row, u.matter = &thin, u.matter+len(thin.Members)
 	return u, nil
 }
 
-// count is take, of one that the row lists.
-func (u *use) count(t *ledger.Transaction) bool {
-	matters := u.take(t)
-	if matters {
-		u.matter++
-	}
-	return matters
-}
-
-// take takes one transaction into account, and tells whether it still matters.
+// take counts one transaction in, and tells whether it still matters.
 func (u *use) take(t *ledger.Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != ledger.StatusRefused
@@ -141,9 +134,9 @@ func (u *use) name(t *ledger.Transaction) {
 }
 
 // holder is the transaction that the scheme has under a payout's end-to-end id where
-// it says that this one is a duplicate: the one that settled, else the first
-// that it has taken or may have; nil where none of the others went out, so that the scheme has something
-// that is unknown here.
+// it says that this one is a duplicate: the one that settled, else the first that it has
+// taken or may have; nil where none of the others went out, so that the scheme has
+// something that is unknown here.
 func (f facts) holder(t *ledger.Transaction) (*ledger.TxID, error) {
 	row, err := f.rowOf(t)
 	if err != nil || row == nil {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // chronicle is what the records of all accounts tell of each payout.
@@ -15,11 +16,12 @@ type chronicle struct {
 	given   map[string]ledger.TxID        // which payout each return's id has credited
 	begun   map[string]ledger.Millis      // world time of each end-to-end id's first use: what goes out under it later repeats that
 	terms   map[ledger.AccountID]ledger.Settings
-	windows map[ledger.AccountID][]window // in order
-	charges map[string]*ledger.Record     // newest about each
-	waiting map[ledger.TxID]bool          // whether a payout is to wait for an operator
-	under   map[string][]*told            // payouts by the end-to-end ids that they had
-	answers map[answerUnder][16]byte      // the body that each kept answer answers
+	windows map[ledger.AccountID][]window    // in order
+	charges map[string]*ledger.Record        // newest about each
+	waiting map[ledger.TxID]bool             // whether a payout is to wait for an operator
+	under   map[string][]*told               // payouts by the end-to-end ids that they had
+	answers map[answerUnder][16]byte         // the body that each kept answer answers
+	shown   map[recordName][]*ledger.Account // what reads showed
 }
 
 // window is how long a settled payout makes an equal one a repeat, from an instant of the
@@ -51,12 +53,11 @@ type told struct {
 	print   ledger.Fingerprint
 	account ledger.AccountID
 	had     map[string]bool // end-to-end ids
-	ended   uint64          // the record of its end
 	ofHeld  bool            // it is a duplicate of what was only held then
 }
 
-func newChronicle() *chronicle {
-	return &chronicle{
+func newChronicle(reads []ledger.Account) *chronicle {
+	c := &chronicle{
 		map[ledger.AccountID]*ledger.Account{},
 		map[ledger.TxID]*ledger.Record{},
 		map[ledger.TxID]*told{},
@@ -71,7 +72,13 @@ func newChronicle() *chronicle {
 		map[ledger.TxID]bool{},
 		map[string][]*told{},
 		map[answerUnder][16]byte{},
+		map[recordName][]*ledger.Account{},
 	}
+	for i := range reads {
+		at := recordName{wal.Stream(reads[i].ID), reads[i].Seq}
+		c.shown[at] = append(c.shown[at], &reads[i])
+	}
+	return c
 }
 
 // take applies a record and judges it.
@@ -172,7 +179,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	if old == nil {
 		c.keepsID(l, p, world)
 	}
-	c.same(l, r, p)
+	c.unchanged(l, r, p)
 	c.decided(l, r, p.tx.Decision)
 	c.repeats(l, r, world)
 	c.doubt(l, r, old)
@@ -201,12 +208,11 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 			p.queued = world
 		}
 	case ledger.PayoutSettled, ledger.PayoutSettledLate:
-		p.settled, p.ended = world.at, r.Seq
+		p.settled = world.at
 	case ledger.PayoutFailed:
 		p.gaveUp(l, world)
 		c.rightlyFailed(l, r, old)
 	case ledger.PayoutRejected:
-		p.ended = r.Seq
 		c.duplicate(l, p)
 	case ledger.PayoutReturned:
 		if r.Tx.Returned != c.returns[r.Tx.ID] {
@@ -261,7 +267,7 @@ func (p *told) keepsOut(second *told, end, slack ledger.Millis) bool {
 	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	if p.tx.LateAt != 0 && second.out < p.settled {
+	if p.tx.LateAt != 0 && second.out <= p.settled { // which of one instant came first is not known here
 		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}
 	return second.out < end-slack

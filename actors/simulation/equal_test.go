@@ -20,7 +20,8 @@ func (l *life) foreignSuffix() {
 			return
 		}
 		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
-		if l.ownID(thief, own) && l.reserved[own] != thief {
+		before := l.own[own] // named before another account derived its end
+		if l.ownID(thief, own) && before != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
 		}
 		l.count("met: an own id on a foreign suffix")
@@ -50,11 +51,7 @@ func (l *life) takenAtTheScheme() {
 		l.ask(&request{account: id, make: func() ledger.Command {
 			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
 		}})
-		l.settle()
-		for n := 0; n < 8 && len(l.children) > 0; n++ {
-			l.carry(len(l.children) - 1)
-		}
-		l.settle()
+		l.carryNewest()
 		l.clock += ledger.Millis(l.rng.IntN(2)) * 61_000
 	}
 	l.count("met: an id that the scheme has of something unknown")
@@ -76,7 +73,6 @@ func (l *life) foreignSuffixAtOnce() {
 		l.fail("%v may not have %s, which nobody uses", thief, own)
 		return
 	}
-	l.reserved[own] = thief
 	l.ask(&request{account: victim, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
 	l.ask(&request{account: thief, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
@@ -97,11 +93,7 @@ func (l *life) refusedThenPaid() {
 		l.ask(&request{account: id, make: func() ledger.Command {
 			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
 		}})
-		l.settle()
-		for n := 0; n < 8 && len(l.children) > 0; n++ {
-			l.carry(len(l.children) - 1)
-		}
-		l.settle()
+		l.carryNewest()
 	}
 	gone := l.outside.gone
 	l.outside.gone = key.Value
@@ -198,11 +190,7 @@ func (l *life) returnedOnItsWay() {
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
 	}})
-	l.settle()
-	for n := 0; n < 8 && len(l.children) > 0; n++ {
-		l.carry(len(l.children) - 1)
-	}
-	l.settle()
+	l.carryNewest()
 	l.clock += ledger.Millis(l.outside.book.SettleDelay.Milliseconds()) + ledger.Millis(l.rng.IntN(3))
 	for _, a := range l.answers[min(before, len(l.answers)):] {
 		if a.account == id && a.tx.Key == key.Value && !a.refused {

@@ -235,11 +235,7 @@ func (l *life) quarantineWithWork() {
 		l.numbers++
 		key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("silent+q%d@pix.test", l.numbers)}
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key, GivenDocument: "12345678909"} }})
-		l.settle()
-		for n := 0; n < 8 && len(l.children) > 0; n++ {
-			l.carry(len(l.children) - 1)
-		}
-		l.settle()
+		l.carryNewest()
 	}
 	newest := func(n int) int { return n - 1 } // of the records, and of its bits
 	if l.paper.Flip(wal.Stream(id), newest) {

@@ -228,11 +228,7 @@ func (l *life) againUnderAnotherClock() {
 		l.ask(&request{account: id, key: under, make: func() ledger.Command {
 			return ledger.RequestPayout{Amount: 1_000, Key: key, Claim: l.claim(under)}
 		}})
-		l.settle()
-		for n := 0; n < 8 && len(l.children) > 0; n++ {
-			l.carry(len(l.children) - 1)
-		}
-		l.settle()
+		l.carryNewest()
 	}
 	pay()
 	// By four and eleven hours an id of the wrong minute is one that the scheme takes.

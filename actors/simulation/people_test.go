@@ -9,15 +9,13 @@ import (
 
 // people are the clients and operators: what they ask, and what they were told.
 type people struct {
-	asked    []*request                                       // waiting
-	answers  []answer                                         // everything that was ever said of a transaction
-	kept     map[string]*kept                                 // what was said under an idempotency key
-	credited map[string]bool                                  // references of credits, and whether that was confirmed
-	times    map[string][]ledger.Millis                       // when each key was asked under
-	unsure   map[string]bool                                  // keys that were asked under while the clock was doubted
-	reads    []ledger.Account                                 // what reads showed
-	showed   map[ledger.AccountID]map[uint64][]ledger.Account // the same, by record
-	reserved map[string]ledger.AccountID                      // ids that accounts named before another derived them
+	asked    []*request                 // waiting
+	answers  []answer                   // everything that was ever said of a transaction
+	kept     map[string]*kept           // what was said under an idempotency key
+	credited map[string]bool            // references of credits, and whether that was confirmed
+	times    map[string][]ledger.Millis // when each key was asked under
+	unsure   map[string]bool            // keys that were asked under while the clock was doubted
+	reads    []ledger.Account           // what reads showed
 	replays  []replay
 	numbers  int
 	entries
@@ -45,7 +43,7 @@ type answer struct {
 }
 
 func newPeople() people {
-	return people{entries: newEntries(), showed: map[ledger.AccountID]map[uint64][]ledger.Account{}, kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, reserved: map[string]ledger.AccountID{}, credited: map[string]bool{}}
+	return people{entries: newEntries(), kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.

@@ -14,7 +14,7 @@ import (
 type entries struct {
 	pixKeys map[string]ledger.AccountID
 	apiKeys map[string]registry.APIKey
-	active  map[ledger.AccountID]bool
+	turned  map[ledger.AccountID]bool   // active or not
 	own     map[string]ledger.AccountID // end-to-end ids that accounts named
 }
 
@@ -123,11 +123,11 @@ func (l *life) ownID(id ledger.AccountID, own string) bool {
 
 // setActive makes an account active or not.
 func (l *life) setActive(id ledger.AccountID, active bool) {
-	delete(l.people.active, id)
+	delete(l.turned, id)
 	if err := l.registry.SetActive(id, active); err != nil {
 		l.fail("set active: %v", err)
 	}
-	l.people.active[id] = active
+	l.turned[id] = active
 	l.say("%v is active: %v", id, active)
 	l.entriesKept()
 }
@@ -154,7 +154,7 @@ func (l *life) entriesKept() {
 			}
 		}
 	}
-	for id, want := range l.people.active {
+	for id, want := range l.turned {
 		if l.active(id) != want {
 			l.fail("%v was made active: %v, and is not so", id, want)
 		}

@@ -16,7 +16,7 @@ func (l *life) rebuilt() {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
 	})
 	want := wal.NewPaper()
-	told := newChronicle()
+	told := newChronicle(l.reads)
 	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
 		if stream == registry.Stream {

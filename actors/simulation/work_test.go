@@ -120,6 +120,16 @@ func (c *child) kept() bool {
 
 var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
+// carryNewest lets the journal come to rest and takes the newest children some acts further:
+// what was asked last goes out.
+func (l *life) carryNewest() {
+	l.settle()
+	for n := 0; n < 8 && len(l.children) > 0; n++ {
+		l.carry(len(l.children) - 1)
+	}
+	l.settle()
+}
+
 // carry takes a child one act further, and brings its report home.
 func (l *life) carry(i int) {
 	c := l.children[i]

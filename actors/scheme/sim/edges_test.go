@@ -140,17 +140,11 @@ func TestLimitsCountAtOnce(t *testing.T) {
 // TestRegisteredTwiceAtOnce: that a key is registered is told when it is durable, also
 // to who registers it again while it is on its way.
 func TestRegisteredTwiceAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // nobody waits for the disk
-	store := &lateStore{Paper: wal.NewPaper()}
-	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	store.late = true
 	for range 2 {
-		if err := s.RegisterKey(ctx, k, 1); !errors.Is(err, context.Canceled) {
+		if err := s.RegisterKey(hurried, k, 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("registered before it is durable: %v", err)
 		}
 	}
@@ -158,27 +152,34 @@ func TestRegisteredTwiceAtOnce(t *testing.T) {
 
 // TestAskedBeforeDurable: what is not durable yet is told to nobody who asks.
 func TestAskedBeforeDurable(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // nobody waits for the disk
-	store := &lateStore{Paper: wal.NewPaper()}
-	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	p := scheme.Payment{Tx: ledger.NewTxID(0, [10]byte{1}), Account: 1, EndToEnd: "E99999004197001010000abcdefghijk", Amount: 1, Key: k}
 	store.late = true
-	if _, err := s.Submit(ctx, p); !errors.Is(err, context.Canceled) {
+	if _, err := s.Submit(hurried, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("submitted before it is durable: %v", err)
 	}
 	store.Commit(10) // it can be read, and may be lost
-	if state, err := s.Ask(ctx, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
+	if state, err := s.Ask(hurried, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
 		t.Errorf("asked before it is durable: %v %v", state, err)
 	}
 	store.late = false
 	if state, err := s.Ask(t.Context(), p.Tx, p.EndToEnd); err != nil || state.Progress != scheme.Settled {
 		t.Errorf("asked when it is: %v %v", state, err)
 	}
+}
+
+// openLate is a simulator whose disk can be made late, and the context of who does not wait
+// for it.
+func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
+	hurried, cancel := context.WithCancel(t.Context())
+	cancel()
+	store := &lateStore{Paper: wal.NewPaper()}
+	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, store, hurried
 }
 
 // lateStore syncs at once, until it is late: then never.
