@@ -5,11 +5,11 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 20s
 
-.PHONY: help build run test race lint fuzz bench sim teeth faults
+.PHONY: help build run test race lint fuzz bench sim mutations faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 build: ## build ./bin/pixd
 	go build -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
@@ -41,9 +41,9 @@ bench: ## measure speed and memory against a bare echo server, a million waiting
 sim: ## live N lives in the simulation, or the one of SEED
 	go test ./actors/simulation -run '^TestLives$$' -count=1 -v -timeout 0 $(if $(SEED),-sim.seed=$(SEED),-sim.n=$(or $(N),1000))
 
-teeth: ## plant each known bug, or BUG, and see that the simulation finds it
-	go test ./actors/simulation -run '^TestTeeth$$' -count=1 -v -timeout 0 -sim.plant=$(or $(BUG),all)
+mutations: ## make each known mutation of the code, or MUTATION, and see that the simulation finds it
+	go test ./actors/simulation -run '^TestMutations$$' -count=1 -v -timeout 0 -sim.mutation=$(or $(MUTATION),all)
 
 faults: ## cut the power before each write, fail each write and sync once, and close under slow reads
-	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash|CloseUnderSlowReads)(HasTeeth)?$$' -count=1 -v -timeout 0
+	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash|CloseUnderSlowReads)(FindsMutations)?$$' -count=1 -v -timeout 0
 	for n in 1 2 3 4 5 6 7 8; do go test ./cmd/engine -run '^TestFailedDisk$$' -count=1 -v -timeout 0 -faults.from=$$n -faults.step=8 || exit 1; done

@@ -152,7 +152,7 @@ func makeAccount(s *engine.Served) Credentials {
 	if _, err := s.Registry.MakeAPIKey(key); err != nil {
 		panic(err)
 	}
-	if _, err := s.Directory.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: ledger.MaxAmount}); err != nil {
+	if _, err := s.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: ledger.MaxAmount}); err != nil {
 		panic(err)
 	}
 	return Credentials{key.ClientID, secret}

@@ -117,7 +117,7 @@ func BenchmarkIdle(b *testing.B) {
 		time.Sleep(5 * time.Second) // until they are at rest
 		s.ask(b, "/counters", &after)
 		awake := float64(after.Resident-before.Resident) / 1e6
-		time.Sleep(80 * time.Second) // until they are put away
+		time.Sleep(80 * time.Second) // until they are passivated
 		s.ask(b, "/counters", &after)
 		mb := float64(after.Resident-before.Resident) / 1e6
 		fmt.Printf("%-22s %8.0f MB above the empty engine's %.0f for %d idle accounts (%.0f while all were still in memory)\n",

@@ -125,7 +125,7 @@ func openAccounts(e *engine.Engine, n int) []ledger.AccountID {
 		if _, err := e.Registry.ClaimAccount(ids[i], true, s, key); err != nil {
 			panic(err)
 		}
-		if _, err := e.Directory.Do(ids[i], ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {
+		if _, err := e.Accounts.Do(ids[i], ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {
 			panic(err)
 		}
 	}
@@ -139,7 +139,7 @@ func payOne(e *engine.Engine, id ledger.AccountID, i int) {
 		pay.Claim = &ledger.Claim{}
 		binary.BigEndian.PutUint64(pay.Claim.Scope[:], uint64(i)*0x9e3779b97f4a7c15)
 	}
-	if a, err := e.Directory.Do(id, pay); err != nil || a.Refusal != nil {
+	if a, err := e.Accounts.Do(id, pay); err != nil || a.Refusal != nil {
 		panic(fmt.Sprint(a.Refusal, err))
 	}
 }

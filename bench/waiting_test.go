@@ -28,7 +28,7 @@ func fillQueue(s *engine.Served, n int) {
 	for worker := range 1024 {
 		wait.Go(func() {
 			for i := worker; i < n; i += 1024 {
-				a, err := s.Directory.Do(ids[i%len(ids)], ledger.RequestPayout{
+				a, err := s.Accounts.Do(ids[i%len(ids)], ledger.RequestPayout{
 					Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)},
 				})
 				if err != nil || a.Refusal != nil || a.Tx.Status != ledger.StatusQueued {

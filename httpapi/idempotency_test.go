@@ -101,7 +101,7 @@ func TestReplay(t *testing.T) {
 	f := newFixture(t)
 	store := openStore(t)
 	f.keys = openRegistry(t, store)
-	d := account.NewDirectory(account.Parts{
+	d := account.NewHost(account.Options{
 		Config:  account.Config{Secret: []byte("s"), Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {

@@ -29,11 +29,11 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// paper is the journal in memory: it moves where the contract waits.
-type paper struct{ *wal.Paper }
+// inMemory is the journal in memory: it moves where the contract waits.
+type inMemory struct{ *wal.InMemory }
 
-func (p paper) View() waltest.View { return p.Paper.View() }
+func (p inMemory) View() waltest.View { return p.InMemory.View() }
 
-func TestContractOnPaper(t *testing.T) {
-	waltest.Contract(t, func() waltest.Journal { return paper{wal.NewPaper()} })
+func TestContractInMemory(t *testing.T) {
+	waltest.Contract(t, func() waltest.Journal { return inMemory{wal.NewInMemory()} })
 }

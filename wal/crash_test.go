@@ -33,8 +33,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashHasTeeth releases before the sync, which the crash test must find.
-func TestCrashHasTeeth(t *testing.T) {
+// TestCrashFindsMutations releases before the sync, which the crash test must find.
+func TestCrashFindsMutations(t *testing.T) {
 	opts := smallOptions()
 	opts.sync = pebble.NoSync
 	opts.AnchorEvery = time.Hour // the anchor must not be who finds it
@@ -55,7 +55,7 @@ type cut struct {
 }
 
 func crashStory(seed uint64, opts Options) error {
-	w := newWorld(seed)
+	w := newHarness(seed)
 	fs := vfs.NewCrashableMem()
 	for generation := range 3 {
 		cuts, err := crashRun(w, fs, opts)
@@ -90,7 +90,7 @@ func crashStory(seed uint64, opts Options) error {
 }
 
 // crashRun opens, works and closes, and collects cuts on the way.
-func crashRun(w *world, fs *vfs.MemFS, opts Options) ([]cut, error) {
+func crashRun(w *harness, fs *vfs.MemFS, opts Options) ([]cut, error) {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 2))
 	var cuts []cut
@@ -104,7 +104,7 @@ func crashRun(w *world, fs *vfs.MemFS, opts Options) ([]cut, error) {
 		}
 		return nil
 	}
-	opts.Dir, opts.FS = worldDir, onWrite(fs, power)
+	opts.Dir, opts.FS = harnessDir, onWrite(fs, power)
 	s, err := Open(opts)
 	if err != nil {
 		return nil, err

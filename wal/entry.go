@@ -53,7 +53,7 @@ type Entry struct {
 	Expect  uint64   // sequence of the stream's newest record before Records; checked only with Records
 	Records []Sealed // contiguous from Expect+1, chained
 	Ops     []Op     // applied in order, after the records; may be without Records
-	Forget  bool     // the stream is put away: the writer drops what it knows of it
+	Forget  bool     // the stream is passivated: the writer drops what it knows of it
 	Out     []Out    // released in order, after everything before and this entry are durable
 }
 

@@ -50,7 +50,7 @@ func failWrite(t *testing.T, k int64) (reached, failed bool) {
 	var hit atomic.Pointer[errorfs.Op]
 	fs := vfs.NewCrashableMem()
 	opts := smallOptions()
-	opts.Dir = worldDir
+	opts.Dir = harnessDir
 	opts.FS = onWrite(fs, func(op errorfs.Op) error {
 		if !armed.Load() || count.Add(1) != k+1 {
 			return nil
@@ -61,7 +61,7 @@ func failWrite(t *testing.T, k int64) (reached, failed bool) {
 	called := make(chan error, 8)
 	opts.OnFailure = func(err error) { called <- err }
 	s := mustOpen(t, opts)
-	w := newWorld(uint64(k))
+	w := newHarness(uint64(k))
 	armed.Store(true)
 	if err := w.run(s, 120); err != nil {
 		t.Fatalf("op %d (%v): %v", k, hit.Load(), err)
@@ -80,7 +80,7 @@ func failWrite(t *testing.T, k int64) (reached, failed bool) {
 }
 
 // checkStopped wants one call of OnFailure, and silence after it.
-func checkStopped(t *testing.T, s *Store, w *world, called chan error, op *errorfs.Op) {
+func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *errorfs.Op) {
 	t.Helper()
 	select {
 	case err := <-called:
@@ -96,7 +96,7 @@ func checkStopped(t *testing.T, s *Store, w *world, called chan error, op *error
 	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)
-	if ticket := s.Append(&Entry{Out: []Out{worldOut{w, len(w.entries) - 1}}}); ticket <= s.Durable() {
+	if ticket := s.Append(&Entry{Out: []Out{harnessOut{w, len(w.entries) - 1}}}); ticket <= s.Durable() {
 		t.Fatal("a ticket of what was never queued counts as durable")
 	}
 	time.Sleep(time.Millisecond)
@@ -115,7 +115,7 @@ func checkStopped(t *testing.T, s *Store, w *world, called chan error, op *error
 }
 
 // judgeBoth reopens what a power cut leaves at worst and at best.
-func judgeBoth(t *testing.T, w *world, fs *vfs.MemFS, released int) {
+func judgeBoth(t *testing.T, w *harness, fs *vfs.MemFS, released int) {
 	t.Helper()
 	for _, percent := range []int{0, 100} {
 		clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, 1))})
@@ -129,10 +129,10 @@ func judgeBoth(t *testing.T, w *world, fs *vfs.MemFS, released int) {
 	}
 }
 
-// TestPaperAfterFailure: an entry that comes after a failure gets a ticket that never counts as
+// TestInMemoryAfterFailure: an entry that comes after a failure gets a ticket that never counts as
 // durable, in the journal in memory as in the other.
-func TestPaperAfterFailure(t *testing.T) {
-	p := NewPaper()
+func TestInMemoryAfterFailure(t *testing.T) {
+	p := NewInMemory()
 	p.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("ka"), Value: []byte("v")}}})
 	p.Settle()
 	p.Fail(errors.New("no space left on device"))

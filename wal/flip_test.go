@@ -36,12 +36,12 @@ func TestFlippedByteInLog(t *testing.T) {
 
 // flipStory runs a store and cuts its power. It gives the position its anchor
 // stands at.
-func flipStory(t *testing.T, anchored bool) (*world, *vfs.MemFS, uint64) {
+func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
-	opts := Options{Dir: worldDir, FS: fs, AnchorEvery: time.Hour}
+	opts := Options{Dir: harnessDir, FS: fs, AnchorEvery: time.Hour}
 	s := mustOpen(t, opts)
-	w := newWorld(99)
+	w := newHarness(99)
 	if err := w.run(s, 200); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func flipStory(t *testing.T, anchored bool) (*world, *vfs.MemFS, uint64) {
 }
 
 // flipSome flips seeded bytes of one file, one at a time, and judges each.
-func flipSome(t *testing.T, w *world, fs *vfs.MemFS, name string, data []byte, anchored uint64) (lost, refused int) {
+func flipSome(t *testing.T, w *harness, fs *vfs.MemFS, name string, data []byte, anchored uint64) (lost, refused int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
 	flips := 200
@@ -96,7 +96,7 @@ func flipSome(t *testing.T, w *world, fs *vfs.MemFS, name string, data []byte, a
 
 func survived(t *testing.T, fs FS) uint64 {
 	t.Helper()
-	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
 	p, _, _ := s.Head()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func survived(t *testing.T, fs FS) uint64 {
 // TestFlippedByteInTable flips bytes of the tables of a closed store.
 func TestFlippedByteInTable(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
-	w := newWorld(98)
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
+	w := newHarness(98)
 	if err := errors.Join(w.run(s, 300), s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestFlippedByteInTable(t *testing.T) {
 
 func newestFile(t *testing.T, fs FS, suffix string) string {
 	t.Helper()
-	names, err := fs.List(worldDir + "/" + storeName)
+	names, err := fs.List(harnessDir + "/" + storeName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +132,12 @@ func newestFile(t *testing.T, fs FS, suffix string) string {
 		if !strings.HasSuffix(n, suffix) {
 			continue
 		}
-		info, err := fs.Stat(worldDir + "/" + storeName + "/" + n)
+		info, err := fs.Stat(harnessDir + "/" + storeName + "/" + n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if info.Size() > size {
-			best, size = worldDir+"/"+storeName+"/"+n, info.Size()
+			best, size = harnessDir+"/"+storeName+"/"+n, info.Size()
 		}
 	}
 	if best == "" {

@@ -63,14 +63,14 @@ func TestGolden(t *testing.T) {
 // slots, and the page names that length.
 func TestAnchorFile(t *testing.T) {
 	fs := vfs.NewMem()
-	s, err := Open(Options{Dir: worldDir, FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	s, err := Open(Options{Dir: harnessDir, FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := readFile(fs, worldDir+"/anchor")
+	data, err := readFile(fs, harnessDir+"/anchor")
 	if err != nil {
 		t.Fatal(err)
 	}

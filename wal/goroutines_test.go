@@ -245,7 +245,7 @@ func TestFailsUnderLoad(t *testing.T) {
 		var left atomic.Int64
 		left.Store(int64(2 + 5*seed))
 		store := mustOpen(t, Options{
-			Dir: worldDir, AnchorEvery: time.Hour, OnFailure: func(error) {},
+			Dir: harnessDir, AnchorEvery: time.Hour, OnFailure: func(error) {},
 			FS: onWrite(disk, func(errorfs.Op) error {
 				if armed.Load() && left.Add(-1) < 0 {
 					return errorfs.ErrInjected
@@ -283,7 +283,7 @@ func TestFailsUnderLoad(t *testing.T) {
 
 // onDisk checks that entries with rows alone that were released are on a disk.
 func onDisk(fs FS, order []int, tickets map[int]Ticket, durable Ticket) error {
-	s, err := Open(Options{Dir: worldDir, FS: fs})
+	s, err := Open(Options{Dir: harnessDir, FS: fs})
 	if err != nil {
 		return err
 	}

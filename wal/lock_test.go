@@ -40,7 +40,7 @@ func TestUnwritableFolder(t *testing.T) {
 		ro := onWrite(fs, func(op errorfs.Op) error {
 			return &os.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
 		})
-		_, err := Open(Options{Dir: worldDir, FS: ro})
+		_, err := Open(Options{Dir: harnessDir, FS: ro})
 		if err == nil || !strings.Contains(err.Error(), "read-only file system") || strings.Contains(err.Error(), "in use") {
 			t.Errorf("created=%t: %v", created, err)
 		}

@@ -15,12 +15,12 @@ import (
 )
 
 // closedStore is a store of some batches on a new file system, closed.
-func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *world) {
+func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *harness) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
-	opts.Dir, opts.FS = worldDir, fs
+	opts.Dir, opts.FS = harnessDir, fs
 	s := mustOpen(t, opts)
-	w := newWorld(5)
+	w := newHarness(5)
 	if err := errors.Join(w.run(s, 50), s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -31,13 +31,13 @@ func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *world) {
 // were.
 func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
 	t.Helper()
-	opts.Dir, opts.FS = worldDir, fs
+	opts.Dir, opts.FS = harnessDir, fs
 	before := listing(t, fs)
 	s, err := Open(opts)
 	if err == nil {
 		t.Fatalf("opened; Head %v", s.durableHead())
 	}
-	for _, word := range append(words, "wal: open "+worldDir+": ") {
+	for _, word := range append(words, "wal: open "+harnessDir+": ") {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q does not say %q", err, word)
 		}
@@ -53,7 +53,7 @@ func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
 // listing names every file with its content.
 func listing(t *testing.T, fs *vfs.MemFS) (all []string) {
 	t.Helper()
-	for _, dir := range []string{worldDir, worldDir + "/" + storeName} {
+	for _, dir := range []string{harnessDir, harnessDir + "/" + storeName} {
 		names, err := fs.List(dir)
 		if err != nil {
 			continue
@@ -72,7 +72,7 @@ func listing(t *testing.T, fs *vfs.MemFS) (all []string) {
 
 func TestMissingAnchorRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	if err := fs.Remove(worldDir + "/anchor"); err != nil {
+	if err := fs.Remove(harnessDir + "/anchor"); err != nil {
 		t.Fatal(err)
 	}
 	refuses(t, fs, Options{}, `"anchor" is missing`)
@@ -80,7 +80,7 @@ func TestMissingAnchorRefused(t *testing.T) {
 
 func TestDamagedAnchorRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	if err := writeFile(fs, worldDir+"/anchor", make([]byte, slotGap+slotLen)); err != nil {
+	if err := writeFile(fs, harnessDir+"/anchor", make([]byte, slotGap+slotLen)); err != nil {
 		t.Fatal(err)
 	}
 	refuses(t, fs, Options{}, `"anchor" is damaged in both slots`)
@@ -89,16 +89,16 @@ func TestDamagedAnchorRefused(t *testing.T) {
 // TestTornAnchorSlot tears the newer slot: the older one still holds.
 func TestTornAnchorSlot(t *testing.T) {
 	fs, w := closedStore(t, Options{AnchorEvery: time.Hour})
-	newest, _, err := readAnchor(fs, worldDir)
+	newest, _, err := readAnchor(fs, harnessDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := readAll(t, fs, worldDir+"/anchor")
+	data := readAll(t, fs, harnessDir+"/anchor")
 	data[slotGap*(newest.generation%2)+20] ^= 1
-	if err := writeFile(fs, worldDir+"/anchor", data); err != nil {
+	if err := writeFile(fs, harnessDir+"/anchor", data); err != nil {
 		t.Fatal(err)
 	}
-	older, ok, err := readAnchor(fs, worldDir)
+	older, ok, err := readAnchor(fs, harnessDir)
 	if err != nil || !ok || older.generation != newest.generation-1 {
 		t.Fatalf("%+v %t %v after %+v", older, ok, err, newest)
 	}
@@ -109,7 +109,7 @@ func TestTornAnchorSlot(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again, _, _ := readAnchor(fs, worldDir); again.at != newest.at {
+	if again, _, _ := readAnchor(fs, harnessDir); again.at != newest.at {
 		t.Errorf("the anchor stands at %+v, stood at %+v", again.at, newest.at)
 	}
 }
@@ -118,8 +118,8 @@ func TestTornAnchorSlot(t *testing.T) {
 // anchor.
 func TestShorterJournalRefused(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
-	w := newWorld(5)
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
+	w := newHarness(5)
 	if err := w.run(s, 20); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestShorterJournalRefused(t *testing.T) {
 	if err := errors.Join(w.run(s, 20), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(older, worldDir+"/anchor", readAll(t, fs, worldDir+"/anchor")); err != nil {
+	if err := writeFile(older, harnessDir+"/anchor", readAll(t, fs, harnessDir+"/anchor")); err != nil {
 		t.Fatal(err)
 	}
 	refuses(t, older, Options{}, "the journal ends at batch", "its anchor says that it reached")
@@ -137,12 +137,12 @@ func TestShorterJournalRefused(t *testing.T) {
 func TestOtherJournalRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
 	other := vfs.NewCrashableMem()
-	s := mustOpen(t, Options{Dir: worldDir, FS: other})
-	w := newWorld(77)
+	s := mustOpen(t, Options{Dir: harnessDir, FS: other})
+	w := newHarness(77)
 	if err := errors.Join(w.run(s, 200), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(other, worldDir+"/anchor", readAll(t, fs, worldDir+"/anchor")); err != nil {
+	if err := writeFile(other, harnessDir+"/anchor", readAll(t, fs, harnessDir+"/anchor")); err != nil {
 		t.Fatal(err)
 	}
 	refuses(t, other, Options{}, "has the sum", "its anchor says")
@@ -153,7 +153,7 @@ func TestHardSettings(t *testing.T) {
 	refuses(t, fs, Options{Hard: map[string]string{"ispb": "87654321"}}, `"ispb"`, `"12345678"`, `"87654321"`)
 	refuses(t, fs, Options{Hard: map[string]string{"ispb": "12345678", "x": "y"}}, `"x" is not in the store`, `"y"`)
 	for _, hard := range []map[string]string{nil, {"ispb": "12345678"}} {
-		s := mustOpen(t, Options{Dir: worldDir, FS: fs, Hard: hard})
+		s := mustOpen(t, Options{Dir: harnessDir, FS: fs, Hard: hard})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestHardSettings(t *testing.T) {
 // spoil changes one key of a closed store behind the journal's back.
 func spoil(t *testing.T, fs FS, change func(*pebble.DB) error) {
 	t.Helper()
-	db, err := pebble.Open(worldDir+"/"+storeName, Options{FS: fs}.withDefaults().pebbleOptions(newFailure(), &flushNotes{}))
+	db, err := pebble.Open(harnessDir+"/"+storeName, Options{FS: fs}.withDefaults().pebbleOptions(newFailure(), &flushNotes{}))
 	if err == nil {
 		err = errors.Join(change(db), db.Close())
 	}
@@ -225,7 +225,7 @@ func TestSpoiledKeys(t *testing.T) {
 			fs, _ := closedStore(t, Options{})
 			spoil(t, fs, change)
 			// Before the mark nothing is read again when the store opens.
-			s, err := Open(Options{Dir: worldDir, FS: fs})
+			s, err := Open(Options{Dir: harnessDir, FS: fs})
 			if err == nil {
 				_, err = s.Verify(nil, nil)
 				if cerr := s.Close(); cerr != nil {
@@ -255,7 +255,7 @@ func TestManifestBeforeMarker(t *testing.T) {
 		ops = append(ops, op)
 		return nil
 	})
-	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

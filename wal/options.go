@@ -33,7 +33,7 @@ type Options struct {
 	readPatience time.Duration // a test's; 0: readPatience
 
 	// sync is how a batch is committed. Only the tests that prove that the
-	// crash tests have teeth ever change it.
+	// crash tests find a mutation ever change it.
 	sync *pebble.WriteOptions
 }
 

@@ -17,7 +17,7 @@ import (
 // memStore is a store in memory that the test closes.
 func memStore(t testing.TB, opts Options) *Store {
 	t.Helper()
-	opts.Dir = worldDir
+	opts.Dir = harnessDir
 	if opts.FS == nil {
 		opts.FS = vfs.NewMem()
 	}
@@ -42,7 +42,7 @@ func (c *count) Release(err error) {
 func TestCloseDrains(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	fs := vfs.NewMem()
-	s := mustOpen(t, Options{Dir: worldDir, FS: fs})
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
 	var c count
 	for i := range 5000 {
 		s.Append(&Entry{Ops: []Op{{OpSet, rowKey(i, 0), nil}}, Out: []Out{&c}})
@@ -57,7 +57,7 @@ func TestCloseDrains(t *testing.T) {
 	if got := s.Append(&Entry{Out: []Out{&c}}); got <= s.Durable() || s.Submitted() != before || c.n.Load() != 5000 {
 		t.Error("something was queued after Close, or counts as durable")
 	}
-	s = mustOpen(t, Options{Dir: worldDir, FS: fs})
+	s = mustOpen(t, Options{Dir: harnessDir, FS: fs})
 	if _, ok, err := s.Get(rowKey(4999, 0)); !ok || err != nil {
 		t.Error(ok, err)
 	}
@@ -98,13 +98,13 @@ func TestAppendDoesNotWait(t *testing.T) {
 func TestAnchorFollows(t *testing.T) {
 	fs := vfs.NewMem()
 	s := memStore(t, Options{FS: fs, AnchorEvery: time.Millisecond})
-	w := newWorld(3)
+	w := newHarness(3)
 	if err := w.run(s, 40); err != nil {
 		t.Fatal(err)
 	}
 	want, _, sum := s.Head()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		a, ok, err := readAnchor(fs, worldDir)
+		a, ok, err := readAnchor(fs, harnessDir)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -122,7 +122,7 @@ func TestAnchorFollows(t *testing.T) {
 func TestMarkFollows(t *testing.T) {
 	opts := smallOptions()
 	s := memStore(t, opts)
-	w := newWorld(4)
+	w := newHarness(4)
 	for range 200 {
 		if err := w.run(s, 50); err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestMarkFollows(t *testing.T) {
 // TestCorruptStream: damage met while running is named, and the rest goes on.
 func TestCorruptStream(t *testing.T) {
 	s := memStore(t, Options{})
-	w := newWorld(8)
+	w := newHarness(8)
 	if err := w.run(s, 60); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestCheckpoint(t *testing.T) {
 		}
 		return nil
 	})})
-	w := newWorld(11)
+	w := newHarness(11)
 	if err := w.run(s, 50); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestCheckpointAmongCommits(t *testing.T) {
 		}
 		return nil
 	})})
-	w := newWorld(12)
+	w := newHarness(12)
 	if err := w.run(s, 20); err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func sent(t *ledger.Transaction) bool {
 	case ledger.StatusRejected:
 		return t.ReasonCode != ledger.ReasonDuplicate
 	}
-	return t.Voided() || t.Disowned
+	return t.Voided() || t.RejectedAfterVoid
 }
 
 // closer tells which of two the scheme has sooner: what settled, then what it has taken,

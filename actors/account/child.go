@@ -10,18 +10,18 @@ import (
 )
 
 // child carries one payout to the scheme and reports to the account, through
-// the directory like everyone else. Nobody sends it messages, so it is a
+// the host like everyone else. Nobody sends it messages, so it is a
 // function on one of the actors' workers and not an actor: making an actor for
 // each payout was a tenth of the engine's time.
 type child struct {
-	dir  *Directory
+	dir  *Host
 	job  payout.Job
 	then func(Visited) // of the visit that sent it out; may be nil
 }
 
-// errand starts a child.
-type errand struct {
-	around *Around
+// goal starts a child.
+type launch struct {
+	deps *Dependencies
 	job    payout.Job
 	then   func(Visited) // of the visit that sent it out; may be nil
 
@@ -30,9 +30,9 @@ type errand struct {
 
 // Release implements wal.Out: what the child carries is durable, so it may begin.
 // A hold that was never written has no payout.
-func (p *errand) Release(err error) {
+func (p *launch) Release(err error) {
 	if err == nil {
-		p.around.Begin(p.job, p.then)
+		p.deps.Begin(p.job, p.then)
 	} else if p.then != nil && !p.outcome {
 		p.then(Visited{Err: err})
 	}
@@ -40,7 +40,7 @@ func (p *errand) Release(err error) {
 
 // begin starts a child on one of the actors' workers. Where the end has begun it
 // starts none: the next start finds the payout by its due row.
-func (d *Directory) begin(j payout.Job, then func(Visited)) {
+func (d *Host) begin(j payout.Job, then func(Visited)) {
 	if d.children.begin() {
 		d.workers.Schedule((&child{d, j, then}).run)
 	} else if then != nil {
@@ -89,7 +89,7 @@ func (p *child) carry() (out ledger.ResolvePayout) {
 	defer cancel()
 	defer func() {
 		if r := recover(); r != nil {
-			p.dir.around.Log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
+			p.dir.deps.Log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
 			out = payout.Lost(p.job)
 		}
 	}()

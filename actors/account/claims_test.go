@@ -134,7 +134,7 @@ func TestClaimsAfterAStart(t *testing.T) {
 		t.Errorf("%d replays were lost", lost)
 	}
 	if lost := newClaims(t).forgotten(func(now int64) int64 { return now - 12 }); lost == 0 {
-		t.Error("a filter that trusts itself too early lost nothing: this test has no teeth")
+		t.Error("a filter that trusts itself too early lost nothing: this test proves nothing")
 	}
 	c := newClaims(t)
 	c.ask("within") // claimed in the hour of the start, by the process before

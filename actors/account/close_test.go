@@ -15,7 +15,7 @@ import (
 // refused, and no account touches the journal any more. A scheme that does not end
 // when it is told to is an error.
 func TestClose(t *testing.T) {
-	w := newTown(t, Limits{ClosePatience: 50 * time.Millisecond})
+	w := newHarness(t, Limits{ClosePatience: 50 * time.Millisecond})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, nil))
@@ -50,7 +50,7 @@ func TestClose(t *testing.T) {
 // TestCloseWaits: Close returns once the children that run have come back, and a
 // payout whose hold becomes durable after that has none.
 func TestCloseWaits(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	first := w.begin(1, payoutTo(1, nil))
@@ -65,7 +65,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 	lookups := w.scheme.lookups.Load()
 	came := make(chan Visited, 1)
-	w.around.Begin(payout.Job{Account: 1, Errand: payout.Pay}, func(v Visited) { came <- v })
+	w.deps.Begin(payout.Job{Account: 1, Goal: payout.Pay}, func(v Visited) { came <- v })
 	if v := <-came; !errors.Is(v.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
 		t.Errorf("a child began after the end: %+v", v)
 	}
@@ -74,8 +74,8 @@ func TestCloseWaits(t *testing.T) {
 // TestEndingRefusesWhatWaits: work that an account has not taken up when the end
 // begins is refused, so that the end need not wait for it.
 func TestEndingRefusesWhatWaits(t *testing.T) {
-	w := newTown(t, Limits{})
-	s := &shell{Around: &w.around}
+	w := newHarness(t, Limits{})
+	s := &shell{Dependencies: &w.deps}
 	w.stop()
 	told := make(chan error, 2)
 	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { told <- err }})
@@ -90,16 +90,16 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// TestNoPutAwayAfterTheEnd: an account whose actor has ended is not asked.
-func TestNoPutAwayAfterTheEnd(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: time.Millisecond})
+// TestNoPassivateAfterTheEnd: an account whose actor has ended is not asked.
+func TestNoPassivateAfterTheEnd(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: time.Millisecond})
 	w.fund(1, 1000)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Add(60_000)
 	seq := w.store.Submitted()
-	if w.PutAway() == 0 || w.store.Submitted() != seq {
-		t.Error("put away after the end")
+	if w.Passivate() == 0 || w.store.Submitted() != seq {
+		t.Error("passivated after the end")
 	}
 }

@@ -2,10 +2,10 @@
 // into journal entries and effects, without a goroutine, clock or I/O of its
 // own, and a thin actor around it.
 //
-// Callers hold a Directory. Directory.Do finds or restores the account, hands
+// Callers hold a Host. Host.Do finds or restores the account, hands
 // it the command and returns the answer once everything it tells is durable:
 //
-//	answer, err := directory.Do(id, ledger.CreateCharge{…})
+//	answer, err := host.Do(id, ledger.CreateCharge{…})
 //
 // The way of a command through the room: Do (the door: limits) → the account's
 // actor → Machine.Step (facts, decision, records, rows) → the journal, with the

@@ -19,7 +19,7 @@ type Feed struct {
 	Key func(key string) (ledger.AccountID, bool)
 	// Recent is the accounts' own; may be nil.
 	Recent *Recent
-	// Notice hands an account its part; see Directory.Notice.
+	// Notice hands an account its part; see Host.Notice.
 	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
 
 	returning sync.Map // ids of returns on their way to an account, so that two accounts do not credit one

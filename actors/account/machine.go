@@ -106,9 +106,9 @@ func (m *Machine) Resting(durable wal.Ticket) bool {
 	return len(m.work) == 0 && m.overlay.empty()
 }
 
-// Tidy gives back what an account at rest does not need; false where something
+// Trim gives back what an account at rest does not need; false where something
 // still moves.
-func (m *Machine) Tidy(durable wal.Ticket) bool {
+func (m *Machine) Trim(durable wal.Ticket) bool {
 	if !m.Resting(durable) {
 		return false
 	}
@@ -299,12 +299,12 @@ func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *le
 	e.Answer = a
 }
 
-func (m *Machine) start(e *Effects, t *ledger.Transaction, errand payout.Errand) {
+func (m *Machine) start(e *Effects, t *ledger.Transaction, goal payout.Goal) {
 	if m.work == nil {
 		m.work = map[ledger.TxID]*ledger.Transaction{}
 	}
 	m.work[t.ID] = t
-	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, Errand: errand}
+	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, Goal: goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
 		e.Start.Refuses = settings.RefusesPayoutTo
 	}

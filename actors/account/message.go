@@ -26,10 +26,10 @@ type (
 	// assign is an actor's first message: whose it is. Its Props are shared, so
 	// they cannot say it.
 	assign struct{ id ledger.AccountID }
-	// tidy asks the account to give back what it does not need at rest.
-	tidy struct{ again func() }
-	// putAway asks the account to leave its head row behind and take no more.
-	putAway struct{ done chan<- bool }
+	// trim asks the account to give back what it does not need at rest.
+	trim struct{ again func() }
+	// passivate asks the account to leave its head row behind and take no more.
+	passivate struct{ done chan<- bool }
 	// closing is the last message: no other comes after it.
 	closing struct{ done chan<- struct{} }
 )

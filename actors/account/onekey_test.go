@@ -10,7 +10,7 @@ import (
 )
 
 // many sends one request many times at once, each from a goroutine of its own.
-func (w *town) many(n int, c func() ledger.Command) <-chan reply {
+func (w *harness) many(n int, c func() ledger.Command) <-chan reply {
 	answers := make(chan reply, n)
 	for range n {
 		go func() {
@@ -41,9 +41,9 @@ func replaysOf(t *testing.T, answers <-chan reply, n int) (replays int) {
 // under its key: there is one execution all the same, and all get the same bytes.
 func TestOneKeyThroughPanic(t *testing.T) {
 	const many = 20
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	var panicked atomic.Bool
-	w.around.Config.Render = func(a *ledger.Answer, camel bool) (int, []byte) {
+	w.deps.Config.Render = func(a *ledger.Answer, camel bool) (int, []byte) {
 		if a.Tx != nil && a.Tx.Kind == ledger.TxPayout && panicked.CompareAndSwap(false, true) {
 			panic("for the test")
 		}
@@ -53,7 +53,7 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	w.scheme.hold(false)
 	answers := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
+	w.eventually("all requests", func() bool { return w.entry(1).inWork.Load() == many })
 	w.scheme.release()
 	replays := replaysOf(t, answers, many)
 	if got := w.totals(1); !panicked.Load() || replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
@@ -65,7 +65,7 @@ func TestOneKeyThroughPanic(t *testing.T) {
 // carried out for them, and who comes back when the first is done gets its bytes.
 func TestOneKeyTimesOut(t *testing.T) {
 	const many = 20
-	w := newTown(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 10 * time.Second})
+	w := newHarness(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 10 * time.Second})
 	w.fund(1, 10_000)
 	w.scheme.hold(false)
 	first := w.begin(1, payoutTo(1, under(1)))

@@ -10,7 +10,7 @@ import (
 // TestOverflowComesAgain: money that arrived and does not fit is not
 // acknowledged, so that the scheme brings it again once there is room.
 func TestOverflowComesAgain(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, math.MaxInt64-10)
 	notice := func() error {
 		done := make(chan error, 1)

@@ -9,7 +9,7 @@ import (
 )
 
 // poisoned sends what the account's code cannot bear.
-func (w *town) poisoned(id ledger.AccountID) error {
+func (w *harness) poisoned(id ledger.AccountID) error {
 	_, err := w.Do(id, poison)
 	return err
 }
@@ -17,7 +17,7 @@ func (w *town) poisoned(id ledger.AccountID) error {
 // TestPanic: a request that breaks its account gets a 500, and the account goes
 // on as if it had never come; others do not notice.
 func TestPanic(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	w.fund(2, 100)
 	before := w.must(1, ledger.ReadAccount{}).Head
@@ -52,7 +52,7 @@ func TestPanic(t *testing.T) {
 // TestPanicsFarApart: two within a minute, and a third much later, are no reason
 // to close an account.
 func TestPanicsFarApart(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	for range 6 {
 		_ = w.poisoned(1)
@@ -66,7 +66,7 @@ func TestPanicsFarApart(t *testing.T) {
 // TestRebuildKeepsWaiters: who waits for a payout is answered although the
 // account was rebuilt in between.
 func TestRebuildKeepsWaiters(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, under(1)))
@@ -84,7 +84,7 @@ func TestRebuildKeepsWaiters(t *testing.T) {
 // time by a repeat of its request: the first child may yet report a refusal,
 // which releases the hold that the second one's submit would need.
 func TestRebuildKeepsChildren(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	w.scheme.hold(true)
 	first := w.begin(1, payoutTo(1, under(1)))
@@ -93,7 +93,7 @@ func TestRebuildKeepsChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := w.begin(1, payoutTo(1, under(1)))
-	w.eventually("the repeat", func() bool { return w.desk(1).inWork.Load() == 2 })
+	w.eventually("the repeat", func() bool { return w.entry(1).inWork.Load() == 2 })
 	time.Sleep(20 * time.Millisecond)
 	if n := w.scheme.asks.Load(); n != 0 {
 		t.Errorf("a second child asked %d times", n)
@@ -112,7 +112,7 @@ func TestRebuildKeepsChildren(t *testing.T) {
 
 // TestQuarantineCuts who waits for an outcome: any status would be read as one.
 func TestQuarantineCuts(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, nil))
@@ -133,9 +133,9 @@ func TestQuarantineCuts(t *testing.T) {
 // TestDamagedAccount: a journal that cannot be vouched for closes one account,
 // and no other.
 func TestDamagedAccount(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1})
+	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 100)
-	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 	w.damage(1)
 	if _, err := w.Do(1, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrQuarantined) {
 		t.Errorf("read with %v", err)

@@ -121,8 +121,8 @@ func (s *shell) cut(why error) {
 	}
 }
 
-// putAway leaves the head row behind, where nothing moves.
-func (s *shell) putAway() bool {
+// passivate leaves the head row behind, where nothing moves.
+func (s *shell) passivate() bool {
 	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}
@@ -131,10 +131,10 @@ func (s *shell) putAway() bool {
 	if s.Write(&wal.Entry{Stream: wal.Stream(s.id)}) != nil || s.undone.Load() != nil {
 		return false
 	}
-	e := s.machine.PutAway()
+	e := s.machine.Passivate()
 	if s.Write(&e) != nil {
 		return false
 	}
-	s.broken = errPutAway
+	s.broken = errPassivated
 	return true
 }

@@ -42,11 +42,11 @@ func (r *refuser) Append(e *wal.Entry) wal.Ticket {
 // TestRefusedApproval: an approval that was never written is taken back whole: the
 // next one sends the payout out.
 func TestRefusedApproval(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
 	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
 	id := w.must(1, payoutTo(1, nil)).Tx.ID
-	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutApproved}
+	w.deps.Journal = &refuser{Journal: w.deps.Journal, kind: ledger.PayoutApproved}
 	approve := ledger.DecideApproval{ID: id, Word: ledger.Approved, Operator: "ana"}
 	if _, err := w.Do(1, approve); !errors.Is(err, ledger.ErrInternal) {
 		t.Errorf("the refused approval: %v", err)
@@ -61,10 +61,10 @@ func TestRefusedApproval(t *testing.T) {
 // TestRefusedOutcome: while a child's report is not written, nobody starts another
 // for its payout, however often it is asked for.
 func TestRefusedOutcome(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
 	w.scheme.refuse.Store(true)
-	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutRefused}
+	w.deps.Journal = &refuser{Journal: w.deps.Journal, kind: ledger.PayoutRefused}
 	if _, err := w.Do(1, payoutTo(1, under(1))); !errors.Is(err, ledger.ErrCut) {
 		t.Errorf("who waited: %v", err)
 	}
@@ -81,9 +81,9 @@ func TestRefusedOutcome(t *testing.T) {
 // TestRefusedHold: who waits for a payout whose hold was never written is cut, and
 // nothing of it is left.
 func TestRefusedHold(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
-	w.around.Journal = &refuser{Journal: w.around.Journal, kind: ledger.PayoutHeld}
+	w.deps.Journal = &refuser{Journal: w.deps.Journal, kind: ledger.PayoutHeld}
 	began := time.Now()
 	if _, err := w.Do(1, payoutTo(1, nil)); !errors.Is(err, ledger.ErrCut) || time.Since(began) > 5*time.Second {
 		t.Errorf("who waited: %v after %v", err, time.Since(began))
@@ -97,10 +97,10 @@ func TestRefusedHold(t *testing.T) {
 // TestRefusedRead: a read that meets an entry which counts as durable, and of which it
 // is not told yet that the journal refused it, does not show what was never written.
 func TestRefusedRead(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
 	reached, gate := make(chan struct{}), make(chan struct{})
-	w.around.Journal = &refuser{Journal: w.gate.Journal, kind: ledger.SettingsChanged, before: func() {
+	w.deps.Journal = &refuser{Journal: w.gate.Journal, kind: ledger.SettingsChanged, before: func() {
 		close(reached)
 		<-gate
 	}}

@@ -75,9 +75,9 @@ func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	return m, nil
 }
 
-// PutAway is the entry that leaves the account at rest: its head row, where
+// Passivate is the entry that leaves the account at rest: its head row, where
 // records came after the last, so that the next restore replays nothing.
-func (m *Machine) PutAway() wal.Entry {
+func (m *Machine) Passivate() wal.Entry {
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Forget: true}
 	if m.headAt != m.head.Seq {
 		e.Ops = ops([]ledger.Row{m.headRow()})

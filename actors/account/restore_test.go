@@ -44,17 +44,17 @@ func TestRestoreReadsTheTail(t *testing.T) {
 	}
 }
 
-// TestPutAway: the head row of an account at rest stands at its newest record,
+// TestPassivate: the head row of an account at rest stands at its newest record,
 // and is written only where one is missing.
-func TestPutAway(t *testing.T) {
+func TestPassivate(t *testing.T) {
 	b := grown(t, 11)
-	e := b.machine.PutAway()
+	e := b.machine.Passivate()
 	if len(e.Ops) != 1 || !e.Forget || len(e.Records) != 0 {
 		t.Fatalf("%+v", e)
 	}
 	b.store.append(&e)
-	if e := b.machine.PutAway(); len(e.Ops) != 0 || !e.Forget {
-		t.Errorf("put away twice wrote %d rows", len(e.Ops))
+	if e := b.machine.Passivate(); len(e.Ops) != 0 || !e.Forget {
+		t.Errorf("passivated twice wrote %d rows", len(e.Ops))
 	}
 	r := &readFrom{memory: b.store}
 	m, err := Restore(testConfig, testAccount, r)

@@ -99,7 +99,7 @@ func (b *bench) tell(e Effects) string {
 		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.told(r))
 	}
 	if e.Start != nil {
-		fmt.Fprintf(&out, "child starts: %s\n", errandNames[e.Start.Errand])
+		fmt.Fprintf(&out, "child starts: %s\n", goalNames[e.Start.Goal])
 	}
 	if e.Join {
 		fmt.Fprintf(&out, "waits for the first request, other body: %v\n", e.Other)
@@ -115,7 +115,7 @@ func (b *bench) tell(e Effects) string {
 	return out.String()
 }
 
-var errandNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
+var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 func (b *bench) told(r *ledger.Record) string {
 	if r.Tx == nil {
@@ -135,8 +135,8 @@ func (b *bench) told(r *ledger.Record) string {
 			}
 		}
 	}
-	if r.Tx.Disowned {
-		s += " disowned"
+	if r.Tx.RejectedAfterVoid {
+		s += " rejected-after-void"
 	}
 	if r.Tx.Doubt {
 		s += " in doubt"

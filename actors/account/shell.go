@@ -15,13 +15,13 @@ import (
 	"pixd/wal"
 )
 
-// errPutAway is never seen by callers: the directory keeps them away.
-var errPutAway = errors.New("account: put away")
+// errPassivated is never seen by callers: the host keeps them away.
+var errPassivated = errors.New("account: passivated")
 
 // shell connects one machine to its mailbox, the journal and the scheme. It
 // has no rules of its own: what happens is the machine's word.
 type shell struct {
-	*Around
+	*Dependencies
 	id       ledger.AccountID
 	machine  *Machine
 	waiting  map[ledger.TxID][]waiter
@@ -51,8 +51,8 @@ func (s *shell) receive(message any) {
 	case *assign:
 		s.id = m.id
 		s.load()
-	case *tidy:
-		if s.broken == nil && !s.machine.Tidy(s.Journal.Durable()) {
+	case *trim:
+		if s.broken == nil && !s.machine.Trim(s.Journal.Durable()) {
 			m.again()
 		}
 	case *call:
@@ -60,10 +60,10 @@ func (s *shell) receive(message any) {
 	case *visit:
 		s.attempt(caller{}, m.failed, func() error { return s.visit(m) })
 	case reload: // it has caught up
-	case *putAway:
+	case *passivate:
 		done := false
-		if _, panicked := s.contain(func() error { done = s.putAway(); return nil }); panicked {
-			s.quarantine(errors.New("panic while it was put away"))
+		if _, panicked := s.contain(func() error { done = s.passivate(); return nil }); panicked {
+			s.quarantine(errors.New("panic while it was passivated"))
 		}
 		m.done <- done
 	case *closing:
@@ -187,7 +187,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 	}
 	switch {
 	case e.Start != nil:
-		entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then, done != nil})
+		entry.Out = append(entry.Out, &launch{s.Dependencies, *e.Start, then, done != nil})
 		if s.running == nil {
 			s.running = map[ledger.TxID]*ledger.Transaction{}
 		}

@@ -10,7 +10,7 @@ import (
 // TestVisitOfClosedOff: a visit whose account is quarantined while its child is away
 // ends, so that the scanner's places are not used up.
 func TestVisitOfClosedOff(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	a := w.must(1, payoutTo(1, nil))
 	w.clock.Add(int64(testTerms.OrphanAfter) + 60_000)
@@ -40,7 +40,7 @@ func TestVisitOfClosedOff(t *testing.T) {
 // TestVisitVoids: the due time of an accepted payout has come, and the scheme does
 // not know it.
 func TestVisitVoids(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
 	a := w.must(1, payoutTo(1, nil))
 	came := make(chan Visited, 1)

@@ -16,8 +16,8 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 		return d.done(&late)
 	case c.Result == PayoutIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
 		// Its proof that no money moved: an equal request gets a fresh id again.
-		t.Disowned = true
-		d.mustAdd(PayoutDisowned, Body{Tx: &t})
+		t.RejectedAfterVoid = true
+		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
 	case settled && t.Status != StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")

@@ -37,9 +37,9 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 	return t
 }
 
-func disowned() *Transaction {
+func rejectedAfterVoid() *Transaction {
 	t := waited(TxPayout, StatusFailed)
-	t.Disowned, t.Unsure = true, true
+	t.RejectedAfterVoid, t.Unsure = true, true
 	return t
 }
 
@@ -82,7 +82,7 @@ func goldenRecords() []Record {
 		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
 		ReturnReceived:    {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
 		PayoutReturned:    {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
-		PayoutDisowned:    {Tx: disowned()},
+		PayoutRejectedAfterVoid:    {Tx: rejectedAfterVoid()},
 	}
 	var out []Record
 	for k := AccountOpened; k <= lastKind; k++ {

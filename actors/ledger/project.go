@@ -36,7 +36,7 @@ func Project(rows []Row, r *Record) []Row {
 	case ReturnReceived:
 		rows = projectBooking(projectItem(rows, r), r)
 		return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
-	case PayoutReturned, PayoutDisowned:
+	case PayoutReturned, PayoutRejectedAfterVoid:
 		return projectItem(rows, r)
 	}
 	panic("ledger: projection of " + r.Kind.String())

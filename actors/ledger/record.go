@@ -34,17 +34,17 @@ const (
 	PayoutSettledLate RecordKind = 19 // after it was voided: debited without a hold
 	ReturnReceived    RecordKind = 20 // a payout came back, in full or in part: credited
 	PayoutReturned    RecordKind = 21 // what the payout has returned so far
-	PayoutDisowned    RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
+	PayoutRejectedAfterVoid    RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
 )
 
-const lastKind = PayoutDisowned
+const lastKind = PayoutRejectedAfterVoid
 
 var kindNames = [...]string{
 	"", "account.opened", "settings.changed", "credited", "charge.created", "payment.received",
 	"payout.held", "payout.accepted", "payout.settled", "payout.rejected", "payout.refused", "payout.failed",
 	"answer.kept",
 	"payout.pending", "payout.approved", "payout.queued", "payout.requeued", "payout.sending", "payout.sent",
-	"payout.settled_late", "return.received", "payout.returned", "payout.disowned",
+	"payout.settled_late", "return.received", "payout.returned", "payout.rejected_after_void",
 }
 
 // String is the kind's name in dumps and messages.

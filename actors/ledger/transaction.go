@@ -136,7 +136,7 @@ type Transaction struct {
 	Operator   string   `cbor:"40,keyasint,omitempty"` // who decided
 	Former     []string `cbor:"41,keyasint,omitempty"` // end-to-end ids before its renewals, the oldest first
 	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
-	Disowned   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
+	RejectedAfterVoid   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
 	Unsure     bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
 
 	// Of a return: what it returns.
@@ -211,7 +211,7 @@ const (
 // state that a late settlement changes. The scheme kept silent, or refused it after
 // a submission whose answer was lost.
 func (t *Transaction) Voided() bool {
-	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Unsure) && !t.Disowned
+	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Unsure) && !t.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells a payout that the scheme rejected as a duplicate of

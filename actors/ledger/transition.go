@@ -36,7 +36,7 @@ var transitions = map[RecordKind]step{
 	PayoutFailed:   {[]TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}, StatusFailed},
 
 	PayoutSettledLate: {[]TxStatus{StatusFailed}, StatusSettled},
-	PayoutDisowned:    {[]TxStatus{StatusFailed}, StatusFailed},
+	PayoutRejectedAfterVoid:    {[]TxStatus{StatusFailed}, StatusFailed},
 	PayoutReturned:    {[]TxStatus{StatusSettled}, StatusSettled},
 }
 

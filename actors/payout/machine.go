@@ -11,13 +11,13 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Errand is what a child is sent out for.
-type Errand uint8
+// Goal is what a child is sent out for.
+type Goal uint8
 
-// The errands.
+// The goals.
 const (
 	// Pay looks the key up and submits: of a payout just held, or just approved.
-	Pay Errand = iota
+	Pay Goal = iota
 	// Resume is Pay of one that a lost process had in hand, and may have sent: it
 	// asks first, and never reports a refusal. What it is refused is accepted in
 	// doubt, for Clear.
@@ -37,7 +37,7 @@ const (
 type Job struct {
 	Account ledger.AccountID
 	Tx      ledger.Transaction // as it stands
-	Errand  Errand
+	Goal  Goal
 	// Refuses is the account's control on payouts to companies, as it was when the
 	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool
@@ -67,7 +67,7 @@ type Machine struct {
 
 // New is a machine before its first act.
 func New(j Job) *Machine {
-	m := &Machine{job: j, doubt: j.Errand == Resume || j.Errand == Clear}
+	m := &Machine{job: j, doubt: j.Goal == Resume || j.Goal == Clear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
 	m.Outcome.Owner = ledger.Owner{Name: j.Tx.CounterpartyName, Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}
 	return m
@@ -94,7 +94,7 @@ func (m *Machine) Payment() scheme.Payment {
 
 // Begin is the first act.
 func (m *Machine) Begin() Act {
-	switch m.job.Errand {
+	switch m.job.Goal {
 	case Resume, Clear, Void:
 		return m.next(Ask)
 	case Send:
@@ -122,7 +122,7 @@ func (m *Machine) Step(r Reply) Act {
 	case Submit:
 		return m.submitted(r)
 	case Ask:
-		if m.job.Errand == Void {
+		if m.job.Goal == Void {
 			return m.voided(r)
 		}
 		return m.asked(r)
@@ -150,7 +150,7 @@ func (m *Machine) lookedUp(r Reply) Act {
 	if m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {
 		return m.refused(ledger.RefuseCNPJBlocked)
 	}
-	if m.job.Errand == Retry {
+	if m.job.Goal == Retry {
 		return m.report(ledger.PayoutIsSending)
 	}
 	return m.next(Submit)
@@ -162,7 +162,7 @@ func (m *Machine) unasked() Act {
 	switch {
 	case m.doubt:
 		return m.open()
-	case m.job.Errand == Retry:
+	case m.job.Goal == Retry:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	return m.refused(ledger.RefuseLookupFailed)
@@ -178,7 +178,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt:
 		return m.open()
-	case m.job.Errand == Retry:
+	case m.job.Goal == Retry:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	m.Outcome.Refusal = code
@@ -187,7 +187,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
-	case r.Refused != nil && m.job.Errand == Clear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
+	case r.Refused != nil && m.job.Goal == Clear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
 		return m.open() // no word on the payment
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
@@ -205,7 +205,7 @@ func (m *Machine) asked(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil // who refuses the question says nothing of the payment
 	m.heard = m.heard || !unheard
 	switch {
-	case unheard && (r.Expired || m.job.Errand == Clear):
+	case unheard && (r.Expired || m.job.Goal == Clear):
 		return m.open() // it is asked again later, after others
 	case unheard:
 		return m.next(Pause)
@@ -251,20 +251,20 @@ func (m *Machine) know(s scheme.State) Act {
 // sent before: there the hold stays, and the orphan rule decides.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
-	case m.doubt && (m.job.Errand != Clear || m.last == Lookup):
+	case m.doubt && (m.job.Goal != Clear || m.last == Lookup):
 		return m.open()
 	}
 	m.Outcome.Refusal = code
 	return m.report(ledger.PayoutIsRefused)
 }
 
-// open ends an errand without the scheme's word: the payout is accepted in doubt,
+// open ends a goal without the scheme's word: the payout is accepted in doubt,
 // or stays so.
 func (m *Machine) open() Act {
 	switch {
-	case m.job.Errand == Clear && m.heard:
+	case m.job.Goal == Clear && m.heard:
 		return m.report(ledger.PayoutIsOpen)
-	case m.job.Errand == Clear:
+	case m.job.Goal == Clear:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	m.Outcome.Doubt = true

@@ -22,7 +22,7 @@ var ana = ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
 
-var errands = map[string]Errand{
+var goals = map[string]Goal{
 	"payout": Pay, "in-doubt": Resume, "retry": Retry, "send": Send, "clear": Clear, "void": Void,
 }
 
@@ -82,11 +82,11 @@ func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			j := job
-			errand, ok := errands[d.Cmd]
+			goal, ok := goals[d.Cmd]
 			if !ok {
-				t.Fatalf("%s: no errand %q", d.Pos, d.Cmd)
+				t.Fatalf("%s: no goal %q", d.Pos, d.Cmd)
 			}
-			j.Errand = errand
+			j.Goal = goal
 			m := New(j)
 			var b strings.Builder
 			act := m.Begin()
@@ -126,9 +126,9 @@ type walk struct {
 }
 
 // again replays the way so far on a fresh machine, and gives its next act.
-func (w *walk) again(e Errand) (*Machine, Act) {
+func (w *walk) again(e Goal) (*Machine, Act) {
 	j := job
-	j.Errand = e
+	j.Goal = e
 	m := New(j)
 	act := m.Begin()
 	for _, line := range w.told {
@@ -139,8 +139,8 @@ func (w *walk) again(e Errand) (*Machine, Act) {
 
 // TestEveryReplyToEveryAct walks every way of up to seven acts.
 func TestEveryReplyToEveryAct(t *testing.T) {
-	least := map[Errand]int{Pay: 100, Resume: 100, Send: 100, Clear: 50, Retry: 5, Void: 5}
-	for name, e := range errands {
+	least := map[Goal]int{Pay: 100, Resume: 100, Send: 100, Clear: 50, Retry: 5, Void: 5}
+	for name, e := range goals {
 		w := &walk{t: t, maySee: e == Resume || e == Clear}
 		w.on(e, 7)
 		if w.ended < least[e] {
@@ -149,7 +149,7 @@ func TestEveryReplyToEveryAct(t *testing.T) {
 	}
 }
 
-func (w *walk) on(e Errand, left int) {
+func (w *walk) on(e Goal, left int) {
 	m, act := w.again(e)
 	if act == Report {
 		w.ended++
@@ -182,7 +182,7 @@ func (w *walk) on(e Errand, left int) {
 }
 
 // judge holds a report against what was told on the way.
-func (w *walk) judge(e Errand, m *Machine) {
+func (w *walk) judge(e Goal, m *Machine) {
 	o := &m.Outcome
 	last := reply(w.t, w.told[len(w.told)-1])
 	switch {
@@ -254,8 +254,8 @@ func TestStepAfterReport(t *testing.T) {
 func TestKeepsTheOwner(t *testing.T) {
 	j := job
 	j.Tx.CounterpartyName, j.Tx.OwnerDocument, j.Tx.OwnerISPB = ana.Name, ana.Document, ana.ISPB
-	for name, errand := range errands {
-		j.Errand = errand
+	for name, goal := range goals {
+		j.Goal = goal
 		if got := New(j).Outcome.Owner; got != ana {
 			t.Errorf("%s: %+v, want %+v", name, got, ana)
 		}

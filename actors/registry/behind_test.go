@@ -10,14 +10,14 @@ import (
 
 // refusing is a journal that, once it is on, writes no record.
 type refusing struct {
-	*wal.Paper
+	*wal.InMemory
 	on bool
 }
 
 // Append implements Journal.
 func (r *refusing) Append(e *wal.Entry) wal.Ticket {
 	if !r.on || len(e.Records) == 0 {
-		t := r.Paper.Append(e)
+		t := r.InMemory.Append(e)
 		r.Settle()
 		return t
 	}
@@ -30,7 +30,7 @@ func (r *refusing) Append(e *wal.Entry) wal.Ticket {
 // TestBehindForGood: after an entry was refused nothing is promised any more, however
 // often it is asked for.
 func TestBehindForGood(t *testing.T) {
-	j := &refusing{Paper: wal.NewPaper()}
+	j := &refusing{InMemory: wal.NewInMemory()}
 	g, err := Open(j, func() ledger.Millis { return 1772366400000 })
 	if err != nil {
 		t.Fatal(err)

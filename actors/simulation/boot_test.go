@@ -12,7 +12,7 @@ func (l *life) stillTrue(a *ledger.Account) {
 	if l.flipped[a.ID] {
 		return
 	}
-	r, err := rows{l.paper}.Record(a.ID, a.Seq)
+	r, err := rows{l.journal}.Record(a.ID, a.Seq)
 	switch {
 	case err != nil:
 		l.fail("%v: a read showed record %d: %v", a.ID, a.Seq, err)
@@ -26,13 +26,13 @@ func (l *life) stillTrue(a *ledger.Account) {
 func (l *life) holdsHaveWork() {
 	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
 	lo, hi := ledger.AllDue()
-	err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
+	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := ledger.DecodeDue(k, v)
 		if err != nil || l.flipped[d.Account] {
 			return err == nil, err
 		}
 		id, tx, seq := d.Account, d.ID, d.Seq
-		r, err := rows{l.paper}.Record(id, seq)
+		r, err := rows{l.journal}.Record(id, seq)
 		if err != nil {
 			return false, err
 		}
@@ -49,9 +49,9 @@ func (l *life) holdsHaveWork() {
 		l.fail("due rows: %v", err)
 	}
 	for id := range l.all() {
-		if seq, _, err := l.paper.Last(wal.Stream(id)); err != nil || seq == 0 || l.flipped[id] {
+		if seq, _, err := l.journal.Last(wal.Stream(id)); err != nil || seq == 0 || l.flipped[id] {
 			continue
-		} else if r, err := (rows{l.paper}).Record(id, seq); err != nil {
+		} else if r, err := (rows{l.journal}).Record(id, seq); err != nil {
 			l.fail("%v: %v", id, err)
 		} else if r.Totals.Pending != held[id] {
 			l.fail("%v: %d held, work for %d", id, r.Totals.Pending, held[id])
@@ -65,7 +65,7 @@ func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 		return t
 	}
 	for _, key := range ledger.EndToEndKeys(endToEnd) {
-		b, ok, _ := l.paper.Get(key)
+		b, ok, _ := l.journal.Get(key)
 		if !ok {
 			continue
 		}
@@ -74,7 +74,7 @@ func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 			continue
 		}
 		if seq, ours := row.Find(tx); ours {
-			if r, err := (rows{l.paper}).Record(row.Account, seq); err == nil && r.Tx != nil {
+			if r, err := (rows{l.journal}).Record(row.Account, seq); err == nil && r.Tx != nil {
 				return r.Tx
 			}
 		}
@@ -98,7 +98,7 @@ func (l *life) sentIsKnown() {
 		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
 			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
 		case ledger.StatusFailed:
-			if !t.Voided() && !t.Disowned {
+			if !t.Voided() && !t.RejectedAfterVoid {
 				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
 			}
 		}
@@ -109,7 +109,7 @@ func (l *life) sentIsKnown() {
 func (l *life) alerted() {
 	kept, late := map[string]int{}, map[string]int{}
 	lo := wal.MetaKey(alertRow)
-	_ = l.paper.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
+	_ = l.journal.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
 		kept[string(v)]++
 		return true, nil
 	})

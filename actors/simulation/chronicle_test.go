@@ -96,11 +96,11 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if r.Stored != nil {
 		c.answers[answerUnder{r.Account, string(r.Stored.Body)}] = r.Claim.BodyHash
 	}
-	c.stamped(l, r, &before, l.worldOf(r))
+	c.stamped(l, r, &before, l.trueTimeOf(r))
 	c.asShown(l, head)
 	if r.Settings != nil {
 		c.terms[r.Account] = *r.Settings
-		c.windows[r.Account] = append(c.windows[r.Account], window{l.worldOf(r).at, r.Settings.RepeatWindow})
+		c.windows[r.Account] = append(c.windows[r.Account], window{l.trueTimeOf(r).at, r.Settings.RepeatWindow})
 	}
 	if r.Tx == nil {
 		return
@@ -157,7 +157,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 
 // payout follows one payout from record to record.
 func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
-	world, p := l.worldOf(r), c.payouts[r.Tx.ID]
+	world, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &told{
 			tx:   *r.Tx,

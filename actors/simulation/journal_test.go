@@ -32,22 +32,22 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.around.Config.MaxRepeats,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.deps.Config.MaxRepeats,
 		}
 	}
-	return l.paper.Append(e)
+	return l.journal.Append(e)
 }
 
 // Durable implements account.Journal.
-func (o observed) Durable() wal.Ticket { return o.l.paper.Durable() }
+func (o observed) Durable() wal.Ticket { return o.l.journal.Durable() }
 
 type recordName struct {
 	stream wal.Stream
 	seq    uint64
 }
 
-// worldOf is what the world knew when a record was made.
-func (l *life) worldOf(r *ledger.Record) written {
+// trueTimeOf is what the world knew when a record was made.
+func (l *life) trueTimeOf(r *ledger.Record) written {
 	return l.written[recordName{wal.Stream(r.Account), r.Seq}]
 }
 

@@ -58,7 +58,7 @@ func (l *life) remembered() {
 
 // shown is a transaction as lists show it; nil where there is none.
 func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
-	b, ok, err := l.paper.Get(ledger.IDKey(id.Short()))
+	b, ok, err := l.journal.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -66,14 +66,14 @@ func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, ok, err = l.paper.Get(ledger.ItemKey(row.Account, row.Ordinal)); err != nil || !ok {
+	if b, ok, err = l.journal.Get(ledger.ItemKey(row.Account, row.Ordinal)); err != nil || !ok {
 		return nil, fmt.Errorf("an id row without an item: %w", err)
 	}
 	item, err := ledger.DecodeItemRow(b)
 	if err != nil {
 		return nil, err
 	}
-	r, err := rows{l.paper}.Record(row.Account, item.Seq)
+	r, err := rows{l.journal}.Record(row.Account, item.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (l *life) atRest() {
 	for name, bounds := range map[string]func() (lo, hi []byte){
 		"open": ledger.OpenRange, "due": ledger.AllDue, "queue": func() (lo, hi []byte) { return ledger.QueueFrom(0) },
 	} {
-		_ = l.paper.Scan(first(bounds()), second(bounds()), func(k, _ []byte) (bool, error) {
+		_ = l.journal.Scan(first(bounds()), second(bounds()), func(k, _ []byte) (bool, error) {
 			l.fail("%s row %x is left", name, k)
 			return true, nil
 		})
@@ -174,7 +174,7 @@ func (l *life) theBooks() {
 // cashInFee is what was taken of a customer's payment; the record was judged by the
 // terms of its time.
 func (l *life) cashInFee(m sim.Movement) ledger.Amount {
-	b, ok, err := l.paper.Get(ledger.ReceivedKey(m.EndToEnd, m.Account))
+	b, ok, err := l.journal.Get(ledger.ReceivedKey(m.EndToEnd, m.Account))
 	if err != nil || !ok {
 		return 0 // it was not credited: the balance will not be right
 	}
@@ -182,7 +182,7 @@ func (l *life) cashInFee(m sim.Movement) ledger.Amount {
 	if err != nil {
 		return 0
 	}
-	r, err := rows{l.paper}.Record(m.Account, seq)
+	r, err := rows{l.journal}.Record(m.Account, seq)
 	if err != nil || r.Tx == nil {
 		return 0
 	}
@@ -207,12 +207,12 @@ func (l *life) orphans() {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Disowned {
+		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.RejectedAfterVoid {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
 		if t.Status != ledger.StatusSettled {
-			if err != nil || s.Progress != scheme.Rejected || t.Disowned && s.Reason == ledger.ReasonDuplicate ||
+			if err != nil || s.Progress != scheme.Rejected || t.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
 				t.Status == ledger.StatusRejected && s.Reason != t.ReasonCode {
 				l.fail("%v is %v with %q here, at the scheme %v %v", t.ID, t.Status, t.ReasonCode, s, err)
 			}
@@ -238,7 +238,7 @@ func (l *life) quarantineWithWork() {
 		l.carryNewest()
 	}
 	newest := func(n int) int { return n - 1 } // of the records, and of its bits
-	if l.paper.Flip(wal.Stream(id), newest) {
+	if l.journal.Flip(wal.Stream(id), newest) {
 		l.flipped[id] = true
 		l.count("met: a quarantined account with much in flight")
 		l.crash("a bit flipped")
@@ -248,7 +248,7 @@ func (l *life) quarantineWithWork() {
 // flip damages a record's bytes on the disk.
 func (l *life) flip() {
 	id := l.someone()
-	if l.paper.Flip(wal.Stream(id), l.rng.IntN) {
+	if l.journal.Flip(wal.Stream(id), l.rng.IntN) {
 		l.say("a bit of %v flips", id)
 		l.flipped[id] = true
 	}

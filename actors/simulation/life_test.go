@@ -47,7 +47,7 @@ type life struct {
 	panics   bool          // the next answer that is rendered panics
 	refuses  bool          // the next entry is refused
 	failing  int           // turns for which the failed disk is not noticed yet
-	paper    *wal.Paper    // the engine's journal
+	journal    *wal.InMemory    // the engine's journal
 	outside  *outside
 
 	process
@@ -60,8 +60,8 @@ type process struct {
 	terms     ledger.Terms // as its flags have them
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
-	around    account.Around
-	accounts  map[ledger.AccountID]*account.Lone
+	deps    account.Dependencies
+	accounts  map[ledger.AccountID]*account.Driver
 	due       *due.Machine
 	feed      *account.Feed
 	children  []*child
@@ -80,7 +80,7 @@ type process struct {
 // letter is a message to an account, on its way.
 type letter struct {
 	to  ledger.AccountID
-	put func(*account.Lone)
+	put func(*account.Driver)
 }
 
 const (
@@ -117,7 +117,7 @@ func render(a *ledger.Answer, camel bool) (int, []byte) {
 // newLife is a world with a few funded accounts in it.
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
-		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, paper: wal.NewPaper(),
+		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: wal.NewInMemory(),
 		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
@@ -174,7 +174,7 @@ func (l *life) engineTime() *clock.Clock {
 
 // newest is the time of the journal's newest record.
 func (l *life) newest() ledger.Millis {
-	_, newest, _ := l.paper.Head()
+	_, newest, _ := l.journal.Head()
 	return ledger.Millis(newest)
 }
 
@@ -205,7 +205,7 @@ type listener struct {
 // boot starts a process on what the journal has.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Lone{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
+		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(),
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)
@@ -215,25 +215,25 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
-	l.around = account.Around{
+	l.deps = account.Dependencies{
 		Config: &account.Config{
 			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms, Alert: l.alert,
 			EndToEnd: l.filled(), Claims: l.claims(), MaxRepeats: l.few(0), Recent: account.NewRecent(l.few(1 << 15)),
 		},
-		Journal: observed{l}, Rows: rows{l.paper}, Tail: l.paper,
+		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
 		Opening: l.opening, Active: l.active, Now: l.time.Read, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Begin: l.begin, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
-			l.mail = append(l.mail, letter{id, func(a *account.Lone) { a.Tell(m) }})
+			l.mail = append(l.mail, letter{id, func(a *account.Driver) { a.Tell(m) }})
 		},
 	}
 }
 
 // account is one in memory, restored where it is not.
-func (l *life) account(id ledger.AccountID) *account.Lone {
+func (l *life) account(id ledger.AccountID) *account.Driver {
 	a := l.accounts[id]
 	if a == nil {
-		a = account.Restored(&l.around, id)
+		a = account.Restored(&l.deps, id)
 		l.accounts[id] = a
 	}
 	return a
@@ -255,18 +255,18 @@ func (l *life) active(id ledger.AccountID) bool {
 // powerCut is thrown where the process ends in the middle of a call.
 type powerCut struct{}
 
-// write is Around.Write: the world goes on until the entry is durable. An account
+// write is Dependencies.Write: the world goes on until the entry is durable. An account
 // contains panics, so the power that goes here is noticed a turn later.
 func (l *life) write(e *wal.Entry) error {
 	done := make(released, 1)
 	e.Out = append(e.Out, done)
-	l.paper.Append(e)
+	l.journal.Append(e)
 	if l.living && l.odds(l.mood.crash/4) {
-		l.paper.Commit(l.rng.IntN(6))
-		l.paper.Fail(errDisk)
+		l.journal.Commit(l.rng.IntN(6))
+		l.journal.Fail(errDisk)
 	}
-	l.paper.Settle()
-	if err := l.paper.Err(); err != nil {
+	l.journal.Settle()
+	if err := l.journal.Err(); err != nil {
 		l.failing = 1
 		return err
 	}
@@ -284,7 +284,7 @@ type patient struct{ l *life }
 
 // Append implements registry.Journal.
 func (p patient) Append(e *wal.Entry) wal.Ticket {
-	t := p.l.paper.Append(e)
+	t := p.l.journal.Append(e)
 	p.l.wait()
 	return t
 }
@@ -292,27 +292,27 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 // wait is somebody's for the journal: it comes to rest, or the power goes meanwhile.
 func (l *life) wait() {
 	if l.living && l.odds(l.mood.crash/4) {
-		l.paper.Commit(l.rng.IntN(6))
+		l.journal.Commit(l.rng.IntN(6))
 		panic(powerCut{})
 	}
-	l.paper.Settle()
-	if l.paper.Err() != nil {
+	l.journal.Settle()
+	if l.journal.Err() != nil {
 		panic(powerCut{})
 	}
 }
 
 // Get implements registry.Journal.
-func (p patient) Get(key []byte) (value []byte, ok bool, err error) { return p.l.paper.Get(key) }
+func (p patient) Get(key []byte) (value []byte, ok bool, err error) { return p.l.journal.Get(key) }
 
 // Read implements registry.Journal.
 func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
-	return p.l.paper.Read(s, from, prev, fn)
+	return p.l.journal.Read(s, from, prev, fn)
 }
 
 // settle lets the journal come to rest.
 func (l *life) settle() {
-	l.paper.Settle()
+	l.journal.Settle()
 	l.hear()
 }
 
-var _ sim.Store = (*wal.Paper)(nil)
+var _ sim.Store = (*wal.InMemory)(nil)

@@ -33,12 +33,12 @@ crash: restarted under a wrong clock
 crash: the clock was set right
 crash: the disk failed
 crash: the power is cut
-errand: clear
-errand: pay
-errand: resume
-errand: retry
-errand: send
-errand: void
+goal: clear
+goal: pay
+goal: resume
+goal: retry
+goal: send
+goal: void
 fault: acknowledgement lost
 fault: answer lost
 fault: clock jumps
@@ -86,7 +86,7 @@ record: credited
 record: payment.received
 record: payout.accepted
 record: payout.approved
-record: payout.disowned
+record: payout.rejected_after_void
 record: payout.failed
 record: payout.held
 record: payout.pending

@@ -42,11 +42,11 @@ type delivery struct {
 }
 
 // prompt is the simulator's book: what is written is durable at once.
-type prompt struct{ *wal.Paper }
+type prompt struct{ *wal.InMemory }
 
 // Append implements sim.Store.
 func (p prompt) Append(e *wal.Entry) wal.Ticket {
-	t := p.Paper.Append(e)
+	t := p.InMemory.Append(e)
 	p.Settle()
 	return t
 }
@@ -55,7 +55,7 @@ func newOutside(l *life) *outside {
 	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	o.book = sim.Options{
-		Store: prompt{wal.NewPaper()}, SettleDelay: delay, OpenAtOnce: l.few(0),
+		Store: prompt{wal.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
 		Now: func() ledger.Millis { return l.clock }, Chance: l.chance, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	o.open()

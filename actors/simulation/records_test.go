@@ -249,7 +249,7 @@ func limits(code string) bool {
 // tried: what still had half an hour in the queue when all trouble ended was tried again and
 // again.
 func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
-	if l.healed == 0 || l.worldOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
+	if l.healed == 0 || l.trueTimeOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
 		return
 	}
 	least := 1 // of a line in small rounds

@@ -15,9 +15,9 @@ func (l *life) rebuilt() {
 	maps.DeleteFunc(l.seen, func(what string, _ int) bool {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
 	})
-	want := wal.NewPaper()
+	want := wal.NewInMemory()
 	told := newChronicle(l.reads)
-	err := l.paper.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
+	err := l.journal.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
 		if stream == registry.Stream {
 			return true, l.claimsAgain(seq, want)
@@ -25,7 +25,7 @@ func (l *life) rebuilt() {
 		if l.flipped[ledger.AccountID(stream)] {
 			return true, nil
 		}
-		r, err := rows{l.paper}.Record(ledger.AccountID(stream), seq)
+		r, err := rows{l.journal}.Record(ledger.AccountID(stream), seq)
 		if err != nil {
 			return false, err
 		}
@@ -50,7 +50,7 @@ func (l *life) rebuilt() {
 	if len(l.flipped) > 0 {
 		return // their rows lie among the others'
 	}
-	have := dump(l.paper)
+	have := dump(l.journal)
 	for k, v := range dump(want) {
 		if !bytes.Equal(have[k], v) {
 			l.fail("row %x is %x, the records make %x", k, have[k], v)
@@ -63,8 +63,8 @@ func (l *life) rebuilt() {
 }
 
 // claimsAgain writes the rows that a record of the registry makes.
-func (l *life) claimsAgain(seq uint64, want *wal.Paper) error {
-	w, _, err := l.paper.Record(registry.Stream, seq)
+func (l *life) claimsAgain(seq uint64, want *wal.InMemory) error {
+	w, _, err := l.journal.Record(registry.Stream, seq)
 	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
 	if err == nil {
 		err = r.Decode(w.Body)
@@ -87,7 +87,7 @@ func number(b []byte) (n uint64) {
 }
 
 // dump is the rows that records make.
-func dump(p *wal.Paper) map[string][]byte {
+func dump(p *wal.InMemory) map[string][]byte {
 	out := map[string][]byte{}
 	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {
 		if k[0] != 'h' {

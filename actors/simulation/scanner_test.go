@@ -10,7 +10,7 @@ import (
 
 // look lets the scanner look.
 func (l *life) look() {
-	visits, err := l.due.Tick(l.time.Read(), l.paper)
+	visits, err := l.due.Tick(l.time.Read(), l.journal)
 	if err != nil {
 		l.fail("due: %v", err)
 	}
@@ -51,14 +51,14 @@ func (l *life) look() {
 	}
 }
 
-// putAway sends idle accounts away, as the directory does.
-func (l *life) putAway() {
+// passivate sends idle accounts away, as the directory does.
+func (l *life) passivate() {
 	for id := range l.all() {
 		a := l.accounts[id]
 		if a == nil || a.Broken() != nil {
 			continue
 		}
-		if a.Tidy() && l.odds(2) && a.PutAway() {
+		if a.Trim() && l.odds(2) && a.Passivate() {
 			delete(l.accounts, id)
 		}
 	}
@@ -69,7 +69,7 @@ func (l *life) crash(why string) {
 	kept := l.odds(2)
 	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
 	l.count("crash: " + why)
-	l.paper = l.paper.Crash(kept)
+	l.journal = l.journal.Crash(kept)
 	l.asked = nil // nobody who waited hears any more
 	for _, lost := range l.unheard {
 		lost()

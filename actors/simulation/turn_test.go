@@ -85,7 +85,7 @@ func (l *life) turn() {
 		}
 	case l.odds(m.fail):
 		l.say("the disk fails")
-		l.paper.Fail(errDisk)
+		l.journal.Fail(errDisk)
 		l.failing = 1 + l.rng.IntN(10)
 		if l.odds(2) { // somebody does something before it is noticed, and looks
 			id := l.someone()
@@ -143,7 +143,7 @@ func (l *life) turn() {
 		l.govern()
 		l.fill()
 	case n < 94:
-		l.putAway()
+		l.passivate()
 	case n < 95:
 		l.hangUp()
 		switch l.rng.IntN(8) {
@@ -169,13 +169,13 @@ func (l *life) turn() {
 
 // move lets the journal do a step of its work.
 func (l *life) move() {
-	commit, sync := l.paper.Waiting()
+	commit, sync := l.journal.Waiting()
 	switch {
 	case !l.odds(l.mood.lazy) || l.clock < l.stalled:
 	case commit:
-		l.paper.Commit(l.rng.IntN(6))
+		l.journal.Commit(l.rng.IntN(6))
 	case sync:
-		l.paper.Sync()
+		l.journal.Sync()
 	}
 }
 

@@ -103,7 +103,7 @@ func (w *watch) looked(l *life) {
 	now, seen := l.time.Read(), map[string]sight{}
 	for _, kind := range ledger.DueKinds() {
 		lo, hi := ledger.DueRange(kind, 0, now.Clock+1)
-		err := l.paper.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
 			d, err := ledger.DecodeDue(k, v)
 			if err != nil {
 				return false, err

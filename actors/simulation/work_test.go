@@ -16,11 +16,11 @@ import (
 )
 
 // rows reads the journal as accounts do.
-type rows struct{ *wal.Paper }
+type rows struct{ *wal.InMemory }
 
 // Record implements account.Rows.
 func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
-	return history.Record(r.Paper, a, seq)
+	return history.Record(r.InMemory, a, seq)
 }
 
 // filled is the filter over end-to-end rows, told what there is; at times it is
@@ -40,7 +40,7 @@ func (l *life) fill() {
 		return
 	}
 	lo, hi := ledger.EndToEndRange()
-	_ = l.paper.Scan(lo, hi, func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
+	_ = l.journal.Scan(lo, hi, func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
 	l.filter.Ready()
 	l.filter = nil
 }
@@ -63,12 +63,12 @@ type child struct {
 	owner    string            // of the key, as it was looked up; empty: it was not
 }
 
-// begin is Around.Begin.
+// begin is Dependencies.Begin.
 func (l *life) begin(j payout.Job, then func(account.Visited)) {
 	m := payout.New(j)
-	l.say("child of %v %v begins, errand %d", j.Account, j.Tx.ID, j.Errand)
-	l.count("errand: " + errands[j.Errand])
-	if at := l.retried[j.Tx.ID]; j.Errand == payout.Retry && at.Clock >= j.Tx.QueueEnds && !at.Doubted && !j.Tx.Doubted {
+	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
+	l.count("goal: " + goals[j.Goal])
+	if at := l.retried[j.Tx.ID]; j.Goal == payout.Retry && at.Clock >= j.Tx.QueueEnds && !at.Doubted && !j.Tx.Doubted {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.QueueEnds)
 	}
 	l.children = append(l.children, &child{
@@ -81,17 +81,17 @@ func (l *life) begin(j payout.Job, then func(account.Visited)) {
 // what begins a child was decided under one of them. None are of a child that only
 // submits what another has looked up.
 func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
-	if j.Errand == payout.Send {
+	if j.Goal == payout.Send {
 		return nil
 	}
 	newest := j.Tx.Record()
-	for r := l.recordAfter(j, newest); j.Errand != payout.Pay && r != nil; r = l.recordAfter(j, r.Seq) {
+	for r := l.recordAfter(j, newest); j.Goal != payout.Pay && r != nil; r = l.recordAfter(j, r.Seq) {
 		if r.Settings != nil {
 			s = append(s, *r.Settings)
 		}
 	}
 	for seq := newest; seq > 0; seq-- {
-		r, err := rows{l.paper}.Record(j.Account, seq)
+		r, err := rows{l.journal}.Record(j.Account, seq)
 		if err != nil {
 			return nil // damaged
 		}
@@ -104,7 +104,7 @@ func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
 
 // recordAfter is the account's next record; nil: there is none.
 func (l *life) recordAfter(j *payout.Job, seq uint64) *ledger.Record {
-	r, err := rows{l.paper}.Record(j.Account, seq+1)
+	r, err := rows{l.journal}.Record(j.Account, seq+1)
 	if err != nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (c *child) kept() bool {
 	})
 }
 
-var errands = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
+var goals = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 // carryNewest lets the journal come to rest and takes the newest children some acts further:
 // what was asked last goes out.
@@ -196,7 +196,7 @@ func (l *life) report(c *child) {
 			then(account.Visited{Err: err})
 		}
 		if l.account(c.account).Broken() == nil {
-			l.mail = append(l.mail, letter{c.account, func(*account.Lone) { l.report(c) }})
+			l.mail = append(l.mail, letter{c.account, func(*account.Driver) { l.report(c) }})
 		}
 	})
 }
@@ -226,7 +226,7 @@ func (l *life) take(d delivery) {
 // newFeed is a process's.
 func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
-		Get: l.paper.Get, Recent: l.around.Config.Recent,
+		Get: l.journal.Get, Recent: l.deps.Config.Recent,
 		Key: func(key string) (ledger.AccountID, bool) {
 			k, ok := l.registry.PixKey(key)
 			if !ok {
@@ -243,7 +243,7 @@ func (l *life) newFeed() *account.Feed {
 func (h *listener) Handle(_ context.Context, r slog.Record) error {
 	said := map[string]string{}
 	r.Attrs(func(a slog.Attr) bool { said[a.Key] = a.Value.String(); return true })
-	if kind := said["alert"]; kind != "" && h.l.paper.Err() == nil {
+	if kind := said["alert"]; kind != "" && h.l.journal.Err() == nil {
 		h.l.count("alert: " + kind)
 	}
 	stack := said["stack"]

@@ -260,8 +260,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestArrowsHaveTeeth: each of these files would be found.
-func TestArrowsHaveTeeth(t *testing.T) {
+// TestArrowsFindMutations: each of these files would be found.
+func TestArrowsFindMutations(t *testing.T) {
 	for _, c := range []struct{ file, imports, body, want string }{
 		{"actors/ledger/a.go", `"os"`, "", "os"},
 		{"actors/ledger/a.go", `"sync"`, "", "sync"},

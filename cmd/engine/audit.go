@@ -79,7 +79,7 @@ func (s *Served) audit() (any, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	for _, id := range s.meters.closed.list() {
-		if _, err := s.Directory.Do(id, ledger.ReadAccount{}); errors.Is(err, ledger.ErrQuarantined) {
+		if _, err := s.Accounts.Do(id, ledger.ReadAccount{}); errors.Is(err, ledger.ErrQuarantined) {
 			r.differ([]audit.Difference{{Account: id, Kind: audit.KindQuarantine, Message: err.Error()}})
 		}
 	}

@@ -34,7 +34,7 @@ func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 }
 
 // ended is an engine that has one account and has ended, and where its files are.
-func ended(t *testing.T) (Config, *world) {
+func ended(t *testing.T) (Config, *harness) {
 	t.Helper()
 	c := Defaults()
 	c.DataDir, c.FS, c.AdminToken, c.Log = "data", vfs.NewMem(), "token", slog.New(slog.DiscardHandler)
@@ -43,7 +43,7 @@ func ended(t *testing.T) (Config, *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Served: s, t: t}
+	w := &harness{Served: s, t: t}
 	w.setUp()
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)

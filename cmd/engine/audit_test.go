@@ -27,12 +27,12 @@ type keptBook struct {
 func (k *keptBook) Book(context.Context) (scheme.Book, error) { k.n.Add(1); return k.read(), nil }
 
 // booked is the book of a scheme at rest in which the merchant has so much.
-func (w *world) booked(sent, received ledger.Amount) scheme.Book {
+func (w *harness) booked(sent, received ledger.Amount) scheme.Book {
 	id, _ := ledger.ParseAccountID(w.ID)
 	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
 }
 
-func (w *world) audits() AuditReport {
+func (w *harness) audits() AuditReport {
 	w.t.Helper()
 	var r AuditReport
 	status, got := w.operate("GET", "/admin/audit", "")
@@ -43,18 +43,18 @@ func (w *world) audits() AuditReport {
 }
 
 // pays has the merchant pay out, and a customer pay, and waits until both are done.
-func (w *world) pays() {
+func (w *harness) pays() {
 	w.t.Helper()
 	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70}`, w.EVP)); status != 201 {
 		w.t.Fatalf("%d %s", status, got)
 	}
 	id, _ := ledger.ParseAccountID(w.ID)
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
-	if a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key}); err != nil || a.Refusal != nil {
+	if a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key}); err != nil || a.Refusal != nil {
 		w.t.Fatalf("%+v %v", a, err)
 	}
 	w.becomes("settled", 5*time.Second, func() bool {
-		a, err := w.Directory.Do(id, ledger.ReadAccount{})
+		a, err := w.Accounts.Do(id, ledger.ReadAccount{})
 		return err == nil && a.Head.Totals.Balance == 1_000_000+70-500
 	})
 }
@@ -64,7 +64,7 @@ func (w *world) pays() {
 // has told is acknowledged.
 func TestAuditLive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem())
 	w.pays()
 	book := &keptBook{read: func() scheme.Book { return scheme.Book{} }}
 	w.Engine.scheme = &schemeCalls{Scheme: book}
@@ -89,7 +89,7 @@ func TestAuditLive(t *testing.T) {
 // TestAuditWaits while what the scheme has told may be on its way, and no longer.
 func TestAuditWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem())
 	w.pays()
 	book := &keptBook{}
 	w.Engine.scheme = &schemeCalls{Scheme: book}
@@ -135,7 +135,7 @@ func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
 // says why.
 func TestAuditUnanswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem())
 	w.auditor.patience = 200 * time.Millisecond
 	for _, s := range []scheme.Scheme{silentBook{}, scheme.Unassigned{}} {
 		w.Engine.scheme = &schemeCalls{Scheme: s}
@@ -151,7 +151,7 @@ func TestAuditUnanswered(t *testing.T) {
 // on and some are rejected, and at rest, where no slack is left.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
+	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
 	id, _ := ledger.ParseAccountID(w.ID)
 	var work sync.WaitGroup
 	stop := make(chan struct{})
@@ -165,7 +165,7 @@ func TestAuditUnderLoad(t *testing.T) {
 				}
 				to := [...]string{"a@pix.test", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[i%4]
 				command := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: to}}
-				if _, err := w.Directory.Do(id, command); err != nil {
+				if _, err := w.Accounts.Do(id, command); err != nil {
 					t.Error(err)
 				}
 				if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d}`, w.EVP, 200+n)); status != 201 {
@@ -202,11 +202,11 @@ func TestAuditUnderLoad(t *testing.T) {
 func TestAuditPlanted(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	w := newWorld(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
+	w := newHarness(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
 	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { return w.booked(0, 0) }}}
 	id, _ := ledger.ParseAccountID(w.ID)
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
-	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 	if err != nil || a.Refusal != nil {
 		t.Fatalf("%+v %v", a, err)
 	}
@@ -248,7 +248,7 @@ func TestAuditPlanted(t *testing.T) {
 // TestAuditOneAtATime: a second one is refused, and none begins at the end.
 func TestAuditOneAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem())
 	reading, release := make(chan bool, 9), make(chan bool)
 	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { reading <- true; <-release; return w.booked(0, 0) }}}
 	first := make(chan int, 1)

@@ -47,14 +47,14 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-func (w *world) payout(key string, amount ledger.Amount) *ledger.Transaction {
+func (w *harness) payout(key string, amount ledger.Amount) *ledger.Transaction {
 	w.t.Helper()
 	id, _ := ledger.ParseAccountID(w.ID)
 	k, ok := ledger.ParseKey(ledger.KeyEmail, key)
 	if !ok {
 		w.t.Fatal(key)
 	}
-	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: amount, Key: k})
+	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: amount, Key: k})
 	if err != nil || a.Refusal != nil {
 		w.t.Fatalf("%+v %v", a, err)
 	}
@@ -62,7 +62,7 @@ func (w *world) payout(key string, amount ledger.Amount) *ledger.Transaction {
 }
 
 // hears waits for an alert of a kind.
-func (w *world) hears(kind string) {
+func (w *harness) hears(kind string) {
 	w.t.Helper()
 	w.becomes("alert "+kind, 5*time.Second, func() bool {
 		_, got := w.operate("GET", "/admin/alerts", "")
@@ -71,7 +71,7 @@ func (w *world) hears(kind string) {
 }
 
 // status is what an operator sees of a payout.
-func (w *world) status(t *ledger.Transaction) ledger.TxStatus {
+func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
 	w.t.Helper()
 	id, _ := ledger.ParseAccountID(w.ID)
 	got, err := w.History.Transaction(id, t.ID.String())
@@ -86,7 +86,7 @@ func (w *world) status(t *ledger.Transaction) ledger.TxStatus {
 // was accepted meanwhile as well.
 func TestClockWrongForAMoment(t *testing.T) {
 	c := newClocks()
-	w := newWorld(t, vfs.NewMem(), func(o *Config) { o.Clocks = c.sources() })
+	w := newHarness(t, vfs.NewMem(), func(o *Config) { o.Clocks = c.sources() })
 	before := w.payout("silent+1@pix.test", 500)
 	c.wall.Add(4 * 3_600_000)
 	time.Sleep(2500 * time.Millisecond)
@@ -125,13 +125,13 @@ func TestStartBehindTheJournal(t *testing.T) {
 	fs := vfs.NewMem()
 	ahead := newClocks()
 	ahead.wall.Add(4 * 3_600_000)
-	w := newWorld(t, fs, func(o *Config) { o.Clocks = ahead.sources() })
+	w := newHarness(t, fs, func(o *Config) { o.Clocks = ahead.sources() })
 	old := w.payout("silent+1@pix.test", 500)
 	w.stop()
 
 	c := newClocks()
 	first := w.ID
-	w = serveWorld(t, fs, func(o *Config) { o.Clocks = c.sources() })
+	w = serveHarness(t, fs, func(o *Config) { o.Clocks = c.sources() })
 	w.ID = first
 	if !w.Clock.Doubted() {
 		t.Error("a clock behind the journal is not doubted")
@@ -162,7 +162,7 @@ var clockForm = regexp.MustCompile(`^{"now":"[^"]+Z","doubted":false,"behind_jou
 
 // TestClockAPI: what the operators' API takes and shows.
 func TestClockAPI(t *testing.T) {
-	w := newWorld(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem())
 	for body, want := range map[string]int{
 		`{"operator":"ana"}`: 200, `{}`: 400, `{"operator":""}`: 400, `{"operator":1}`: 400, `{"operator":"a","at":1}`: 400, ``: 400,
 	} {

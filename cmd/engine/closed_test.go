@@ -21,8 +21,8 @@ import (
 	"pixd/wal"
 )
 
-// world is a served engine on a file system of the test's, with one merchant.
-type world struct {
+// harness is a served engine on a file system of the test's, with one merchant.
+type harness struct {
 	*Served
 	t   *testing.T
 	ID  string `json:"account_id"`
@@ -33,15 +33,15 @@ type world struct {
 	stop func() // once; a test's end does it as well
 }
 
-func newWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
+func newHarness(t *testing.T, fs wal.FS, changes ...func(*Config)) *harness {
 	t.Helper()
-	w := serveWorld(t, fs, changes...)
+	w := serveHarness(t, fs, changes...)
 	w.setUp()
 	return w
 }
 
-// serveWorld is the engine alone, on what an earlier one left.
-func serveWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
+// serveHarness is the engine alone, on what an earlier one left.
+func serveHarness(t *testing.T, fs wal.FS, changes ...func(*Config)) *harness {
 	t.Helper()
 	c := Defaults()
 	c.DataDir, c.FS, c.AdminToken = "data", fs, "token"
@@ -54,7 +54,7 @@ func serveWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Served: s, t: t}
+	w := &harness{Served: s, t: t}
 	w.stop = sync.OnceFunc(func() {
 		if err := s.Shutdown(); err != nil {
 			t.Error(err)
@@ -64,7 +64,7 @@ func serveWorld(t *testing.T, fs wal.FS, changes ...func(*Config)) *world {
 	return w
 }
 
-func (w *world) setUp() {
+func (w *harness) setUp() {
 	w.t.Helper()
 	w.made("/admin/accounts", `{"name":"Loja","document":"12345678909"}`)
 	w.made("/admin/accounts/"+w.ID+"/api-keys", `{"permissions":["*"],"ip_whitelist":["127.0.0.1"]}`)
@@ -72,7 +72,7 @@ func (w *world) setUp() {
 	w.made("/admin/accounts/"+w.ID+"/credits", `{"amount":1000000,"type":"ted"}`)
 }
 
-func (w *world) send(method, url, body string, headers ...string) (int, string, http.Header) {
+func (w *harness) send(method, url, body string, headers ...string) (int, string, http.Header) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -93,13 +93,13 @@ func (w *world) send(method, url, body string, headers ...string) (int, string, 
 	return resp.StatusCode, string(got), resp.Header
 }
 
-func (w *world) operate(method, path, body string) (int, string) {
+func (w *harness) operate(method, path, body string) (int, string) {
 	w.t.Helper()
 	status, got, _ := w.send(method, "http://"+w.AdminAddr.String()+path, body, "Authorization", "Bearer token")
 	return status, got
 }
 
-func (w *world) made(path, body string) {
+func (w *harness) made(path, body string) {
 	w.t.Helper()
 	if status, got := w.operate("POST", path, body); status != 201 || json.Unmarshal([]byte(got), w) != nil {
 		w.t.Fatalf("%s: %d %s", path, status, got)
@@ -107,7 +107,7 @@ func (w *world) made(path, body string) {
 }
 
 // charge posts as the merchant.
-func (w *world) charge() (int, string, http.Header) {
+func (w *harness) charge() (int, string, http.Header) {
 	w.t.Helper()
 	const body = `{"amount":100}`
 	mac, err := httpapi.Sign([]byte(w.Sec), []byte(body), false)
@@ -118,14 +118,14 @@ func (w *world) charge() (int, string, http.Header) {
 		"Authorization", "ApiKey "+w.Key+":"+w.Sec, "hmac", mac, "Content-Type", "application/json")
 }
 
-func (w *world) balance() (int, string) {
+func (w *harness) balance() (int, string) {
 	w.t.Helper()
 	status, got, _ := w.send("GET", "http://"+w.MerchantAddr.String()+"/api/external/balance", "", "Authorization", "ApiKey "+w.Key+":"+w.Sec)
 	return status, got
 }
 
 // refusing tells that new work is refused, in the form that is promised.
-func (w *world) refusing(why string) bool {
+func (w *harness) refusing(why string) bool {
 	status, got, header := w.charge()
 	if status == 200 {
 		return false
@@ -137,7 +137,7 @@ func (w *world) refusing(why string) bool {
 }
 
 // becomes waits until something holds.
-func (w *world) becomes(what string, within time.Duration, holds func() bool) {
+func (w *harness) becomes(what string, within time.Duration, holds func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if holds() {
@@ -152,7 +152,7 @@ func TestLowDisk(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 2 << 30})
-	w := newWorld(t, fs)
+	w := newHarness(t, fs)
 	if w.refusing("") {
 		t.Fatal("refused before")
 	}
@@ -213,7 +213,7 @@ func (h *hanging) hang() (release func()) {
 func TestHangingSync(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()
-	w := newWorld(t, fs, func(c *Config) { c.commitLimit = 500 * time.Millisecond })
+	w := newHarness(t, fs, func(c *Config) { c.commitLimit = 500 * time.Millisecond })
 	if w.refusing("") {
 		t.Fatal("refused before")
 	}
@@ -255,7 +255,7 @@ func TestReady(t *testing.T) {
 		}
 		served <- s
 	}()
-	w := &world{t: t, Served: &Served{AdminAddr: addr}}
+	w := &harness{t: t, Served: &Served{AdminAddr: addr}}
 	probe := func(path string) int { status, _, _ := w.send("GET", "http://"+addr.String()+path, ""); return status }
 	w.becomes("alive", 5*time.Second, func() bool { return probe("/healthz") == 200 })
 	if ready, metrics := probe("/readyz"), probe("/metrics"); ready != 503 || metrics != 503 {

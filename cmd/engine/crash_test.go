@@ -78,7 +78,7 @@ func populate(e *Engine) ([]ledger.AccountID, error) {
 		if _, err := e.Registry.ClaimAccount(id, true, s, evp); err != nil {
 			return nil, err
 		}
-		if _, err := e.Directory.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000_000}); err != nil {
+		if _, err := e.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000_000}); err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)
@@ -107,7 +107,7 @@ func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *at
 		default:
 			command = request(rng, claim)
 		}
-		a, err := e.Directory.Do(id, command)
+		a, err := e.Accounts.Do(id, command)
 		if err != nil || a.Refusal != nil {
 			continue
 		}
@@ -229,7 +229,7 @@ func judge(kept *vfs.MemFS, held []answered) error {
 
 // stands tells whether an answer is still true.
 func (a *answered) stands(e *Engine) error {
-	now, err := e.Directory.Do(a.account, ledger.ReadAccount{})
+	now, err := e.Accounts.Do(a.account, ledger.ReadAccount{})
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (a *answered) stands(e *Engine) error {
 	if a.key == nil {
 		return nil
 	}
-	again, err := e.Directory.Do(a.account, a.command)
+	again, err := e.Accounts.Do(a.account, a.command)
 	if err != nil {
 		return err
 	}
@@ -347,8 +347,8 @@ func (j early) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
-// TestPowerCutHasTeeth: an engine that answers before durability is found out.
-func TestPowerCutHasTeeth(t *testing.T) {
+// TestPowerCutFindsMutations: an engine that answers before durability is found out.
+func TestPowerCutFindsMutations(t *testing.T) {
 	for seed := range uint64(60) {
 		err := powerCut(seed, func(j account.Journal) account.Journal { return early{j} })
 		if err == nil {

@@ -27,7 +27,7 @@ type Engine struct {
 	Store     *wal.Store
 	Clock     *clock.Clock
 	Registry  *registry.Registry
-	Directory *account.Directory
+	Accounts *account.Host
 	History   *history.History
 	Sim       *sim.Sim // nil: the scheme is in another process
 
@@ -90,7 +90,7 @@ func (e *Engine) open() error {
 	if c.wrap != nil {
 		journal = c.wrap(journal)
 	}
-	e.Directory = account.NewDirectory(account.Parts{
+	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Secret: secret, Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(),
 			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alert: alertOp,
@@ -189,7 +189,7 @@ func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
-		Get: e.Store.Get, Key: e.keyOwner, Recent: e.Directory.Recent(), Notice: e.Directory.Notice,
+		Get: e.Store.Get, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {
@@ -201,31 +201,31 @@ func (e *Engine) start() error {
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner().Run(ctx) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
-	go func() { defer e.work.Done(); e.keepHouse(ctx) }()
+	go func() { defer e.work.Done(); e.reapIdle(ctx) }()
 	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
 	go func() { defer e.work.Done(); e.uses.run(ctx, e.Config.Log) }()
 	return nil
 }
 
-// How often accounts are tidied, and how often idle ones are looked for.
+// How often accounts are trimmed, and how often idle ones are looked for.
 const (
-	tidyEvery    = 2 * time.Second
-	putAwayEvery = 10 * time.Second
+	trimEvery    = 2 * time.Second
+	passivateEvery = 10 * time.Second
 )
 
-// keepHouse has accounts give back what they do not need.
-func (e *Engine) keepHouse(ctx context.Context) {
-	tidy, putAway := time.NewTicker(tidyEvery), time.NewTicker(putAwayEvery)
-	defer tidy.Stop()
-	defer putAway.Stop()
+// reapIdle has accounts give back what they do not need.
+func (e *Engine) reapIdle(ctx context.Context) {
+	trim, passivate := time.NewTicker(trimEvery), time.NewTicker(passivateEvery)
+	defer trim.Stop()
+	defer passivate.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tidy.C:
-			e.Directory.Tidy()
-		case <-putAway.C:
-			e.Directory.PutAway()
+		case <-trim.C:
+			e.Accounts.Trim()
+		case <-passivate.C:
+			e.Accounts.Passivate()
 		}
 	}
 }
@@ -242,8 +242,8 @@ func (e *Engine) closeRooms() error {
 		e.cancel()
 	}
 	var errs []error
-	if e.Directory != nil {
-		errs = append(errs, e.Directory.Close())
+	if e.Accounts != nil {
+		errs = append(errs, e.Accounts.Close())
 	}
 	e.auditor.end()
 	e.work.Wait()

@@ -125,7 +125,7 @@ func (f *faulty) silent() error {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		_, err := f.engine.Directory.Do(1, ledger.Credit{Kind: ledger.TxInternal, Amount: 50})
+		_, err := f.engine.Accounts.Do(1, ledger.Credit{Kind: ledger.TxInternal, Amount: 50})
 		answered <- err
 	}()
 	select {
@@ -189,8 +189,8 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// TestFailedDiskHasTeeth: an engine that answers before durability is found out.
-func TestFailedDiskHasTeeth(t *testing.T) {
+// TestFailedDiskFindsMutations: an engine that answers before durability is found out.
+func TestFailedDiskFindsMutations(t *testing.T) {
 	for n := int64(1); n <= 40; n++ {
 		if _, _, err := failOnce(n, syscall.EIO, func(j account.Journal) account.Journal { return early{j} }); err != nil {
 			t.Logf("operation %d: %v", n, err)

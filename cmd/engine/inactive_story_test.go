@@ -15,7 +15,7 @@ import (
 func TestInactiveAccount(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
-	w := newWorld(t, vfs.NewMem(), o.beside)
+	w := newHarness(t, vfs.NewMem(), o.beside)
 	settles, rejected := w.paidOut(`{"amount":500,"pix_key":"a@pix.test"}`), w.paidOut(`{"amount":600,"pix_key":"b@pix.test"}`)
 	active := func(yes string) {
 		if status, got := w.operate("PATCH", "/admin/accounts/"+w.ID, `{"active":`+yes+`}`); status != 200 {

@@ -227,7 +227,7 @@ func roomWithin(files uint64) int {
 func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
-		Engine: s.Directory, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
+		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.door.Closed, Now: s.Clock.Now, Log: c.Log,
 	}
@@ -236,7 +236,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	n, err := s.besideOperators()
 	return admin.Options{
-		Engine: s.Directory, Registry: s.Registry, History: s.History,
+		Engine: s.Accounts, Registry: s.Registry, History: s.History,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },

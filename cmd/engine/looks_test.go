@@ -14,7 +14,7 @@ import (
 func TestLooksWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()
-	w := newWorld(t, fs)
+	w := newHarness(t, fs)
 	w.pays()
 	id, _ := ledger.ParseAccountID(w.ID)
 	w.becomes("at rest", 5*time.Second, func() bool { return w.Store.Durable() == w.Store.Submitted() })

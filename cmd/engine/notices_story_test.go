@@ -16,7 +16,7 @@ import (
 
 // contradicts brings a notice that may change nothing: it is acknowledged, and each
 // time it comes there is one alert about the payout.
-func (w *world) contradicts(o *otherSide, why, transaction string, n scheme.Notice) {
+func (w *harness) contradicts(o *otherSide, why, transaction string, n scheme.Notice) {
 	w.t.Helper()
 	before, money := w.found(transaction), w.money()
 	had, others := w.alerts("contradicting_notice", transaction)
@@ -36,7 +36,7 @@ func (w *world) contradicts(o *otherSide, why, transaction string, n scheme.Noti
 func TestNoticesThatContradict(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
-	w := newWorld(t, vfs.NewMem(), o.beside)
+	w := newHarness(t, vfs.NewMem(), o.beside)
 	v := w.another()
 	first, second := w.paidOut(`{"amount":500,"pix_key":"a@pix.test"}`), w.paidOut(`{"amount":600,"pix_key":"a@pix.test"}`)
 	theirs := v.paidOut(`{"amount":700,"pix_key":"a@pix.test"}`)
@@ -85,7 +85,7 @@ func TestAlertsOutliveACut(t *testing.T) {
 	o := newOtherSide(t)
 	disk := vfs.NewCrashableMem()
 	voiding := func(c *Config) { o.beside(c); c.OrphanAfter = time.Millisecond }
-	w := newWorld(t, disk, voiding)
+	w := newHarness(t, disk, voiding)
 	p := w.paidOut(`{"amount":500,"pix_key":"a@pix.test"}`)
 	w.becoming(p.TransactionID, "failed")
 	settled := scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.tx(), EndToEnd: p.EndToEnd}
@@ -96,7 +96,7 @@ func TestAlertsOutliveACut(t *testing.T) {
 		o.notify(w, n, func() { kept = after(disk) })
 		w.stop()
 		disk = kept.(*vfs.MemFS)
-		w = w.at(serveWorld(t, disk, voiding))
+		w = w.at(serveHarness(t, disk, voiding))
 		for kind, want := range map[string]int{"late_settlement": late, "contradicting_notice": contradicting} {
 			if got, others := w.alerts(kind, p.TransactionID); got != want || others != 0 {
 				t.Errorf("behind %v: %d alerts %s and %d of others, want %d", n.Kind, got, kind, others, want)
@@ -114,7 +114,7 @@ func TestAlertsOutliveACut(t *testing.T) {
 }
 
 // eventsOf checks a settled payout's events in its record: confirmed before completed.
-func (w *world) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
+func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	w.t.Helper()
 	account, _ := ledger.ParseAccountID(w.ID)
 	found := 0
@@ -138,7 +138,7 @@ func (w *world) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 func TestConfirmedBeforeCompleted(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
-	w := newWorld(t, vfs.NewMem(), o.beside)
+	w := newHarness(t, vfs.NewMem(), o.beside)
 	later := w.paidOut(`{"amount":500,"pix_key":"a@pix.test"}`)
 	o.notify(w, scheme.Notice{Kind: scheme.PaymentSettled, Tx: later.tx(), EndToEnd: later.EndToEnd}, nil)
 	w.eventsOf(later.tx(), ledger.PayoutSettled)
@@ -157,7 +157,7 @@ func TestDuplicateOfUnknown(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
 	disk := vfs.NewCrashableMem()
-	w := newWorld(t, disk, o.beside)
+	w := newHarness(t, disk, o.beside)
 	money := w.money()
 	o.says(scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate})
 	const body = `{"amount":500,"pix_key":"a@pix.test"}`
@@ -174,7 +174,7 @@ func TestDuplicateOfUnknown(t *testing.T) {
 		if n == 1 {
 			kept := after(disk)
 			w.stop()
-			w = w.at(serveWorld(t, kept, o.beside))
+			w = w.at(serveHarness(t, kept, o.beside))
 		}
 	}
 	o.says(scheme.State{Progress: scheme.Settled})

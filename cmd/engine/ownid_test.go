@@ -21,7 +21,7 @@ func naming(ago time.Duration, suffix string) string {
 }
 
 // atOnce has several merchants post the same at the same time, a few times each.
-func atOnce(merchants []*world, body string, answered func(m int, status int, got string)) {
+func atOnce(merchants []*harness, body string, answered func(m int, status int, got string)) {
 	var work sync.WaitGroup
 	start := make(chan struct{})
 	for m := range merchants {
@@ -43,8 +43,8 @@ func atOnce(merchants []*world, body string, answered func(m int, status int, go
 func TestNamedIDs(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewCrashableMem()
-	third := newWorld(t, disk)
-	merchants := []*world{third.another(), third.another(), third.another()}
+	third := newHarness(t, disk)
+	merchants := []*harness{third.another(), third.another(), third.another()}
 	derived := third.paidOut(`{"amount":500,"pix_key":"settle-now@pix.test"}`)
 	foreign := naming(7*time.Minute, derived.EndToEnd[21:])
 	free := naming(time.Minute, "0freeforall")
@@ -81,7 +81,7 @@ func TestNamedIDs(t *testing.T) {
 
 	kept := after(disk)
 	third.stop()
-	again := serveWorld(t, kept)
+	again := serveHarness(t, kept)
 	for m := range merchants {
 		merchants[m] = merchants[m].at(again)
 	}

@@ -17,7 +17,7 @@ import (
 
 // alerted waits until an alert of the kind is listed, alone, about the merchant's
 // payout, and counted; it gives its message.
-func (w *world) alerted(kind, transaction string) (message string) {
+func (w *harness) alerted(kind, transaction string) (message string) {
 	w.t.Helper()
 	type alert struct {
 		Kind        string
@@ -53,7 +53,7 @@ func (w *world) alerted(kind, transaction string) (message string) {
 }
 
 // tell has a notice taken.
-func (w *world) tell(n scheme.Notice) {
+func (w *harness) tell(n scheme.Notice) {
 	w.t.Helper()
 	done := make(chan error, 1)
 	w.feed.Take(n, func(err error) { done <- err })
@@ -66,10 +66,10 @@ func (w *world) tell(n scheme.Notice) {
 // that it says nothing, operators find with the account and the payout.
 func TestPayoutAlerts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, vfs.NewMem(), func(c *Config) { c.SettleDelay, c.OrphanAfter = time.Hour, time.Millisecond })
+	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay, c.OrphanAfter = time.Hour, time.Millisecond })
 	id, _ := ledger.ParseAccountID(w.ID)
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
-	a, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 	if err != nil || a.Refusal != nil {
 		t.Fatalf("%+v %v", a, err)
 	}
@@ -88,7 +88,7 @@ func TestPayoutAlerts(t *testing.T) {
 		t.Error(m)
 	}
 	unheard := func(_ due.Visit, came func(due.Came)) { came(due.Came{Unheard: true}) }
-	b, err := w.Directory.Do(id, ledger.RequestPayout{Amount: 600, Key: key})
+	b, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 600, Key: key})
 	if err != nil || b.Refusal != nil {
 		t.Fatalf("%+v %v", b, err)
 	}

@@ -79,7 +79,7 @@ func heldAndLost(t *testing.T) *vfs.MemFS {
 	}
 	left.Store(1) // the hold, and nothing after it
 	go func() {
-		_, _ = e.Directory.Do(ids[0], ledger.RequestPayout{
+		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{
 			Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: "settle-now@pix.test"},
 		})
 	}()

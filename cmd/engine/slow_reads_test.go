@@ -76,10 +76,10 @@ func (s *heldReads) readers() int {
 // onTables is a world whose rows lie in tables, more than its start reads, and one of
 // its merchant's transactions. Where background is named, that part of the work that
 // begins with the engine waits in its first read.
-func onTables(t *testing.T, background string) (w *world, reads *heldReads, tx string) {
+func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx string) {
 	t.Helper()
 	disk := vfs.NewMem()
-	first := newWorld(t, disk, func(c *Config) { c.SettleDelay = time.Hour })
+	first := newHarness(t, disk, func(c *Config) { c.SettleDelay = time.Hour })
 	id, _ := ledger.ParseAccountID(first.ID)
 	var middle atomic.Pointer[ledger.Transaction]
 	var work sync.WaitGroup
@@ -87,7 +87,7 @@ func onTables(t *testing.T, background string) (w *world, reads *heldReads, tx s
 		work.Go(func() {
 			for n := range 40 {
 				key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
-				a, err := first.Directory.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
+				a, err := first.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 				if err != nil || a.Refusal != nil {
 					t.Errorf("%+v %v", a, err)
 				}
@@ -100,7 +100,7 @@ func onTables(t *testing.T, background string) (w *world, reads *heldReads, tx s
 	work.Wait()
 	first.stop()
 	reads = newSlowReads(disk)
-	w = serveWorld(t, reads, func(c *Config) {
+	w = serveHarness(t, reads, func(c *Config) {
 		c.SettleDelay = time.Hour
 		c.wrap = func(j account.Journal) account.Journal { // what follows in Open is the background work
 			if background != "" {
@@ -115,7 +115,7 @@ func onTables(t *testing.T, background string) (w *world, reads *heldReads, tx s
 }
 
 // stopsAfter begins the end while something reads, and checks that the end waits for it.
-func (w *world) stopsAfter(reads *heldReads) {
+func (w *harness) stopsAfter(reads *heldReads) {
 	w.t.Helper()
 	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })
 	stopped := make(chan struct{})

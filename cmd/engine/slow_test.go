@@ -74,7 +74,7 @@ func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	for n := range 60 {
 		pay := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}}
 		id := ids[n%len(ids)]
-		a, err := e.Directory.Do(id, pay)
+		a, err := e.Accounts.Do(id, pay)
 		if err != nil || a.Refusal != nil {
 			t.Fatal(a.Refusal, err)
 		}
@@ -101,7 +101,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	time.Sleep(300 * time.Millisecond) // what is read at the start is over
 	slow.slow.Store(true)
 	for i := range owed {
-		e.Directory.Due(owed[i].account, owed[i].tx.ID, 0, func(account.Visited) {})
+		e.Accounts.Due(owed[i].account, owed[i].tx.ID, 0, func(account.Visited) {})
 	}
 	for deadline := time.Now().Add(5 * time.Second); slow.inHand.Load() == 0; {
 		if time.Now().After(deadline) {
@@ -150,7 +150,7 @@ func TestCloseOverAStuckChild(t *testing.T) {
 	s := &stuck{e.scheme.Scheme, make(chan struct{}), make(chan struct{})}
 	e.scheme.Scheme = s
 	go func() {
-		_, _ = e.Directory.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}})
+		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}})
 	}()
 	<-s.in
 	if err := e.Close(); err == nil || !strings.Contains(err.Error(), "do not come to rest") {

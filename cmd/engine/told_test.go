@@ -87,7 +87,7 @@ func (o *otherSide) beside(c *Config) {
 
 // notify brings a notice to the engine, under a message id of its own, and then does
 // what is to be done right behind its acknowledgement.
-func (o *otherSide) notify(w *world, n scheme.Notice, then func()) {
+func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 	o.t.Helper()
 	tell, err := provider.NewNotifier(provider.Options{
 		URL: "http://" + w.AdminAddr.String(), Secret: o.secret, Now: now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler),
@@ -109,15 +109,15 @@ func (o *otherSide) notify(w *world, n scheme.Notice, then func()) {
 }
 
 // another is one more merchant of the same engine.
-func (w *world) another() *world {
-	m := &world{Served: w.Served, t: w.t, stop: w.stop}
+func (w *harness) another() *harness {
+	m := &harness{Served: w.Served, t: w.t, stop: w.stop}
 	m.setUp()
 	return m
 }
 
 // at is the merchant at an engine that was started again.
-func (w *world) at(again *world) *world {
-	return &world{Served: again.Served, t: w.t, ID: w.ID, Key: w.Key, Sec: w.Sec, EVP: w.EVP, stop: again.stop}
+func (w *harness) at(again *harness) *harness {
+	return &harness{Served: again.Served, t: w.t, ID: w.ID, Key: w.Key, Sec: w.Sec, EVP: w.EVP, stop: again.stop}
 }
 
 // item is what a merchant sees of a payout, as far as these stories ask.
@@ -134,7 +134,7 @@ type item struct {
 func (i *item) tx() ledger.TxID { id, _ := ledger.ParseTxID(i.ID); return id }
 
 // cashOut posts a payout as the merchant.
-func (w *world) cashOut(body string) (int, string) {
+func (w *harness) cashOut(body string) (int, string) {
 	w.t.Helper()
 	mac, err := httpapi.Sign([]byte(w.Sec), []byte(body), false)
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *world) cashOut(body string) (int, string) {
 }
 
 // paidOut is a payout that was taken, as the merchant finds it afterwards.
-func (w *world) paidOut(body string) item {
+func (w *harness) paidOut(body string) item {
 	w.t.Helper()
 	status, got := w.cashOut(body)
 	var taken item
@@ -156,7 +156,7 @@ func (w *world) paidOut(body string) item {
 	return w.found(taken.TransactionID)
 }
 
-func (w *world) found(id string) (i item) {
+func (w *harness) found(id string) (i item) {
 	w.t.Helper()
 	status, got, _ := w.send("GET", "http://"+w.MerchantAddr.String()+"/api/external/transactions/"+id, "", "Authorization", "ApiKey "+w.Key+":"+w.Sec)
 	if status != 200 || json.Unmarshal([]byte(got), &i) != nil || !strings.Contains(got, `"duplicate_of":`) {
@@ -166,14 +166,14 @@ func (w *world) found(id string) (i item) {
 }
 
 // becoming waits until a payout has a status.
-func (w *world) becoming(id, status string) (i item) {
+func (w *harness) becoming(id, status string) (i item) {
 	w.t.Helper()
 	w.becomes(status, 5*time.Second, func() bool { i = w.found(id); return i.Status == status })
 	return i
 }
 
 // money is the merchant's balance as it is told.
-func (w *world) money() string {
+func (w *harness) money() string {
 	w.t.Helper()
 	status, got := w.balance()
 	if status != 200 {
@@ -183,7 +183,7 @@ func (w *world) money() string {
 }
 
 // alerts counts the alerts of a kind about one payout, and of others.
-func (w *world) alerts(kind, transaction string) (about, others int) {
+func (w *harness) alerts(kind, transaction string) (about, others int) {
 	w.t.Helper()
 	var l struct {
 		Data []struct {

@@ -115,7 +115,7 @@ func credits(t *testing.T, e *Engine, n int) {
 		if i == 0 {
 			c.Reference = fmt.Sprintf("a reference %d", i)
 		}
-		if a, err := e.Directory.Do(1, c); err != nil || a.Refusal != nil {
+		if a, err := e.Accounts.Do(1, c); err != nil || a.Refusal != nil {
 			t.Fatal(a.Refusal, err)
 		}
 	}
@@ -141,7 +141,7 @@ func everyRow(t *testing.T) *vfs.MemFS {
 			Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, ExternalID: fmt.Sprint("order-", n),
 			Claim: &ledger.Claim{Scope: [16]byte{byte(n), 1}},
 		}
-		if _, err := e.Directory.Do(ids[n%len(ids)], c); err != nil {
+		if _, err := e.Accounts.Do(ids[n%len(ids)], c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,7 +222,7 @@ func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
 const oneDay = ledger.Millis(24 * 60 * 60 * 1000)
 
 // dated is a journal with charges of account 1 under idempotency keys, one a day,
-// whose account was put away.
+// whose account was passivated.
 func dated(t *testing.T, days int) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -238,7 +238,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	if _, err := g.ClaimAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	a := account.Restored(&account.Around{
+	a := account.Restored(&account.Dependencies{
 		Config: &account.Config{
 			Secret: []byte("s"), HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
 		},
@@ -255,8 +255,8 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 		}
 		at += oneDay
 	}
-	if !a.PutAway() {
-		t.Fatal("the account was not put away")
+	if !a.Passivate() {
+		t.Fatal("the account was not passivated")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

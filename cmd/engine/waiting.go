@@ -42,8 +42,8 @@ func (e *Engine) visit(v due.Visit, came func(due.Came)) {
 		})
 	}
 	if v.Retry {
-		e.Directory.Retry(v.Account, v.ID, then)
+		e.Accounts.Retry(v.Account, v.ID, then)
 		return
 	}
-	e.Directory.Due(v.Account, v.ID, v.Seq, then)
+	e.Accounts.Due(v.Account, v.ID, v.Seq, then)
 }

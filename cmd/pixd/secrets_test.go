@@ -91,7 +91,7 @@ func (h *hunt) found(kind string, names ...string) {
 	h.t.Helper()
 	for _, n := range names {
 		if !h.seen[kind][n] {
-			h.t.Errorf("%s: %s was not found: the search has no teeth", kind, n)
+			h.t.Errorf("%s: %s was not found: the search finds nothing", kind, n)
 		}
 	}
 }
@@ -299,8 +299,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	h.found("store", "one's client id", "one's hash", "two's client id", "two's hash")
 }
 
-// TestHuntHasTeeth: each form of a secret would be found.
-func TestHuntHasTeeth(t *testing.T) {
+// TestHuntFindsMutations: each form of a secret would be found.
+func TestHuntFindsMutations(t *testing.T) {
 	s := shop{Client: "cli_x", Secret: "sk_" + base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xfb, 0xef, 7, 9}, 8))}
 	random, _ := base64.RawURLEncoding.DecodeString(s.Secret[3:])
 	for _, planted := range [][]byte{

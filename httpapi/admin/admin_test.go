@@ -58,7 +58,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	d := account.NewDirectory(account.Parts{
+	d := account.NewHost(account.Options{
 		Config:  account.Config{Secret: []byte("s"), Render: httpapi.Queueing{}.Render, HeadEvery: 256, Terms: terms},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {

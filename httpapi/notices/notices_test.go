@@ -20,8 +20,8 @@ const (
 	settled = `{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`
 )
 
-// town takes notices as a test says.
-type town struct {
+// harness takes notices as a test says.
+type harness struct {
 	t      *testing.T
 	secret provider.Secret
 	serve  fasthttp.RequestHandler
@@ -29,13 +29,13 @@ type town struct {
 	taken  int
 }
 
-func newTown(t *testing.T) *town {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	secret, err := provider.NewSecret("0123456789abcdef0123456789abcdef")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{t: t, secret: secret, feed: func(_ scheme.Notice, done func(error)) { done(nil) }}
+	w := &harness{t: t, secret: secret, feed: func(_ scheme.Notice, done func(error)) { done(nil) }}
 	w.serve = New(Options{
 		Guard: provider.NewGuard(secret, provider.ToEngine, func() ledger.Millis { return noon }, nil),
 		Feed:  func(n scheme.Notice, done func(error)) { w.taken++; w.feed(n, done) },
@@ -45,7 +45,7 @@ func newTown(t *testing.T) *town {
 }
 
 // bring sends a notice as the message id, and checks the answer's signature.
-func (w *town) bring(id, body string) (int, string) {
+func (w *harness) bring(id, body string) (int, string) {
 	w.t.Helper()
 	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: id, Body: []byte(body)}
 	ctx := w.send(m, w.secret.Sign(m))
@@ -57,7 +57,7 @@ func (w *town) bring(id, body string) (int, string) {
 	return m.Status, string(m.Body)
 }
 
-func (w *town) send(m provider.Message, signature string) *fasthttp.RequestCtx {
+func (w *harness) send(m provider.Message, signature string) *fasthttp.RequestCtx {
 	var r fasthttp.Request
 	r.Header.SetMethod(m.Method)
 	r.SetRequestURI(m.Path)
@@ -71,7 +71,7 @@ func (w *town) send(m provider.Message, signature string) *fasthttp.RequestCtx {
 	return ctx
 }
 
-func (w *town) expect(id, body string, status int, says string) {
+func (w *harness) expect(id, body string, status int, says string) {
 	w.t.Helper()
 	if got, answer := w.bring(id, body); got != status || !strings.Contains(answer, says) {
 		w.t.Errorf("%s: %d %s, want %d %s", id, got, answer, status, says)
@@ -80,7 +80,7 @@ func (w *town) expect(id, body string, status int, says string) {
 
 // TestAcknowledges only what is durable, and the same message once.
 func TestAcknowledges(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	w.feed = func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) }
 	w.expect("a", settled, 503, "not taken")
 	w.feed = func(_ scheme.Notice, done func(error)) { done(nil) }
@@ -98,7 +98,7 @@ func TestAcknowledges(t *testing.T) {
 // TestWaits for so long, and a repeat of what is still on its way is not
 // acknowledged before the first was.
 func TestWaits(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	var late func(error)
 	w.feed = func(_ scheme.Notice, done func(error)) { late = done }
 	w.expect("a", settled, 503, "not durable yet")
@@ -120,7 +120,7 @@ const report = `"end_to_end_id":"E9999900320261029120000000000001","infraction_i
 
 // TestTakesReturns as they are told.
 func TestTakesReturns(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	var got scheme.Notice
 	w.feed = func(n scheme.Notice, done func(error)) { got = n; done(nil) }
 	w.expect("a", `{"kind":"return_received","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1",`+
@@ -132,7 +132,7 @@ func TestTakesReturns(t *testing.T) {
 
 // TestRefuses what cannot be read, and remembers none of it.
 func TestRefuses(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	for range 2 {
 		w.expect("a", `{"kind":"moon_risen","moon_id":"D1"}`, 422, `unknown kind of notice: \"moon_risen\"`)
 		w.expect("d", `{"kind":"infraction_opened",`+report+`,"amount":5,"situation":"SCAM"}`, 422, "unknown kind of notice to this version: infraction_opened")
@@ -173,7 +173,7 @@ func TestRefusesQuietly(t *testing.T) {
 
 // TestUnsigned: nothing is taken, and nothing is signed for who did not sign.
 func TestUnsigned(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	good := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: "a", Body: []byte(settled)}
 	for what, c := range map[string]struct {
 		status int
@@ -202,7 +202,7 @@ func TestUnsigned(t *testing.T) {
 
 // TestPanics: a message whose handling panicked is cut, and may come again.
 func TestPanics(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	w.feed = func(scheme.Notice, func(error)) { panic("ouch") }
 	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: "a", Body: []byte(settled)}
 	if ctx := w.send(m, w.secret.Sign(m)); !ctx.Hijacked() {
@@ -214,7 +214,7 @@ func TestPanics(t *testing.T) {
 
 // TestManyAtOnce: what is on its way is bounded.
 func TestManyAtOnce(t *testing.T) {
-	w := newTown(t)
+	w := newHarness(t)
 	s := &service{Options: Options{Log: slog.New(slog.DiscardHandler), Feed: func(scheme.Notice, func(error)) { t.Error("taken") }}}
 	s.open.Store(openAtOnce)
 	var ctx fasthttp.RequestCtx

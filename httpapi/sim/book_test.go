@@ -11,7 +11,7 @@ import (
 
 // TestBook: what settled, and nothing else.
 func TestBook(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	w.expect("GET", "/sim/book", "", 200, `{"at":"2026-09-21T14:13:20.000Z","participants":[],"accounts":[]}`)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`","paid_at":"2026-09-01T00:00:00Z","payer":{"ispb":"60701190"}}`, 201, "")
 	returned := w.payout("returned@pix.test", 7)
@@ -38,7 +38,7 @@ func TestBook(t *testing.T) {
 
 // TestKnownRejected says why.
 func TestKnownRejected(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	p := w.payout("reject-ac03@pix.test", 100)
 	w.at += 1000
 	var got paymentAnswer
@@ -51,7 +51,7 @@ func TestKnownRejected(t *testing.T) {
 // TestMovements: every one, once, oldest first, page by page, also across a
 // restart; and what settles meanwhile follows.
 func TestMovements(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	var want []string
 	ids := map[string]ledger.TxID{}
 	for n := range 5 {

@@ -49,7 +49,7 @@ func New(o Options) fasthttp.RequestHandler {
 // Provide adds the provider's side of the scheme protocol to a router: what an
 // engine in another process asks. A signature guards it.
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
-	v := &desk{s}
+	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
 		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathAsk: v.ask,
 		provider.PathBook: v.book,
@@ -74,10 +74,10 @@ func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
 	}
 }
 
-// desk reads the messages and hands them to the scheme.
-type desk struct{ scheme scheme.Scheme }
+// peer reads a provider's messages and hands them to the scheme.
+type peer struct{ scheme scheme.Scheme }
 
-func (d *desk) register(ctx context.Context, body []byte) (any, error) {
+func (d *peer) register(ctx context.Context, body []byte) (any, error) {
 	k, account, err := provider.ReadRegistration(body)
 	if err != nil {
 		return nil, operator.Bad("%v", err)
@@ -85,7 +85,7 @@ func (d *desk) register(ctx context.Context, body []byte) (any, error) {
 	return provider.Done{}, d.scheme.RegisterKey(ctx, k, account)
 }
 
-func (d *desk) lookup(ctx context.Context, body []byte) (any, error) {
+func (d *peer) lookup(ctx context.Context, body []byte) (any, error) {
 	q, err := provider.ReadLookup(body)
 	if err != nil {
 		return nil, operator.Bad("%v", err)
@@ -94,7 +94,7 @@ func (d *desk) lookup(ctx context.Context, body []byte) (any, error) {
 	return provider.Found{Owner: provider.Owner(owner)}, err
 }
 
-func (d *desk) submit(ctx context.Context, body []byte) (any, error) {
+func (d *peer) submit(ctx context.Context, body []byte) (any, error) {
 	p, err := provider.ReadPayment(body)
 	if err != nil {
 		return nil, operator.Bad("%v", err)
@@ -103,7 +103,7 @@ func (d *desk) submit(ctx context.Context, body []byte) (any, error) {
 	return provider.TellState(state), err
 }
 
-func (d *desk) ask(ctx context.Context, body []byte) (any, error) {
+func (d *peer) ask(ctx context.Context, body []byte) (any, error) {
 	tx, endToEnd, err := provider.ReadQuestion(body)
 	if err != nil {
 		return nil, operator.Bad("%v", err)
@@ -112,7 +112,7 @@ func (d *desk) ask(ctx context.Context, body []byte) (any, error) {
 	return provider.TellState(state), err
 }
 
-func (d *desk) book(ctx context.Context, body []byte) (any, error) {
+func (d *peer) book(ctx context.Context, body []byte) (any, error) {
 	if err := provider.ReadBookQuestion(body); err != nil {
 		return nil, operator.Bad("%v", err)
 	}

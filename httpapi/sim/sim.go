@@ -1,5 +1,5 @@
 // Package sim is the simulator's HTTP face: what a tester makes the outside
-// world do.
+// harness do.
 package sim
 
 import (

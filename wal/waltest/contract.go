@@ -62,7 +62,7 @@ func Contract(t *testing.T, open func() Journal) {
 		{"a stream reads back whole and in order", readsBack},
 		{"a stream reads from the middle", readsFromMiddle},
 		{"reading with another checksum is damage", readsOtherPrev},
-		{"a stream that was put away goes on", forgetsAndGoesOn},
+		{"a stream that was passivated goes on", forgetsAndGoesOn},
 		{"streams do not meet", streamsApart},
 		{"meta values are kept", metaKept},
 	} {

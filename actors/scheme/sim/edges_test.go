@@ -174,7 +174,7 @@ func TestAskedBeforeDurable(t *testing.T) {
 func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
-	store := &lateStore{Paper: wal.NewPaper()}
+	store := &lateStore{InMemory: wal.NewInMemory()}
 	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -184,12 +184,12 @@ func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 
 // lateStore syncs at once, until it is late: then never.
 type lateStore struct {
-	*wal.Paper
+	*wal.InMemory
 	late bool
 }
 
 func (s *lateStore) Append(e *wal.Entry) wal.Ticket {
-	t := s.Paper.Append(e)
+	t := s.InMemory.Append(e)
 	if !s.late {
 		s.Settle()
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestOneBalance: five hundred payouts at once against money for fifty.
 func TestOneBalance(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 50*100)
 	var accepted, short atomic.Int64
 	var work sync.WaitGroup
@@ -40,21 +40,21 @@ func TestOneBalance(t *testing.T) {
 	}
 }
 
-// TestPutAwayUnderLoad: accounts go and come back while requests arrive, and
+// TestPassivateUnderLoad: accounts go and come back while requests arrive, and
 // none is lost.
-func TestPutAwayUnderLoad(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1})
+func TestPassivateUnderLoad(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: 1})
 	var work, away sync.WaitGroup
 	var stop atomic.Bool
 	var rounds atomic.Int64
 	away.Go(func() {
 		for !stop.Load() {
-			w.PutAway()
+			w.Passivate()
 			rounds.Add(1)
 		}
 	})
 	const each = 150
-	for id := ledger.AccountID(1); id <= townAccounts; id++ {
+	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
 		for range 2 {
 			work.Go(func() {
 				for n := range each {
@@ -69,36 +69,36 @@ func TestPutAwayUnderLoad(t *testing.T) {
 	work.Wait()
 	stop.Store(true)
 	away.Wait()
-	for id := ledger.AccountID(1); id <= townAccounts; id++ {
+	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
 		if got := w.totals(id); got.Balance != 2*each*7 || got.Items != 2*each {
 			t.Errorf("%v ended with %+v", id, got)
 		}
 	}
-	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 	if rounds.Load() < 3 {
 		t.Errorf("only %d rounds", rounds.Load())
 	}
 }
 
-// TestStaysWhileItWorks: an account with a payout under way is not put away.
+// TestStaysWhileItWorks: an account with a payout under way is not passivated.
 func TestStaysWhileItWorks(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1})
+	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, nil))
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	if left := w.PutAway(); left != 1 {
+	if left := w.Passivate(); left != 1 {
 		t.Errorf("%d in memory while a payout is under way", left)
 	}
 	w.scheme.release()
 	if r := <-done; r.err != nil {
 		t.Error(r.err)
 	}
-	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 }
 
 // begin sends a command and does not wait.
-func (w *town) begin(id ledger.AccountID, c ledger.Command) <-chan reply {
+func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan reply {
 	done := make(chan reply, 1)
 	go func() {
 		a, err := w.Do(id, c)
@@ -119,7 +119,7 @@ func TestAtTheDoor(t *testing.T) {
 		"all payouts":   {Limits{Payouts: 2}, 2, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTown(t, c.limits)
+			w := newHarness(t, c.limits)
 			w.fund(1, 1000)
 			w.fund(2, 1000)
 			w.scheme.hold(false)
@@ -150,7 +150,7 @@ func TestAtTheDoor(t *testing.T) {
 // TestFirstTouch: an account that was only claimed is opened by whoever comes
 // first, also for those who come at the same time; one nobody claimed is unknown.
 func TestFirstTouch(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	if _, err := w.Do(99, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrUnknown) {
 		t.Errorf("an account nobody claimed: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestFirstTouch(t *testing.T) {
 // TestReadsPark: a read shows what precedes it, and is answered once that is
 // durable.
 func TestReadsPark(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	w.gate.shutIt()
 	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
@@ -194,7 +194,7 @@ func TestReadsPark(t *testing.T) {
 
 // TestNothingLeavesEarly: the scheme hears of a payout once its hold is durable.
 func TestNothingLeavesEarly(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	w.gate.shutIt()
 	done := w.begin(1, payoutTo(1, nil))
@@ -211,13 +211,13 @@ func TestNothingLeavesEarly(t *testing.T) {
 
 // TestOneKeyManyRequests: one execution, and the others are replays of it.
 func TestOneKeyManyRequests(t *testing.T) {
-	w := newTown(t, Limits{})
+	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
 	w.scheme.hold(false)
 	const many = 30
 	answers := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	w.eventually("all requests", func() bool { return w.desk(1).inWork.Load() == many })
+	w.eventually("all requests", func() bool { return w.entry(1).inWork.Load() == many })
 	w.scheme.release()
 	replays := replaysOf(t, answers, many)
 	if got := w.totals(1); replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
@@ -228,7 +228,7 @@ func TestOneKeyManyRequests(t *testing.T) {
 // TestSilentScheme: who joined gives up and may try again; whose request it was
 // is cut, for the outcome is open; the payout is still carried.
 func TestSilentScheme(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
+	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
 	w.fund(1, 1000)
 	w.scheme.hold(false)
 	first := w.begin(1, payoutTo(1, under(1)))
@@ -239,8 +239,8 @@ func TestSilentScheme(t *testing.T) {
 	if r := <-first; !errors.Is(r.err, ledger.ErrCut) {
 		t.Errorf("the first: %+v", r)
 	}
-	if left := w.PutAway(); left != 1 {
-		t.Error("put away although the payout is still carried")
+	if left := w.Passivate(); left != 1 {
+		t.Error("passivated although the payout is still carried")
 	}
 	w.scheme.release()
 	w.eventually("the outcome", func() bool {

@@ -28,7 +28,7 @@ type Limits struct {
 	PerAccount    int           // requests of one account in work, and as many reads; default 4 096
 	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
 	SchemeTimeout time.Duration // lookup and submit of one payout together
-	IdleAfter     time.Duration // an account without work is put away; default 1 min
+	IdleAfter     time.Duration // an account without work is passivated; default 1 min
 
 	// How much longer than the scheme may take a caller waits: one that joined
 	// another's work, and then one whose outcome must come.
@@ -38,8 +38,8 @@ type Limits struct {
 	ClosePatience time.Duration // default 10 s
 }
 
-// Parts are what a directory is made of.
-type Parts struct {
+// Options are what a host is made of.
+type Options struct {
 	Config  Config
 	Limits  Limits
 	Journal Journal
@@ -55,10 +55,10 @@ type Parts struct {
 	Log    *slog.Logger
 }
 
-// Directory finds the actor of an account, or restores it, and knows how much
+// Host finds the actor of an account, or restores it, and knows how much
 // each has in work.
-type Directory struct {
-	around Around
+type Host struct {
+	deps Dependencies
 	limits Limits
 	scheme scheme.Scheme
 
@@ -69,37 +69,37 @@ type Directory struct {
 	workers  *workers
 	children children
 	props    *actor.Props // of every account
-	untidy   struct {
+	toTrim   struct {
 		sync.Mutex
-		desks []*desk // used since they were last tidied
+		entries []*entry // used since they were last trimmed
 	}
-	desks   keyed.Map[ledger.AccountID, *desk]
+	entries   keyed.Map[ledger.AccountID, *entry]
 	payouts atomic.Int64
 	callers sync.Pool
 	number  atomic.Uint64
 }
 
-// desk is an account's place in the directory. Its lock is held while a message
-// is sent, so that none can reach an actor that was put away.
-type desk struct {
+// entry is an account's place in the host. Its lock is held while a message
+// is sent, so that none can reach an actor that was passivated.
+type entry struct {
 	mu     sync.Mutex
 	pid    *actor.PID
 	used   ledger.Millis
 	inWork atomic.Int64
 	reads  atomic.Int64 // a lane of their own: new work does not keep them out
-	untidy atomic.Bool  // in the directory's list
+	toTrim atomic.Bool  // in the host's list
 }
 
-// NewDirectory is a directory without accounts in memory: they come when asked for.
-func NewDirectory(p Parts) *Directory {
-	d := &Directory{limits: p.Limits, scheme: p.Scheme}
+// NewHost is a host without accounts in memory: they come when asked for.
+func NewHost(p Options) *Host {
+	d := &Host{limits: p.Limits, scheme: p.Scheme}
 	d.running, d.stop = context.WithCancel(context.Background())
-	d.around = Around{
+	d.deps = Dependencies{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
 		Opening: p.Opening, Active: p.Active, Now: p.Now, Chance: p.Chance, Log: p.Log,
 		Begin: d.begin, Again: d.again, Write: d.write, Ending: d.running.Err,
 	}
-	d.around.complete()
+	d.deps.complete()
 	if d.limits.PerAccount == 0 {
 		d.limits.PerAccount = 4096
 	}
@@ -113,7 +113,7 @@ func NewDirectory(p Parts) *Directory {
 		d.limits.ClosePatience = closePatience
 	}
 	d.workers = newWorkers()
-	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Around: &d.around} },
+	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Dependencies: &d.deps} },
 		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
 	if d.limits.JoinGrace == 0 {
 		d.limits.JoinGrace = 5 * time.Second
@@ -140,54 +140,54 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 	s.StopChildren(child)
 }
 
-// again sends an account a message from where nobody may wait for its desk: the
+// again sends an account a message from where nobody may wait for its entry: the
 // journal's own goroutine.
-func (d *Directory) again(id ledger.AccountID, message any) { go d.send(id, d.desk(id), message) }
+func (d *Host) again(id ledger.AccountID, message any) { go d.send(id, d.entry(id), message) }
 
 // write appends an entry and waits until it is durable.
-func (d *Directory) write(e *wal.Entry) error {
+func (d *Host) write(e *wal.Entry) error {
 	done := make(chan error, 1)
 	e.Out = append(e.Out, acknowledged{func(err error) { done <- err }})
-	d.around.Journal.Append(e)
+	d.deps.Journal.Append(e)
 	return <-done
 }
 
-func newDesk() *desk { return &desk{} }
+func newEntry() *entry { return &entry{} }
 
-func (d *Directory) desk(id ledger.AccountID) *desk {
-	return d.desks.GetOrMake(id, newDesk)
+func (d *Host) entry(id ledger.AccountID) *entry {
+	return d.entries.GetOrMake(id, newEntry)
 }
 
 // send hands a message to the account's actor, restoring the account first
 // where it is not in memory.
-func (d *Directory) send(id ledger.AccountID, desk *desk, message any) {
-	desk.mu.Lock()
-	defer desk.mu.Unlock()
+func (d *Host) send(id ledger.AccountID, e *entry, message any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if err := d.running.Err(); err != nil {
 		refuse(message, err)
 		return
 	}
-	if desk.pid == nil {
-		desk.pid = d.root.Spawn(d.props)
-		d.root.Send(desk.pid, &assign{id})
+	if e.pid == nil {
+		e.pid = d.root.Spawn(d.props)
+		d.root.Send(e.pid, &assign{id})
 	}
-	desk.used = d.around.Now().Clock
-	d.mark(desk)
-	d.root.Send(desk.pid, message)
+	e.used = d.deps.Now().Clock
+	d.mark(e)
+	d.root.Send(e.pid, message)
 }
 
 // Do carries a command out and returns its answer once that is durable. The
 // errors are the ledger's: ErrBusy at the door, before anything was decided;
 // ErrWaited where another request under the same key is still being worked on;
 // ErrCut where the outcome is not known.
-func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
-	if _, ok := d.around.Opening(id); !ok {
+func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+	if _, ok := d.deps.Opening(id); !ok {
 		return ledger.Answer{}, ledger.ErrUnknown
 	}
-	desk := d.desk(id)
-	lane := &desk.inWork
+	e := d.entry(id)
+	lane := &e.inWork
 	if _, ok := c.(ledger.ReadAccount); ok {
-		lane = &desk.reads
+		lane = &e.reads
 	}
 	defer lane.Add(-1)
 	if lane.Add(1) > int64(d.limits.PerAccount) {
@@ -202,11 +202,11 @@ func (d *Directory) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, er
 	to := d.callers.Get().(*caller)
 	to.number = d.number.Add(1)
 	to.joined.Store(false)
-	d.send(id, desk, &call{command: c, to: *to})
+	d.send(id, e, &call{command: c, to: *to})
 	return d.wait(to)
 }
 
-func (d *Directory) wait(to *caller) (ledger.Answer, error) {
+func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	select {
 	case r := <-to.ch: // most answers are here within a millisecond
 		return d.take(to, r)
@@ -233,7 +233,7 @@ func (d *Directory) wait(to *caller) (ledger.Answer, error) {
 
 // take gives the channel back for another request, unless something went
 // wrong: then a second reply may still come, and it must find nobody.
-func (d *Directory) take(to *caller, r reply) (ledger.Answer, error) {
+func (d *Host) take(to *caller, r reply) (ledger.Answer, error) {
 	if r.number != to.number {
 		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
 	}
@@ -252,12 +252,12 @@ const (
 // outcome brings a child's report home, and again until it is taken or the
 // engine ends: nobody else knows it. It has no caller and no limit. Whoever visited
 // hears of the first failure, and need not wait for the last try.
-func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(Visited), wait time.Duration) {
-	d.send(id, d.desk(id), &call{command: c, then: then, done: func(err error) {
+func (d *Host) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(Visited), wait time.Duration) {
+	d.send(id, d.entry(id), &call{command: c, then: then, done: func(err error) {
 		if err == nil || d.running.Err() != nil {
 			return // at the end of the engine: the next start asks the scheme
 		}
-		d.around.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
+		d.deps.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
 		if then != nil {
 			then(Visited{Err: err})
 		}
@@ -269,22 +269,22 @@ func (d *Directory) outcome(id ledger.AccountID, c ledger.ResolvePayout, then fu
 
 // Notice hands an account what the scheme says; done(nil) once its effect is
 // durable.
-func (d *Directory) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
-	d.send(id, d.desk(id), &call{command: c, done: done})
+func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
+	d.send(id, d.entry(id), &call{command: c, done: done})
 }
 
 // Recent is what was accepted a moment ago, over all accounts.
-func (d *Directory) Recent() *Recent { return d.around.Config.Recent }
+func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
 // Due looks after a payout whose due time has come, or that a lost process had in
 // hand; seq is of a record about it. then is called once, when that has come to
 // an end.
-func (d *Directory) Due(id ledger.AccountID, tx ledger.TxID, seq uint64, then func(Visited)) {
-	d.send(id, d.desk(id), &visit{id: tx, seq: seq, then: then})
+func (d *Host) Due(id ledger.AccountID, tx ledger.TxID, seq uint64, then func(Visited)) {
+	d.send(id, d.entry(id), &visit{id: tx, seq: seq, then: then})
 }
 
 // Retry tries a queued payout again; then is called once, when it is over or
 // waits on.
-func (d *Directory) Retry(id ledger.AccountID, tx ledger.TxID, then func(Visited)) {
-	d.send(id, d.desk(id), &visit{id: tx, retry: true, then: then})
+func (d *Host) Retry(id ledger.AccountID, tx ledger.TxID, then func(Visited)) {
+	d.send(id, d.entry(id), &visit{id: tx, retry: true, then: then})
 }

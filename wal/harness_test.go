@@ -11,11 +11,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-const worldDir = "/data/journal"
+const harnessDir = "/data/journal"
 
-// world is a random caller: it knows what it has appended and what has been
+// harness is a random caller: it knows what it has appended and what has been
 // released, and judges what a reopened store holds.
-type world struct {
+type harness struct {
 	rng     *rand.Rand
 	entries []spec // in order of submission
 	tails   map[Stream]tail
@@ -35,16 +35,16 @@ type spec struct {
 	refuse  bool
 }
 
-func newWorld(seed uint64) *world {
-	return &world{rng: rand.New(rand.NewPCG(seed, 1)), tails: make(map[Stream]tail)}
+func newHarness(seed uint64) *harness {
+	return &harness{rng: rand.New(rand.NewPCG(seed, 1)), tails: make(map[Stream]tail)}
 }
 
-type worldOut struct {
-	w *world
+type harnessOut struct {
+	w *harness
 	n int // index in entries
 }
 
-func (o worldOut) Release(err error) {
+func (o harnessOut) Release(err error) {
 	o.w.mu.Lock()
 	defer o.w.mu.Unlock()
 	sp := o.w.entries[o.n]
@@ -57,14 +57,14 @@ func (o worldOut) Release(err error) {
 	o.w.released = o.n + 1
 }
 
-func (w *world) releasedCount() int {
+func (w *harness) releasedCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.released
 }
 
 // next makes a random entry and appends it.
-func (w *world) next(s *Store) {
+func (w *harness) next(s *Store) {
 	sp := spec{id: len(w.entries), stream: Stream(w.rng.IntN(6)), rows: w.rng.IntN(4)}
 	if w.rng.IntN(5) > 0 {
 		sp.records = 1 + w.rng.IntN(4)
@@ -89,7 +89,7 @@ func (w *world) next(s *Store) {
 		w.tails[sp.stream] = t
 	}
 	w.mu.Lock()
-	e.Out = []Out{worldOut{w, len(w.entries)}}
+	e.Out = []Out{harnessOut{w, len(w.entries)}}
 	w.entries = append(w.entries, sp)
 	w.mu.Unlock()
 	s.Append(e)
@@ -98,7 +98,7 @@ func (w *world) next(s *Store) {
 func rowKey(id, i int) []byte { return fmt.Appendf(nil, "e%08d.%d", id, i) }
 
 // run appends n entries, sometimes waiting for all of them.
-func (w *world) run(s *Store, n int) error {
+func (w *harness) run(s *Store, n int) error {
 	for range n {
 		w.next(s)
 		if w.rng.IntN(4) == 0 {
@@ -111,7 +111,7 @@ func (w *world) run(s *Store, n int) error {
 }
 
 // settle waits until everything is released, or the store has failed.
-func (w *world) settle(s *Store) error {
+func (w *harness) settle(s *Store) error {
 	for range 20000 {
 		w.mu.Lock()
 		n, wrong := w.released, w.wrong
@@ -131,8 +131,8 @@ func (w *world) settle(s *Store) error {
 // the first released entries are there whole, the others whole or not at all,
 // and none after one that is missing. It gives the store, open, and how many
 // entries survived.
-func (w *world) judge(fs FS, released int, opts Options) (*Store, int, error) {
-	opts.FS, opts.Dir = fs, worldDir
+func (w *harness) judge(fs FS, released int, opts Options) (*Store, int, error) {
+	opts.FS, opts.Dir = fs, harnessDir
 	s, err := Open(opts)
 	if err != nil {
 		return nil, 0, err
@@ -147,7 +147,7 @@ func (w *world) judge(fs FS, released int, opts Options) (*Store, int, error) {
 	return s, n, nil
 }
 
-func (w *world) survivors(s *Store, released int) (int, error) {
+func (w *harness) survivors(s *Store, released int) (int, error) {
 	w.mu.Lock()
 	entries := w.entries
 	w.mu.Unlock()
@@ -202,7 +202,7 @@ func presence(s *Store, sp spec) (there, of int, err error) {
 }
 
 // restart forgets what did not survive and goes on from where the store is.
-func (w *world) restart(s *Store, alive int) error {
+func (w *harness) restart(s *Store, alive int) error {
 	w.entries = w.entries[:alive:alive]
 	w.released = alive
 	for stream := range Stream(6) {

@@ -6,15 +6,15 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Lone is one account without a mailbox or a goroutine: whoever holds it carries
+// Driver is one account without a mailbox or a goroutine: whoever holds it carries
 // its messages, one at a time. A simulation drives accounts so, through the very
-// shell that the directory's actors have.
-type Lone struct{ shell shell }
+// shell that the host's actors have.
+type Driver struct{ shell shell }
 
 // Restored is an account from the journal, or a new one that was only claimed.
-func Restored(a *Around, id ledger.AccountID) *Lone {
+func Restored(a *Dependencies, id ledger.AccountID) *Driver {
 	a.complete()
-	l := &Lone{shell{Around: a}}
+	l := &Driver{shell{Dependencies: a}}
 	l.shell.receive(&assign{id})
 	return l
 }
@@ -23,7 +23,7 @@ func Restored(a *Around, id ledger.AccountID) *Lone {
 type Asked struct{ to caller }
 
 // Do hands the account a command.
-func (l *Lone) Do(c ledger.Command) *Asked {
+func (l *Driver) Do(c ledger.Command) *Asked {
 	to := caller{ch: make(chan reply, 1), joined: new(atomic.Bool)}
 	l.shell.receive(&call{command: c, to: to})
 	return &Asked{to}
@@ -39,51 +39,51 @@ func (a *Asked) Answer() (answer ledger.Answer, err error, there bool) {
 	}
 }
 
-// Notice hands the account the scheme's word; see Directory.Notice.
-func (l *Lone) Notice(c ledger.Command, done func(error)) {
+// Notice hands the account the scheme's word; see Host.Notice.
+func (l *Driver) Notice(c ledger.Command, done func(error)) {
 	l.shell.receive(&call{command: c, done: done})
 }
 
 // Outcome hands it a child's report: done(nil) once it was taken, an error where
 // it must come again; then is the one that Begin was given.
-func (l *Lone) Outcome(c ledger.ResolvePayout, then func(Visited), done func(error)) {
+func (l *Driver) Outcome(c ledger.ResolvePayout, then func(Visited), done func(error)) {
 	l.shell.receive(&call{command: c, then: then, done: done})
 }
 
-// Due looks after a payout that waits; see Directory.Due.
-func (l *Lone) Due(tx ledger.TxID, seq uint64, then func(Visited)) {
+// Due looks after a payout that waits; see Host.Due.
+func (l *Driver) Due(tx ledger.TxID, seq uint64, then func(Visited)) {
 	l.shell.receive(&visit{id: tx, seq: seq, then: then})
 }
 
-// Retry tries a queued payout again; see Directory.Retry.
-func (l *Lone) Retry(tx ledger.TxID, then func(Visited)) {
+// Retry tries a queued payout again; see Host.Retry.
+func (l *Driver) Retry(tx ledger.TxID, then func(Visited)) {
 	l.shell.receive(&visit{id: tx, retry: true, then: then})
 }
 
-// Tell hands it a message that Around.Again was given.
-func (l *Lone) Tell(message any) { l.shell.receive(message) }
+// Tell hands it a message that Dependencies.Again was given.
+func (l *Driver) Tell(message any) { l.shell.receive(message) }
 
-// Tidy gives back what the account does not need at rest; false where something
+// Trim gives back what the account does not need at rest; false where something
 // moves.
-func (l *Lone) Tidy() bool {
+func (l *Driver) Trim() bool {
 	still := false
-	l.shell.receive(&tidy{func() { still = true }})
+	l.shell.receive(&trim{func() { still = true }})
 	return !still
 }
 
-// PutAway leaves the head row behind, where nothing moves; the account takes no
+// Passivate leaves the head row behind, where nothing moves; the account takes no
 // more then.
-func (l *Lone) PutAway() bool {
+func (l *Driver) Passivate() bool {
 	done := make(chan bool, 1)
-	l.shell.receive(&putAway{done})
+	l.shell.receive(&passivate{done})
 	return <-done
 }
 
 // Broken is why the account is quarantined; nil where it is not.
-func (l *Lone) Broken() error { return l.shell.broken }
+func (l *Driver) Broken() error { return l.shell.broken }
 
 // Head is a copy of the account's head in memory, durable or not.
-func (l *Lone) Head() ledger.Account { return l.shell.machine.head }
+func (l *Driver) Head() ledger.Account { return l.shell.machine.head }
 
 // Working tells how many payouts of the account have a child.
-func (l *Lone) Working() int { return len(l.shell.machine.work) }
+func (l *Driver) Working() int { return len(l.shell.machine.work) }

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Paper is a journal in memory that moves only when it is told to: Commit makes a
+// InMemory is a journal in memory that moves only when it is told to: Commit makes a
 // batch of what has been appended and shows it, Sync makes it durable and releases
 // it. A simulation decides between those when the power goes. It is the same
 // machine as the writer's; what it lacks is a disk.
 //
-// A Paper is for one goroutine.
-type Paper struct {
+// A InMemory is for one goroutine.
+type InMemory struct {
 	m         *machine
 	queue     []*Entry
 	rows      map[string][]byte
@@ -32,11 +32,11 @@ type undo struct {
 	value []byte // nil: it was not there
 }
 
-// NewPaper is an empty journal.
-func NewPaper() *Paper { return &Paper{m: newMachine(head{}), rows: map[string][]byte{}} }
+// NewInMemory is an empty journal.
+func NewInMemory() *InMemory { return &InMemory{m: newMachine(head{}), rows: map[string][]byte{}} }
 
 // Append queues e; see Store.Append.
-func (p *Paper) Append(e *Entry) Ticket {
+func (p *InMemory) Append(e *Entry) Ticket {
 	e.check()
 	if p.failed != nil {
 		return p.submitted + 1
@@ -52,17 +52,17 @@ func (p *Paper) Append(e *Entry) Ticket {
 }
 
 // Submitted is the newest ticket given out.
-func (p *Paper) Submitted() Ticket { return p.submitted }
+func (p *InMemory) Submitted() Ticket { return p.submitted }
 
 // Durable is the newest ticket that is durable, with all before it.
-func (p *Paper) Durable() Ticket { return p.durable }
+func (p *InMemory) Durable() Ticket { return p.durable }
 
 // Waiting tells what is to be done: nothing, a Commit, or a Sync.
-func (p *Paper) Waiting() (commit, sync bool) { return p.flying == 0 && len(p.queue) > 0, p.flying > 0 }
+func (p *InMemory) Waiting() (commit, sync bool) { return p.flying == 0 && len(p.queue) > 0, p.flying > 0 }
 
 // Commit makes a batch of at most limit entries (0: of as many as fit) and shows it
 // to readers. The batch before it must be durable.
-func (p *Paper) Commit(limit int) {
+func (p *InMemory) Commit(limit int) {
 	if p.failed != nil || p.flying > 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (p *Paper) Commit(limit int) {
 	}
 }
 
-func (p *Paper) put(e *Entry) {
+func (p *InMemory) put(e *Entry) {
 	for i := range e.Records {
 		p.set(recordKey(e.Stream, e.Records[i].Seq), e.Records[i].Value)
 	}
@@ -111,7 +111,7 @@ func (p *Paper) put(e *Entry) {
 	}
 }
 
-func (p *Paper) set(key, value []byte) {
+func (p *InMemory) set(key, value []byte) {
 	k := string(key)
 	p.note(k)
 	if _, ok := p.rows[k]; !ok {
@@ -121,7 +121,7 @@ func (p *Paper) set(key, value []byte) {
 	p.rows[k] = append(make([]byte, 0, len(value)), value...)
 }
 
-func (p *Paper) remove(k string) {
+func (p *InMemory) remove(k string) {
 	if _, ok := p.rows[k]; !ok {
 		return
 	}
@@ -131,11 +131,11 @@ func (p *Paper) remove(k string) {
 	p.keys = slices.Delete(p.keys, i, i+1)
 }
 
-func (p *Paper) note(k string) { p.undo = append(p.undo, undo{k, p.rows[k]}) }
+func (p *InMemory) note(k string) { p.undo = append(p.undo, undo{k, p.rows[k]}) }
 
 // Sync makes the batch under way durable and releases it, in order. What a Release
 // appends joins the queue.
-func (p *Paper) Sync() {
+func (p *InMemory) Sync() {
 	if p.failed != nil || p.flying == 0 {
 		return
 	}
@@ -153,7 +153,7 @@ func (p *Paper) Sync() {
 }
 
 // Settle commits and syncs until nothing is left to do.
-func (p *Paper) Settle() {
+func (p *InMemory) Settle() {
 	for p.failed == nil && (p.flying > 0 || len(p.queue) > 0) {
 		p.Commit(0)
 		p.Sync()
@@ -161,14 +161,14 @@ func (p *Paper) Settle() {
 }
 
 // Fail stops the journal: nothing is written or released any more.
-func (p *Paper) Fail(err error) { p.failed = err }
+func (p *InMemory) Fail(err error) { p.failed = err }
 
 // Err is why it has stopped; nil while it has not.
-func (p *Paper) Err() error { return p.failed }
+func (p *InMemory) Err() error { return p.failed }
 
 // Crash is what a power cut leaves: what is durable and, where it is kept, the
 // batch under way, which nobody has been told of. The old journal is used up.
-func (p *Paper) Crash(kept bool) *Paper {
+func (p *InMemory) Crash(kept bool) *InMemory {
 	at := p.newest
 	if p.flying > 0 && kept {
 		at = p.m.newest
@@ -178,10 +178,10 @@ func (p *Paper) Crash(kept bool) *Paper {
 		}
 	}
 	p.failed = errors.New("wal: the power is gone")
-	return &Paper{m: newMachine(at), rows: p.rows, keys: p.keys, newest: at}
+	return &InMemory{m: newMachine(at), rows: p.rows, keys: p.keys, newest: at}
 }
 
-func (p *Paper) restore(u undo) {
+func (p *InMemory) restore(u undo) {
 	i, there := slices.BinarySearch(p.keys, u.key)
 	switch {
 	case u.value == nil && there:
@@ -197,7 +197,7 @@ func (p *Paper) restore(u undo) {
 
 // Flip changes one bit of a record's bytes, as a failing disk does. pick chooses
 // below what it is given. False where there is no record.
-func (p *Paper) Flip(stream Stream, pick func(n int) int) bool {
+func (p *InMemory) Flip(stream Stream, pick func(n int) int) bool {
 	lo, hi := p.bounds(recordBounds(stream))
 	if lo == hi {
 		return false
@@ -211,7 +211,7 @@ func (p *Paper) Flip(stream Stream, pick func(n int) int) bool {
 }
 
 // bounds are the places of the keys in [lo, hi); nil hi: to the end.
-func (p *Paper) bounds(lo, hi []byte) (from, to int) {
+func (p *InMemory) bounds(lo, hi []byte) (from, to int) {
 	from, _ = slices.BinarySearch(p.keys, string(lo))
 	to = len(p.keys)
 	if hi != nil {
@@ -221,4 +221,4 @@ func (p *Paper) bounds(lo, hi []byte) (from, to int) {
 }
 
 // Close does nothing: there is no disk to leave in order.
-func (p *Paper) Close() error { return nil }
+func (p *InMemory) Close() error { return nil }

@@ -9,48 +9,48 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Tidy lets every account that was used since the last call give back what it
+// Trim lets every account that was used since the last call give back what it
 // does not need at rest; one that still moves is asked again next time.
-func (d *Directory) Tidy() {
-	d.untidy.Lock()
-	desks := d.untidy.desks
-	d.untidy.desks = nil
-	d.untidy.Unlock()
-	for _, desk := range desks {
-		desk.untidy.Store(false)
-		desk.mu.Lock()
-		if desk.pid != nil {
-			d.root.Send(desk.pid, &tidy{func() { d.mark(desk) }})
+func (d *Host) Trim() {
+	d.toTrim.Lock()
+	entries := d.toTrim.entries
+	d.toTrim.entries = nil
+	d.toTrim.Unlock()
+	for _, e := range entries {
+		e.toTrim.Store(false)
+		e.mu.Lock()
+		if e.pid != nil {
+			d.root.Send(e.pid, &trim{func() { d.mark(e) }})
 		}
-		desk.mu.Unlock()
+		e.mu.Unlock()
 	}
 }
 
-// mark puts a desk on the list of those to tidy.
-func (d *Directory) mark(desk *desk) {
-	if desk.untidy.CompareAndSwap(false, true) {
-		d.untidy.Lock()
-		d.untidy.desks = append(d.untidy.desks, desk)
-		d.untidy.Unlock()
+// mark puts an entry on the list of those to trim.
+func (d *Host) mark(e *entry) {
+	if e.toTrim.CompareAndSwap(false, true) {
+		d.toTrim.Lock()
+		d.toTrim.entries = append(d.toTrim.entries, e)
+		d.toTrim.Unlock()
 	}
 }
 
-// putAwayAtOnce is how many accounts are put away together, so that their last
+// passivateAtOnce is how many accounts are passivated together, so that their last
 // entries share the journal's syncs.
-const putAwayAtOnce = 64
+const passivateAtOnce = 64
 
-// PutAway puts accounts away that have had no work for a while, and tells how
+// Passivate passivates accounts that have had no work for a while, and tells how
 // many are in memory still.
-func (d *Directory) PutAway() int {
-	before := d.around.Now().Clock - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+func (d *Host) Passivate() int {
+	before := d.deps.Now().Clock - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
 	var left atomic.Int64
 	var work sync.WaitGroup
-	slots := make(chan struct{}, putAwayAtOnce)
-	d.desks.Each(func(_ ledger.AccountID, desk *desk) bool {
+	slots := make(chan struct{}, passivateAtOnce)
+	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()
-			if d.retire(desk, before) {
+			if d.retire(e, before) {
 				left.Add(1)
 			}
 		})
@@ -60,31 +60,31 @@ func (d *Directory) PutAway() int {
 	return int(left.Load())
 }
 
-// retire drains one account that is idle, with its desk locked so that nobody
+// retire drains one account that is idle, with its entry locked so that nobody
 // sends; true where the account stays in memory.
-func (d *Directory) retire(desk *desk, before ledger.Millis) bool {
-	desk.mu.Lock()
-	defer desk.mu.Unlock()
-	if desk.pid == nil {
+func (d *Host) retire(e *entry, before ledger.Millis) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pid == nil {
 		return false
 	}
 	if d.running.Err() != nil {
 		return true // its actor may have ended: it would not answer
 	}
-	if desk.inWork.Load() != 0 || desk.reads.Load() != 0 || desk.used >= before {
+	if e.inWork.Load() != 0 || e.reads.Load() != 0 || e.used >= before {
 		return true
 	}
 	done := make(chan bool, 1)
-	d.root.Send(desk.pid, &putAway{done})
+	d.root.Send(e.pid, &passivate{done})
 	if !<-done {
 		return true
 	}
-	d.root.Stop(desk.pid)
-	desk.pid = nil
+	d.root.Stop(e.pid)
+	e.pid = nil
 	return false
 }
 
-// refuse tells whoever sent a message to a directory that has closed.
+// refuse tells whoever sent a message to a host that has closed.
 func refuse(message any, why error) {
 	switch m := message.(type) {
 	case *call:
@@ -115,7 +115,7 @@ var errRestless = errors.New("account: accounts or their payouts do not come to 
 // payouts they carry are resumed at the next start. When it returns nil, no
 // account and no payout's child reads or writes any more, and what is below may
 // be closed.
-func (d *Directory) Close() error {
+func (d *Host) Close() error {
 	d.stop()
 	d.children.end()
 	timeout := time.NewTimer(d.limits.ClosePatience)
@@ -135,13 +135,13 @@ func (d *Directory) Close() error {
 
 // closeAccounts tells every account in memory that this is the end; each result is
 // closed once one of them has done all that it was told before.
-func (d *Directory) closeAccounts() (last []<-chan struct{}) {
-	d.desks.Each(func(_ ledger.AccountID, desk *desk) bool {
-		desk.mu.Lock()
-		defer desk.mu.Unlock()
-		if desk.pid != nil {
+func (d *Host) closeAccounts() (last []<-chan struct{}) {
+	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.pid != nil {
 			done := make(chan struct{})
-			d.root.Send(desk.pid, &closing{done})
+			d.root.Send(e.pid, &closing{done})
 			last = append(last, done)
 		}
 		return true

@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-var simPlant = flag.String("sim.plant", "", "live with this planted bug in the code, which must be found; all: with each in its turn")
+var simMutation = flag.String("sim.mutation", "", "live with this mutation of the code, which must be found; all: with each in its turn")
 
-// TestPlantsStand: every planted bug still has a place to be planted in, and one in
+// TestMutationsApply: every mutation still has the text that it replaces, and a row in
 // the docs.
-func TestPlantsStand(t *testing.T) {
+func TestMutationsApply(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulation.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, p := range plants {
+	for _, p := range mutations {
 		src, err := os.ReadFile(p.path())
 		if err != nil {
 			t.Fatal(err)
@@ -36,14 +36,14 @@ func TestPlantsStand(t *testing.T) {
 	}
 }
 
-// TestTeeth plants bugs and wants each of them found within a thousand lives.
-func TestTeeth(t *testing.T) {
-	if *simPlant == "" {
-		t.Skip("make teeth")
+// TestMutations builds the engine with each mutation and wants it found within a thousand lives.
+func TestMutations(t *testing.T) {
+	if *simMutation == "" {
+		t.Skip("make mutations")
 	}
 	found := 0
-	for _, p := range plants {
-		if *simPlant != "all" && *simPlant != p.name {
+	for _, p := range mutations {
+		if *simMutation != "all" && *simMutation != p.name {
 			continue
 		}
 		out := p.grow(t)
@@ -55,17 +55,17 @@ func TestTeeth(t *testing.T) {
 		t.Errorf("%s was not found (%s):\n%s", p.name, p.breaks, out)
 	}
 	if found == 0 {
-		t.Errorf("no plant named %q was found", *simPlant)
+		t.Errorf("no mutation named %q was found", *simMutation)
 	}
 }
 
 var firstFailure = regexp.MustCompile(`seed (\d+): (.*)`)
 
-func (p *plant) path() string { return filepath.Join("..", "..", filepath.FromSlash(p.file)) }
+func (p *mutation) path() string { return filepath.Join("..", "..", filepath.FromSlash(p.file)) }
 
 // grow lives with the bug in the code until a life fails, and gives back what the
 // tests said.
-func (p *plant) grow(t *testing.T) string {
+func (p *mutation) grow(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(p.path())
 	if err != nil {

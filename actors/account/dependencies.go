@@ -8,9 +8,9 @@ import (
 	"pixd/wal"
 )
 
-// Around is what lies around an account's shell, the same for all: the directory's
+// Dependencies are what an account's shell works with, the same for all accounts: the host's
 // actors, or a simulation's single goroutine.
-type Around struct {
+type Dependencies struct {
 	Config  *Config
 	Journal Journal
 	Rows    Rows
@@ -36,7 +36,7 @@ type Around struct {
 }
 
 // complete fills in what may be left out.
-func (a *Around) complete() {
+func (a *Dependencies) complete() {
 	if a.Config.Recent == nil {
 		a.Config.Recent = NewRecent(recentSlots)
 	}

@@ -18,8 +18,8 @@ import (
 	"pixd/actors/scheme/sim"
 )
 
-// world is a simulator with a clock that a test sets, and its routes.
-type world struct {
+// harness is a simulator with a clock that a test sets, and its routes.
+type harness struct {
 	*testing.T
 	fs    *vfs.MemFS
 	at    ledger.Millis
@@ -27,8 +27,8 @@ type world struct {
 	serve fasthttp.RequestHandler
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{T: t, fs: vfs.NewMem(), at: testNow}
+func newHarness(t *testing.T) *harness {
+	w := &harness{T: t, fs: vfs.NewMem(), at: testNow}
 	w.open()
 	t.Cleanup(func() { w.close() })
 	if err := w.sim.RegisterKey(t.Context(), ledger.Key{Type: ledger.KeyEVP, Value: evp}, 7); err != nil {
@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) open() {
+func (w *harness) open() {
 	w.Helper()
 	now, log := func() ledger.Millis { return w.at }, slog.New(slog.DiscardHandler)
 	s, err := sim.Open(sim.Options{Dir: "sim", FS: w.fs, SettleDelay: time.Second, Now: now, Chance: draw, Log: log})
@@ -49,13 +49,13 @@ func (w *world) open() {
 	w.sim, w.serve = s, r.Handler
 }
 
-func (w *world) close() {
+func (w *harness) close() {
 	if err := w.sim.Close(); err != nil {
 		w.Error(err)
 	}
 }
 
-func (w *world) ask(method, uri, body string) (int, string) {
+func (w *harness) ask(method, uri, body string) (int, string) {
 	var req fasthttp.Request
 	req.Header.SetMethod(method)
 	req.SetRequestURI(uri)
@@ -68,7 +68,7 @@ func (w *world) ask(method, uri, body string) (int, string) {
 
 // expect asks, and wants an answer that begins so, where it succeeds, and an
 // error that says so, where not.
-func (w *world) expect(method, uri, body string, status int, says string) string {
+func (w *harness) expect(method, uri, body string, status int, says string) string {
 	w.Helper()
 	got, answer := w.ask(method, uri, body)
 	if status/100 != 2 {
@@ -84,7 +84,7 @@ func (w *world) expect(method, uri, body string, status int, says string) string
 var payouts int
 
 // payout is a payment of the engine's to a key that scripts its outcome.
-func (w *world) payout(key string, amount ledger.Amount) scheme.Payment {
+func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
 	w.Helper()
 	payouts++
 	p := scheme.Payment{
@@ -100,7 +100,7 @@ func (w *world) payout(key string, amount ledger.Amount) scheme.Payment {
 // TestReturns: part of a payout, then the rest of it, and no more; of nothing
 // that has not settled.
 func TestReturns(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	paid, rejected, silent := w.payout("ana@example.com", 100), w.payout("reject-ac03@pix.test", 100), w.payout("silent@pix.test", 100)
 	dupl := paid
 	dupl.Tx = ledger.TxID{1}
@@ -145,14 +145,14 @@ func TestReturns(t *testing.T) {
 
 // TestReturnsOfReceived: what a customer paid is no payout.
 func TestReturnsOfReceived(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":5,"end_to_end_id":"`+e2e+`"}`, 201, `{"end_to_end_id":"`+e2e)
 	w.expect("POST", "/sim/returns", `{"end_to_end_id":"`+e2e+`"}`, 404, "no such payment")
 }
 
 // TestInfractions of received payments, opened and withdrawn.
 func TestInfractions(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`"}`, 201, "")
 	out := w.payout("settle-now@pix.test", 10)
 	open := func(more string, status int, says string) string {
@@ -202,7 +202,7 @@ func TestInfractions(t *testing.T) {
 // TestCapacity is met by every lookup, before what its key says, also after a
 // restart.
 func TestCapacity(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	look := func(key string) string {
 		_, err := w.sim.Lookup(context.Background(), scheme.Query{Tx: ledger.TxID{3}, Key: ledger.Key{Type: ledger.KeyEmail, Value: key}})
 		return fmt.Sprint(err)

@@ -18,10 +18,10 @@ import (
 	"pixd/wal"
 )
 
-// town is a directory over a real journal, with a scheme that does as it is
+// harness is a host over a real journal, with a scheme that does as it is
 // told. Its clock goes on by a millisecond each time it is looked at.
-type town struct {
-	*Directory
+type harness struct {
+	*Host
 	t      *testing.T
 	store  *wal.Store
 	scheme *counter
@@ -37,24 +37,24 @@ func (r storeRows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error
 	return history.Record(r.Store, a, seq)
 }
 
-const townAccounts = 8
+const harnessAccounts = 8
 
-func newTown(t *testing.T, limits Limits) *town {
+func newHarness(t *testing.T, limits Limits) *harness {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 4 << 20, CacheBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{t: t, store: s, scheme: &counter{}, gate: &gate{Journal: s}}
+	w := &harness{t: t, store: s, scheme: &counter{}, gate: &gate{Journal: s}}
 	w.clock.Store(int64(startOfTest))
 	if limits.SchemeTimeout == 0 {
 		limits.SchemeTimeout = 10 * time.Second
 	}
-	w.Directory = NewDirectory(Parts{
+	w.Host = NewHost(Options{
 		Config: Config{Secret: []byte("secret"), Render: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
-			return settingsOf(args{}), id >= 1 && id <= townAccounts
+			return settingsOf(args{}), id >= 1 && id <= harnessAccounts
 		},
 		Now:    func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
 		Chance: w.draw, Log: slog.New(slog.DiscardHandler),
@@ -74,7 +74,7 @@ func newTown(t *testing.T, limits Limits) *town {
 	return w
 }
 
-func (w *town) draw() (c [10]byte) {
+func (w *harness) draw() (c [10]byte) {
 	n := w.drawn.Add(1)
 	for i := range c {
 		c[i] = byte(n >> (8 * (i % 8)))
@@ -90,7 +90,7 @@ func touchyRender(a *ledger.Answer, camel bool) (int, []byte) {
 	return renderForTest(a, camel)
 }
 
-func (w *town) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
+func (w *harness) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
 	w.t.Helper()
 	a, err := w.Do(id, c)
 	if err != nil || a.Refusal != nil {
@@ -99,18 +99,18 @@ func (w *town) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
 	return a
 }
 
-func (w *town) fund(id ledger.AccountID, amount ledger.Amount) {
+func (w *harness) fund(id ledger.AccountID, amount ledger.Amount) {
 	w.t.Helper()
 	w.must(id, ledger.Credit{Kind: ledger.TxTED, Amount: amount})
 }
 
-func (w *town) totals(id ledger.AccountID) ledger.Totals {
+func (w *harness) totals(id ledger.AccountID) ledger.Totals {
 	w.t.Helper()
 	return w.must(id, ledger.ReadAccount{}).Head.Totals
 }
 
 // eventually waits for something to come true.
-func (w *town) eventually(what string, ok func() bool) {
+func (w *harness) eventually(what string, ok func() bool) {
 	w.t.Helper()
 	for range 5000 {
 		if ok() {
@@ -268,7 +268,7 @@ func (g *gate) open() {
 }
 
 // damage writes a head row that claims what the records do not say.
-func (w *town) damage(id ledger.AccountID) {
+func (w *harness) damage(id ledger.AccountID) {
 	done := make(chan error, 1)
 	w.store.Append(&wal.Entry{
 		Ops: []wal.Op{{Kind: wal.OpSet, Key: ledger.HeadKey(id), Value: []byte("nonsense")}},

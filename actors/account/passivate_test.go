@@ -30,18 +30,18 @@ func all(t *testing.T, what string, told []once) (n int64) {
 	return n
 }
 
-// TestEveryMessageAgainstPutAway: accounts go and come back while commands, notices,
-// visits, tidying and reloads arrive. Each is told once what became of it, and no money
+// TestEveryMessageAgainstPassivate: accounts go and come back while commands, notices,
+// visits, trimming and reloads arrive. Each is told once what became of it, and no money
 // is lost or booked twice.
-func TestEveryMessageAgainstPutAway(t *testing.T) {
+func TestEveryMessageAgainstPassivate(t *testing.T) {
 	const accounts, each = 4, 120
-	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
+	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
 	var notices, visits [accounts * each]once
 	var stop atomic.Bool
 	var house, work sync.WaitGroup
 	house.Go(func() {
 		for !stop.Load() {
-			w.PutAway()
+			w.Passivate()
 		}
 	})
 	for a := range accounts {
@@ -68,7 +68,7 @@ func TestEveryMessageAgainstPutAway(t *testing.T) {
 				})
 				w.again(id, reload{})
 				if i%10 == 0 {
-					w.Tidy()
+					w.Trim()
 				}
 			}
 		})
@@ -84,18 +84,18 @@ func TestEveryMessageAgainstPutAway(t *testing.T) {
 			t.Errorf("%v ended with %+v", id, got)
 		}
 	}
-	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 }
 
-// TestMessageWhilePutAway: what is sent while an account's last entry is on its way to
+// TestMessageWhilePassivate: what is sent while an account's last entry is on its way to
 // the disk waits, and then finds the account restored.
-func TestMessageWhilePutAway(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, LastGrace: time.Second})
+func TestMessageWhilePassivate(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, LastGrace: time.Second})
 	w.fund(1, 100)
 	w.clock.Add(1000)
 	w.eventually("rest", func() bool { w.gate.shutIt(); return w.store.Durable() == w.store.Submitted() })
 	away := make(chan int, 1)
-	go func() { away <- w.PutAway() }()
+	go func() { away <- w.Passivate() }()
 	w.eventually("the last entry", func() bool { return w.gate.passed() == 1 })
 	told := make(chan error, 2)
 	var sent sync.WaitGroup
@@ -103,12 +103,12 @@ func TestMessageWhilePutAway(t *testing.T) {
 	w.again(1, reload{})
 	sent.Go(func() { w.Due(1, ledger.TxID{1}, 0, func(v Visited) { told <- v.Err }) })
 	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
-	w.eventually("the command", func() bool { return w.desk(1).inWork.Load() == 1 })
+	w.eventually("the command", func() bool { return w.entry(1).inWork.Load() == 1 })
 	select {
 	case err := <-told:
-		t.Errorf("answered by an account that is being put away: %v", err)
+		t.Errorf("answered by an account that is being passivated: %v", err)
 	case r := <-credit:
-		t.Errorf("answered by an account that is being put away: %+v", r)
+		t.Errorf("answered by an account that is being passivated: %+v", r)
 	case <-time.After(20 * time.Millisecond):
 	}
 	w.gate.open()
@@ -145,12 +145,12 @@ func (s *slowRows) Get(key []byte) ([]byte, bool, error) {
 	return s.Rows.Get(key)
 }
 
-// TestPutAwayDrains: what lies in the mailbox when an account is to be put away is
+// TestPassivateDrains: what lies in the mailbox when an account is to be passivated is
 // worked on first, and keeps the account in memory.
-func TestPutAwayDrains(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1})
-	rows := &slowRows{Rows: w.around.Rows}
-	w.around.Rows = rows
+func TestPassivateDrains(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: 1})
+	rows := &slowRows{Rows: w.deps.Rows}
+	w.deps.Rows = rows
 	w.fund(1, 100)
 	rows.mu.Lock()
 	told := make(chan error, 3)
@@ -160,7 +160,7 @@ func TestPutAwayDrains(t *testing.T) {
 	w.eventually("a read", func() bool { return rows.waiting.Load() == 1 })
 	w.clock.Add(1000)
 	away := make(chan int, 1)
-	go func() { away <- w.PutAway() }()
+	go func() { away <- w.Passivate() }()
 	select {
 	case left := <-away:
 		t.Errorf("%d in memory, and a message is being worked on", left)
@@ -186,7 +186,7 @@ func TestPutAwayDrains(t *testing.T) {
 // TestChildKeepsItsAccount in memory, also where nobody waits for the payout, and its
 // report finds it there.
 func TestChildKeepsItsAccount(t *testing.T) {
-	w := newTown(t, Limits{IdleAfter: 1})
+	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 10_000)
 	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
 	tx := w.must(1, payoutTo(1, nil)).Tx
@@ -195,7 +195,7 @@ func TestChildKeepsItsAccount(t *testing.T) {
 	w.eventually("the lookup", func() bool { return w.scheme.lookups.Load() == 1 })
 	w.clock.Add(1000)
 	for range 3 {
-		if left := w.PutAway(); left != 1 {
+		if left := w.Passivate(); left != 1 {
 			t.Fatalf("%d in memory while a child carries a payout", left)
 		}
 	}
@@ -206,7 +206,7 @@ func TestChildKeepsItsAccount(t *testing.T) {
 	}
 	w.scheme.release()
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	w.eventually("rest", func() bool { return w.PutAway() == 0 })
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 	if n := w.scheme.submits.Load() + w.scheme.asks.Load(); n != 1 {
 		t.Errorf("%d submits and asks", n)
 	}

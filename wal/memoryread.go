@@ -7,31 +7,31 @@ import (
 )
 
 // Head tells the newest durable batch; see Store.Head.
-func (p *Paper) Head() (position uint64, time int64, sum uint64) {
+func (p *InMemory) Head() (position uint64, time int64, sum uint64) {
 	return p.newest.position, p.newest.time, p.newest.sum
 }
 
 // Get reads one key; see Store.Get.
-func (p *Paper) Get(key []byte) (value []byte, ok bool, err error) {
+func (p *InMemory) Get(key []byte) (value []byte, ok bool, err error) {
 	v, ok := p.rows[string(key)]
 	return bytes.Clone(v), ok, nil
 }
 
 // Scan goes through the rows in [lo, hi); see Store.Scan. fn may append.
-func (p *Paper) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+func (p *InMemory) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	from, to := p.bounds(lo, hi)
 	return p.each(slices.Clone(p.keys[from:to]), fn)
 }
 
 // ScanBack is Scan, downwards.
-func (p *Paper) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
+func (p *InMemory) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	from, to := p.bounds(lo, hi)
 	keys := slices.Clone(p.keys[from:to])
 	slices.Reverse(keys)
 	return p.each(keys, fn)
 }
 
-func (p *Paper) each(keys []string, fn func(k, v []byte) (more bool, err error)) error {
+func (p *InMemory) each(keys []string, fn func(k, v []byte) (more bool, err error)) error {
 	for _, k := range keys {
 		if more, err := fn([]byte(k), bytes.Clone(p.rows[k])); err != nil || !more {
 			return err
@@ -41,7 +41,7 @@ func (p *Paper) each(keys []string, fn func(k, v []byte) (more bool, err error))
 }
 
 // Read verifies and reads a stream; see Store.Read.
-func (p *Paper) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
+func (p *InMemory) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
 	_, hi := recordBounds(stream)
 	seq := from
 	return p.Scan(recordKey(stream, from), hi, func(k, v []byte) (bool, error) {
@@ -58,7 +58,7 @@ func (p *Paper) Read(stream Stream, from, prev uint64, fn func(Record) error) er
 }
 
 // Record reads one record; see Store.Record.
-func (p *Paper) Record(stream Stream, seq uint64) (Record, bool, error) {
+func (p *InMemory) Record(stream Stream, seq uint64) (Record, bool, error) {
 	v, ok := p.rows[string(recordKey(stream, seq))]
 	if !ok {
 		return Record{}, false, nil
@@ -76,7 +76,7 @@ func (p *Paper) Record(stream Stream, seq uint64) (Record, bool, error) {
 }
 
 // Last tells where a stream stands; see Store.Last.
-func (p *Paper) Last(stream Stream) (seq, sum uint64, err error) {
+func (p *InMemory) Last(stream Stream) (seq, sum uint64, err error) {
 	lo, hi := recordBounds(stream)
 	err = p.ScanBack(lo, hi, func(k, v []byte) (bool, error) {
 		r, err := decode(stream, binary.BigEndian.Uint64(k[9:]), v)
@@ -86,23 +86,23 @@ func (p *Paper) Last(stream Stream) (seq, sum uint64, err error) {
 	return seq, sum, err
 }
 
-// PaperView is the journal at one moment.
-type PaperView struct {
-	*Paper
+// InMemoryView is the journal at one moment.
+type InMemoryView struct {
+	*InMemory
 	ticket Ticket
 }
 
 // View copies what is shown now; see Store.View.
-func (p *Paper) View() *PaperView {
+func (p *InMemory) View() *InMemoryView {
 	rows := make(map[string][]byte, len(p.rows))
 	for k, v := range p.rows {
 		rows[k] = v // values are replaced, never changed
 	}
-	return &PaperView{&Paper{rows: rows, keys: slices.Clone(p.keys)}, p.submitted}
+	return &InMemoryView{&InMemory{rows: rows, keys: slices.Clone(p.keys)}, p.submitted}
 }
 
 // Ticket was the newest when the view was opened.
-func (v *PaperView) Ticket() Ticket { return v.ticket }
+func (v *InMemoryView) Ticket() Ticket { return v.ticket }
 
 // Close gives the view back.
-func (v *PaperView) Close() error { return nil }
+func (v *InMemoryView) Close() error { return nil }

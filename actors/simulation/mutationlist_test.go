@@ -1,8 +1,8 @@
 package simulation
 
-// plant is a bug put into the code on purpose: a simulation that does not find it
+// mutation is a bug put into the code on purpose: a simulation that does not find it
 // would not find its like either.
-type plant struct {
+type mutation struct {
 	name   string
 	breaks string // what it breaks, in a line
 	file   string // from the module's root
@@ -10,7 +10,7 @@ type plant struct {
 	new    string
 }
 
-var plants = []plant{
+var mutations = []mutation{
 	{
 		"answer-before-durable", "an answer, a child or an acknowledgement leaves before its record is durable",
 		"actors/account/shell.go",
@@ -26,8 +26,8 @@ var plants = []plant{
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, &errand{s.Around, *e.Start, then, done != nil})",
-		"(&errand{s.Around, *e.Start, then, done != nil}).Release(nil)",
+		"entry.Out = append(entry.Out, &launch{s.Dependencies, *e.Start, then, done != nil})",
+		"(&launch{s.Dependencies, *e.Start, then, done != nil}).Release(nil)",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
@@ -93,19 +93,19 @@ var plants = []plant{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
 		"actors/payout/machine.go",
 		"t := &m.job.Tx\n\treturn scheme.Payment{",
-		"t := m.job.Tx\n\tif m.job.Errand == Resume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
+		"t := m.job.Tx\n\tif m.job.Goal == Resume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
 	},
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
 		"actors/payout/machine.go",
-		"case m.doubt && (m.job.Errand != Clear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
+		"case m.doubt && (m.job.Goal != Clear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
 		"}\n\tm.Outcome.Refusal = code",
 	},
 	{
 		"refusal-believed-after-crash", "a refusal is taken at its word of what a lost process may have sent",
 		"actors/payout/machine.go",
-		"case m.doubt && (m.job.Errand != Clear",
-		"case m.doubt && m.job.Errand != Resume && (m.job.Errand != Clear",
+		"case m.doubt && (m.job.Goal != Clear",
+		"case m.doubt && m.job.Goal != Resume && (m.job.Goal != Clear",
 	},
 	{
 		"refusal-believed-for-good", "a refusal in doubt ends a payout for good, and an earlier submission settles",
@@ -308,13 +308,13 @@ var plants = []plant{
 	{
 		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
 		"actors/payout/machine.go",
-		"m.doubt && (m.job.Errand != Clear || m.last == Lookup)",
-		"m.doubt && m.job.Errand != Clear",
+		"m.doubt && (m.job.Goal != Clear || m.last == Lookup)",
+		"m.doubt && m.job.Goal != Clear",
 	},
 	{
 		"queued-fails-unasked", "a directory that cannot be asked fails what waits in the queue",
 		"actors/payout/machine.go",
-		"\t\treturn m.open()\n\tcase m.job.Errand == Retry:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
+		"\t\treturn m.open()\n\tcase m.job.Goal == Retry:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 		"\t\treturn m.open()\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 	},
 	{
@@ -354,7 +354,7 @@ var plants = []plant{
 		"*first.Original != c.ID:",
 	},
 	{
-		"duplicate-disowns", "a duplicate's rejection is taken for the proof that no money moved",
+		"duplicate-taken-for-proof", "a duplicate's rejection is taken for the proof that no money moved",
 		"actors/ledger/decide_after.go",
 		" && c.Reason != ReasonDuplicate:",
 		":",
@@ -435,7 +435,7 @@ var plants = []plant{
 		"control-forgotten-in-the-queue", "what leaves the queue goes to a company that the account's control keeps money from",
 		"actors/payout/machine.go",
 		"\tif m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
-		"\tif m.job.Refuses != nil && m.job.Errand != Retry && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
+		"\tif m.job.Refuses != nil && m.job.Goal != Retry && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
 	},
 	{
 		"limit-believed-in-doubt", "a limit that a second submission meets ends what may have been sent",
