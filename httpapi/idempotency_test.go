@@ -111,7 +111,7 @@ func TestReplay(t *testing.T) {
 			}
 			return *a.Opening, true
 		},
-		Now: func() ledger.Reading { return ledger.At(testNow) }, Chance: func() [10]byte { return [10]byte{5} },
+		Now: func() ledger.Reading { return ledger.At(testNow) }, Entropy: func() [10]byte { return [10]byte{5} },
 		Log: slog.New(slog.DiscardHandler),
 	})
 	defer d.Close()

@@ -59,7 +59,7 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 	}
 }
 
-// closed tells why the request is refused at the door, before any check: work
+// closed tells why the request is refused at admission, before any check: work
 // that would need what the engine has not got. Reads go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 	if s.Closed == nil || !ctx.IsPost() {

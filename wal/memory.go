@@ -58,7 +58,9 @@ func (p *InMemory) Submitted() Ticket { return p.submitted }
 func (p *InMemory) Durable() Ticket { return p.durable }
 
 // Waiting tells what is to be done: nothing, a Commit, or a Sync.
-func (p *InMemory) Waiting() (commit, sync bool) { return p.flying == 0 && len(p.queue) > 0, p.flying > 0 }
+func (p *InMemory) Waiting() (commit, sync bool) {
+	return p.flying == 0 && len(p.queue) > 0, p.flying > 0
+}
 
 // Commit makes a batch of at most limit entries (0: of as many as fit) and shows it
 // to readers. The batch before it must be durable.

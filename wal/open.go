@@ -15,7 +15,7 @@ const storeName = "store"
 // there. It first looks at the store without writing, and refuses, leaving it
 // as it is, if another process has it, a setting differs, it was written by a
 // newer version, it does not reach its anchor, or the batches since the
-// verified mark and the records they name cannot be vouched for.
+// verified mark and the records they name cannot be verified.
 func Open(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s, err := open(o)
@@ -92,7 +92,7 @@ func isFilled(fsys FS, dir string) (bool, error) {
 	return len(names) > 0, err
 }
 
-// inspect opens the store without writing to it and vouches for it. With
+// inspect opens the store without writing to it and verifies it. With
 // ReadOnly it stays open so.
 func (s *Store) inspect(anchor slot) error {
 	db, err := s.openPebble(true)
@@ -100,15 +100,15 @@ func (s *Store) inspect(anchor slot) error {
 		return err
 	}
 	s.db = db
-	if err = s.vouch(anchor); err != nil || !s.opts.ReadOnly {
+	if err = s.verify(anchor); err != nil || !s.opts.ReadOnly {
 		err = errors.Join(err, db.Close())
 		s.db = nil
 	}
 	return err
 }
 
-// vouch checks settings, anchor and chain.
-func (s *Store) vouch(anchor slot) error {
+// verify checks settings, anchor and chain.
+func (s *Store) verify(anchor slot) error {
 	if err := s.checkHard(); err != nil {
 		return err
 	}
@@ -133,27 +133,27 @@ func (s *Store) vouch(anchor slot) error {
 }
 
 // start opens the store for writing and starts writer and anchor. The store
-// has been vouched for.
+// has been verified.
 func (s *Store) start(anchor slot) error {
-	vouched := s.head
+	verified := s.head
 	db, err := s.openPebble(false)
 	if err != nil {
 		return err
 	}
 	s.db = db
-	if err := s.begin(anchor, vouched); err != nil {
+	if err := s.begin(anchor, verified); err != nil {
 		return errors.Join(err, s.fail.guard(db.Close))
 	}
 	return nil
 }
 
-func (s *Store) begin(anchor slot, vouched head) error {
+func (s *Store) begin(anchor slot, verified head) error {
 	newest, err := s.newestBatch()
 	if err != nil {
 		return err
 	}
-	if newest != vouched.position {
-		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", vouched.position, newest)
+	if newest != verified.position {
+		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.position, newest)
 	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {
@@ -162,19 +162,19 @@ func (s *Store) begin(anchor slot, vouched head) error {
 	s.anchored = anchor.at
 	// What the open has found is as durable as Pebble makes it: replayed logs
 	// are flushed before Open returns.
-	if err := s.writeAnchor(vouched); err != nil {
+	if err := s.writeAnchor(verified); err != nil {
 		return errors.Join(err, s.anchor.close())
 	}
 	if err := s.fail.arm(s.onFailure); err != nil {
 		return errors.Join(err, s.anchor.close())
 	}
-	s.notes.committed.Store(vouched.position)
-	s.notes.flushed.Store(vouched.position)
+	s.notes.committed.Store(verified.position)
+	s.notes.flushed.Store(verified.position)
 	s.wake = make(chan struct{}, 1)
 	s.stopped = make(chan struct{})
 	s.stopAnchor = make(chan struct{})
 	s.anchorDone = make(chan struct{})
-	go newWriter(s, vouched).run()
+	go newWriter(s, verified).run()
 	go s.followJournal()
 	return nil
 }

@@ -157,7 +157,7 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 
 // Read calls fn for the stream's records from sequence from (at least 1) to
 // the newest, each verified against the one before. prev is the checksum of
-// record from-1, 0 if from is 1. It stops at the first record it cannot vouch
+// record from-1, 0 if from is 1. It stops at the first record it cannot verify
 // for with a *Damage. An error of fn is returned as it is. Body is valid only
 // during the call.
 func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
@@ -215,7 +215,7 @@ func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Recor
 
 // Record reads one record, verified with the checksum that the record before
 // it carries. Body is the caller's. A record that is there but cannot be
-// vouched for is a *Damage.
+// verified is a *Damage.
 func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	if err := s.readers.enter(); err != nil {
 		return Record{}, false, err

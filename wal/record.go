@@ -89,7 +89,7 @@ func chain(prev uint64, stream Stream, seq uint64, value []byte) uint64 {
 	return d.Sum64()
 }
 
-// Damage is something on disk that the store cannot vouch for.
+// Damage is something on disk that the store cannot verify.
 type Damage struct {
 	Stream   Stream // of the record, when Position is 0
 	Seq      uint64

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Report is what Verify has vouched for.
+// Report is what Verify has verified.
 type Report struct {
 	Records  uint64
 	Streams  uint64
@@ -22,8 +22,8 @@ type Report struct {
 // checks the chain of batches, every record's checksum and chain, that streams
 // have no gap, and that every record is named by exactly one batch. fn (may be
 // nil) gets each record once it is verified; Body is valid only during the
-// call. passed (may be nil) hears after each batch what was vouched for until
-// then, but for its streams. It stops at the first *Damage, with what it had vouched for until
+// call. passed (may be nil) hears after each batch what was verified until
+// then, but for its streams. It stops at the first *Damage, with what it had verified until
 // then. It takes 16 bytes of memory and some for each stream.
 func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, error) {
 	if err := s.readers.enter(); err != nil {

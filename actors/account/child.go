@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
 )
@@ -16,14 +17,14 @@ import (
 type child struct {
 	dir  *Host
 	job  payout.Job
-	then func(Visited) // of the visit that sent it out; may be nil
+	then func(due.Result) // of the due task that started it; may be nil
 }
 
 // goal starts a child.
 type launch struct {
 	deps *Dependencies
-	job    payout.Job
-	then   func(Visited) // of the visit that sent it out; may be nil
+	job  payout.Job
+	then func(due.Result) // of the due task that started it; may be nil
 
 	outcome bool // another child's outcome starts it: who brings that hears of an error, and tells
 }
@@ -34,17 +35,17 @@ func (p *launch) Release(err error) {
 	if err == nil {
 		p.deps.Begin(p.job, p.then)
 	} else if p.then != nil && !p.outcome {
-		p.then(Visited{Err: err})
+		p.then(due.Result{Err: err})
 	}
 }
 
 // begin starts a child on one of the actors' workers. Where the end has begun it
 // starts none: the next start finds the payout by its due row.
-func (d *Host) begin(j payout.Job, then func(Visited)) {
+func (d *Host) begin(j payout.Job, then func(due.Result)) {
 	if d.children.begin() {
 		d.workers.Schedule((&child{d, j, then}).run)
 	} else if then != nil {
-		then(Visited{Err: context.Canceled})
+		then(due.Result{Err: context.Canceled})
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *claims) ask(key string) (replayed bool) {
 	c.store.durable = c.store.ticket
 	e, err := c.machine.Step(counting{c.store, &c.asked}, Call{
 		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Status: 200, Body: []byte(key)}},
-		Now:     ledger.At(c.now), Chance: c.draw(), Durable: c.store.durable,
+		Now:     ledger.At(c.now), Entropy: c.draw(), Durable: c.store.durable,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
 )
@@ -34,7 +35,7 @@ func TestClose(t *testing.T) {
 	}
 	told := make(chan error, 2)
 	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { told <- err })
-	w.Due(1, ledger.TxID{1}, 1, func(v Visited) { told <- v.Err })
+	w.Due(due.Task{Account: 1, ID: ledger.TxID{1}, Seq: 1}, func(r due.Result) { told <- r.Err })
 	for range 2 {
 		if err := <-told; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)
@@ -64,10 +65,10 @@ func TestCloseWaits(t *testing.T) {
 		t.Errorf("who waited: %+v", r)
 	}
 	lookups := w.scheme.lookups.Load()
-	came := make(chan Visited, 1)
-	w.deps.Begin(payout.Job{Account: 1, Goal: payout.Pay}, func(v Visited) { came <- v })
-	if v := <-came; !errors.Is(v.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
-		t.Errorf("a child began after the end: %+v", v)
+	results := make(chan due.Result, 1)
+	w.deps.Begin(payout.Job{Account: 1, Goal: payout.Pay}, func(r due.Result) { results <- r })
+	if r := <-results; !errors.Is(r.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
+		t.Errorf("a child began after the end: %+v", r)
 	}
 }
 
@@ -79,7 +80,7 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 	w.stop()
 	told := make(chan error, 2)
 	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { told <- err }})
-	s.receive(&visit{then: func(v Visited) { told <- v.Err }})
+	s.receive(&dueTask{then: func(r due.Result) { told <- r.Err }})
 	for range 2 {
 		if err := <-told; !errors.Is(err, context.Canceled) {
 			t.Error(err)

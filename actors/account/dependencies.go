@@ -3,6 +3,7 @@ package account
 import (
 	"log/slog"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
 	"pixd/wal"
@@ -18,14 +19,14 @@ type Dependencies struct {
 	// Opening is what a claimed account is opened under; false: no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is; nil: all are.
-	Active func(ledger.AccountID) bool
-	Now    func() ledger.Reading
-	Chance func() [10]byte
-	Log    *slog.Logger
+	Active  func(ledger.AccountID) bool
+	Now     func() ledger.Reading
+	Entropy func() [10]byte
+	Log     *slog.Logger
 
 	// Begin starts a payout's child. Its outcome goes to the account, with the
-	// visit's end, where one sent it out.
-	Begin func(payout.Job, func(Visited))
+	// result of the due task that started it, if one did.
+	Begin func(payout.Job, func(due.Result))
 	// Again sends a message to an account, later.
 	Again func(ledger.AccountID, any)
 	// Ending is not nil once the end has begun: what no account has taken up by then

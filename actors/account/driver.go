@@ -3,6 +3,7 @@ package account
 import (
 	"sync/atomic"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
@@ -46,19 +47,12 @@ func (l *Driver) Notice(c ledger.Command, done func(error)) {
 
 // Outcome hands it a child's report: done(nil) once it was taken, an error where
 // it must come again; then is the one that Begin was given.
-func (l *Driver) Outcome(c ledger.ResolvePayout, then func(Visited), done func(error)) {
+func (l *Driver) Outcome(c ledger.ResolvePayout, then func(due.Result), done func(error)) {
 	l.shell.receive(&call{command: c, then: then, done: done})
 }
 
-// Due looks after a payout that waits; see Host.Due.
-func (l *Driver) Due(tx ledger.TxID, seq uint64, then func(Visited)) {
-	l.shell.receive(&visit{id: tx, seq: seq, then: then})
-}
-
-// Retry tries a queued payout again; see Host.Retry.
-func (l *Driver) Retry(tx ledger.TxID, then func(Visited)) {
-	l.shell.receive(&visit{id: tx, retry: true, then: then})
-}
+// Due starts a due task; see Host.Due.
+func (l *Driver) Due(t due.Task, then func(due.Result)) { l.shell.receive(&dueTask{t, then}) }
 
 // Tell hands it a message that Dependencies.Again was given.
 func (l *Driver) Tell(message any) { l.shell.receive(message) }

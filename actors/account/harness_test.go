@@ -56,8 +56,8 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settingsOf(args{}), id >= 1 && id <= harnessAccounts
 		},
-		Now:    func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
-		Chance: w.draw, Log: slog.New(slog.DiscardHandler),
+		Now:     func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
+		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {
 		w.scheme.release()

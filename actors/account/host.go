@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"pixd/actors/due"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
@@ -49,16 +50,16 @@ type Options struct {
 	// Opening is what a claimed account is opened under; false: no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is; nil: all are.
-	Active func(ledger.AccountID) bool
-	Now    func() ledger.Reading
-	Chance func() [10]byte
-	Log    *slog.Logger
+	Active  func(ledger.AccountID) bool
+	Now     func() ledger.Reading
+	Entropy func() [10]byte
+	Log     *slog.Logger
 }
 
 // Host finds the actor of an account, or restores it, and knows how much
 // each has in work.
 type Host struct {
-	deps Dependencies
+	deps   Dependencies
 	limits Limits
 	scheme scheme.Scheme
 
@@ -73,7 +74,7 @@ type Host struct {
 		sync.Mutex
 		entries []*entry // used since they were last trimmed
 	}
-	entries   keyed.Map[ledger.AccountID, *entry]
+	entries keyed.Map[ledger.AccountID, *entry]
 	payouts atomic.Int64
 	callers sync.Pool
 	number  atomic.Uint64
@@ -96,7 +97,7 @@ func NewHost(p Options) *Host {
 	d.running, d.stop = context.WithCancel(context.Background())
 	d.deps = Dependencies{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
-		Opening: p.Opening, Active: p.Active, Now: p.Now, Chance: p.Chance, Log: p.Log,
+		Opening: p.Opening, Active: p.Active, Now: p.Now, Entropy: p.Entropy, Log: p.Log,
 		Begin: d.begin, Again: d.again, Write: d.write, Ending: d.running.Err,
 	}
 	d.deps.complete()
@@ -177,7 +178,7 @@ func (d *Host) send(id ledger.AccountID, e *entry, message any) {
 }
 
 // Do carries a command out and returns its answer once that is durable. The
-// errors are the ledger's: ErrBusy at the door, before anything was decided;
+// errors are the ledger's: ErrBusy at admission, before anything was decided;
 // ErrWaited where another request under the same key is still being worked on;
 // ErrCut where the outcome is not known.
 func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
@@ -250,16 +251,16 @@ const (
 )
 
 // outcome brings a child's report home, and again until it is taken or the
-// engine ends: nobody else knows it. It has no caller and no limit. Whoever visited
-// hears of the first failure, and need not wait for the last try.
-func (d *Host) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(Visited), wait time.Duration) {
+// engine ends: nobody else knows it. It has no caller and no limit. Whoever started
+// the due task hears of the first failure, and need not wait for the last try.
+func (d *Host) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(due.Result), wait time.Duration) {
 	d.send(id, d.entry(id), &call{command: c, then: then, done: func(err error) {
 		if err == nil || d.running.Err() != nil {
 			return // at the end of the engine: the next start asks the scheme
 		}
 		d.deps.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
 		if then != nil {
-			then(Visited{Err: err})
+			then(due.Result{Err: err})
 		}
 		if !errors.Is(err, errUnknownPayout) {
 			time.AfterFunc(wait, func() { d.outcome(id, c, nil, min(2*wait, outcomeAtMost)) })
@@ -276,15 +277,9 @@ func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
 // Recent is what was accepted a moment ago, over all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
-// Due looks after a payout whose due time has come, or that a lost process had in
-// hand; seq is of a record about it. then is called once, when that has come to
-// an end.
-func (d *Host) Due(id ledger.AccountID, tx ledger.TxID, seq uint64, then func(Visited)) {
-	d.send(id, d.entry(id), &visit{id: tx, seq: seq, then: then})
-}
-
-// Retry tries a queued payout again; then is called once, when it is over or
-// waits on.
-func (d *Host) Retry(id ledger.AccountID, tx ledger.TxID, then func(Visited)) {
-	d.send(id, d.entry(id), &visit{id: tx, retry: true, then: then})
+// Due starts a task: it looks after a payout whose due time has come, that a lost
+// process had in hand, or that waits for capacity which may be back. then is called
+// once, when the task has ended.
+func (d *Host) Due(t due.Task, then func(due.Result)) {
+	d.send(t.Account, d.entry(t.Account), &dueTask{t, then})
 }

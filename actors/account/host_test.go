@@ -107,8 +107,8 @@ func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan reply {
 	return done
 }
 
-// TestAtTheDoor: over a limit nothing is begun, and others are not touched.
-func TestAtTheDoor(t *testing.T) {
+// TestRefusedAtAdmission: over a limit nothing is begun, and others are not touched.
+func TestRefusedAtAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        Limits
 		next          ledger.AccountID // who is refused

@@ -90,7 +90,7 @@ func refuse(message any, why error) {
 	case *call:
 		m.to.tell(ledger.Answer{}, ledger.ErrCut)
 		settle(m.done, why)
-	case *visit:
+	case *dueTask:
 		m.failed(why)
 	}
 }
@@ -98,7 +98,7 @@ func refuse(message any, why error) {
 // isWork tells messages that refuse can refuse.
 func isWork(message any) bool {
 	switch message.(type) {
-	case *call, *visit:
+	case *call, *dueTask:
 		return true
 	}
 	return false

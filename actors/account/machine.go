@@ -39,7 +39,7 @@ type Config struct {
 type Call struct {
 	Command ledger.Command
 	Now     ledger.Reading // no stamp goes back behind the account's newest record
-	Chance  [10]byte
+	Entropy [10]byte
 	Durable wal.Ticket // everything up to it is durable
 	// Inactive: the account is. Asked for only where needsActive says so.
 	Inactive bool
@@ -138,7 +138,7 @@ func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 		return Effects{}, err
 	}
 	known.Inactive = c.Inactive
-	d := m.head.Decide(c.Command, known, ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Chance), Terms: m.config.Terms})
+	d := m.head.Decide(c.Command, known, ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms})
 	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
 	m.keep(&d, a)
 	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts}

@@ -1,24 +1,25 @@
 package account
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/due"
+	"pixd/actors/ledger"
+)
 
 // The messages an account's actor takes.
 type (
 	// call is a command. A merchant's or operator's has a caller; an outcome or
 	// a notice has done, and is kept and tried again where a request would fail.
-	// then is of a child that was sent out by a visit: it hears how that ended.
+	// then is of a child that a due task started: it hears how the task ended.
 	call struct {
 		command ledger.Command
 		to      caller
 		done    func(error)
-		then    func(Visited)
+		then    func(due.Result)
 	}
-	// visit looks after a payout that waits for something.
-	visit struct {
-		id    ledger.TxID
-		seq   uint64
-		retry bool
-		then  func(Visited) // called once
+	// dueTask looks after a payout that waits for something.
+	dueTask struct {
+		due.Task
+		then func(due.Result) // called once
 	}
 	// reload comes of an entry that the journal refused: the machine is ahead of
 	// what is written.

@@ -130,7 +130,7 @@ func TestQuarantineCuts(t *testing.T) {
 	}
 }
 
-// TestDamagedAccount: a journal that cannot be vouched for closes one account,
+// TestDamagedAccount: a journal that cannot be verified closes one account,
 // and no other.
 func TestDamagedAccount(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
@@ -31,12 +32,12 @@ func all(t *testing.T, what string, told []once) (n int64) {
 }
 
 // TestEveryMessageAgainstPassivate: accounts go and come back while commands, notices,
-// visits, trimming and reloads arrive. Each is told once what became of it, and no money
+// tasks, trimming and reloads arrive. Each is told once what became of it, and no money
 // is lost or booked twice.
 func TestEveryMessageAgainstPassivate(t *testing.T) {
 	const accounts, each = 4, 120
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
-	var notices, visits [accounts * each]once
+	var notices, tasks [accounts * each]once
 	var stop atomic.Bool
 	var house, work sync.WaitGroup
 	house.Go(func() {
@@ -60,11 +61,11 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					}
 					notices[n].told.Add(1)
 				})
-				w.Due(id, ledger.TxID{1}, 0, func(v Visited) {
-					if !errors.Is(v.Err, errUnknownPayout) && !errors.Is(v.Err, ledger.ErrInternal) {
-						t.Errorf("a visit of what is not there: %v", v.Err)
+				w.Due(due.Task{Account: id, ID: ledger.TxID{1}}, func(r due.Result) {
+					if !errors.Is(r.Err, errUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
+						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
-					visits[n].told.Add(1)
+					tasks[n].told.Add(1)
 				})
 				w.again(id, reload{})
 				if i%10 == 0 {
@@ -75,7 +76,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 	}
 	work.Wait()
 	w.eventually("everybody's answer", func() bool {
-		return all(t, "notice", notices[:]) == accounts*each && all(t, "visit", visits[:]) == accounts*each
+		return all(t, "notice", notices[:]) == accounts*each && all(t, "due task", tasks[:]) == accounts*each
 	})
 	stop.Store(true)
 	house.Wait()
@@ -101,7 +102,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 	var sent sync.WaitGroup
 	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { told <- err }) })
 	w.again(1, reload{})
-	sent.Go(func() { w.Due(1, ledger.TxID{1}, 0, func(v Visited) { told <- v.Err }) })
+	sent.Go(func() { w.Due(due.Task{Account: 1, ID: ledger.TxID{1}}, func(r due.Result) { told <- r.Err }) })
 	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
 	w.eventually("the command", func() bool { return w.entry(1).inWork.Load() == 1 })
 	select {
@@ -199,10 +200,10 @@ func TestChildKeepsItsAccount(t *testing.T) {
 			t.Fatalf("%d in memory while a child carries a payout", left)
 		}
 	}
-	then := make(chan Visited, 1)
-	w.Due(1, tx.ID, 0, func(v Visited) { then <- v })
-	if v := <-then; !v.Skipped || v.Again == 0 {
-		t.Errorf("a visit of a payout whose child is on its way: %+v", v)
+	then := make(chan due.Result, 1)
+	w.Due(due.Task{Account: 1, ID: tx.ID}, func(r due.Result) { then <- r })
+	if r := <-then; !r.Skipped || r.Again == 0 {
+		t.Errorf("a due task of a payout whose child is on its way: %+v", r)
 	}
 	w.scheme.release()
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })

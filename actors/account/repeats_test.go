@@ -30,7 +30,7 @@ func TestRepeatsAtOnce(t *testing.T) {
 				held = append(held, &e.Start.Tx)
 			}
 			seq := b.machine.head.Seq
-			call := Call{Command: ask, Now: b.reading(), Chance: b.draw(), Durable: b.store.durable}
+			call := Call{Command: ask, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable}
 			if _, err := b.machine.Step(b.store, call); !errors.Is(err, ledger.ErrBusy) || b.machine.head.Seq != seq {
 				t.Fatalf("one more is answered %v, after record %d", err, b.machine.head.Seq)
 			}

@@ -39,7 +39,7 @@ type Tail interface {
 
 // Restore makes the machine as it was: from the head row and the records after
 // it, each verified against the chain, through Apply only. It stops at the
-// first thing it cannot vouch for.
+// first thing it cannot verify.
 func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	m := newMachine(c, id)
 	row, ok, err := t.Get(ledger.HeadKey(id))

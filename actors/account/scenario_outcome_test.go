@@ -1,6 +1,7 @@
 package account
 
 import (
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
@@ -59,21 +60,21 @@ func (b *bench) noticeID(a args) string {
 	return t.EndToEnd
 }
 
-func (b *bench) visit(a args, retry bool) string {
-	v := Visit{ID: b.ids[a["of"]], Now: b.reading(), Durable: b.store.ticket, Retry: retry, Inactive: a["inactive"] != ""}
+func (b *bench) due(a args, retry bool) string {
+	task := due.Task{ID: b.ids[a["of"]], Retry: retry}
 	if !retry {
-		v.Seq = b.held(v.ID).Seq
+		task.Seq = b.held(task.ID).Seq
 	}
-	e, came, err := b.machine.Visit(b.store, v)
+	e, r, err := b.machine.Due(b.store, task, Call{Now: b.reading(), Durable: b.store.ticket, Inactive: a["inactive"] != ""})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.submit(&e)
 	out := b.tell(e)
-	if came.Again != 0 {
-		out = "again at " + came.Again.String() + "\n" + out
+	if r.Again != 0 {
+		out = "again at " + r.Again.String() + "\n" + out
 	}
-	if came.Queued {
+	if r.Queued {
 		out = "queued\n" + out
 	}
 	return out

@@ -23,7 +23,7 @@ type bench struct {
 	now     ledger.Millis
 	behind  ledger.Millis // how far engine time is behind the newest record
 	doubted bool
-	chance  uint64
+	entropy uint64
 	durable bool // every entry is durable at once
 	ids     map[string]ledger.TxID
 	seen    map[ledger.RefusalCode]bool
@@ -61,8 +61,8 @@ func newBench(t *testing.T) *bench {
 }
 
 func (b *bench) draw() (c [10]byte) {
-	b.chance++
-	binary.BigEndian.PutUint64(c[2:], b.chance*0x9E3779B97F4A7C15)
+	b.entropy++
+	binary.BigEndian.PutUint64(c[2:], b.entropy*0x9E3779B97F4A7C15)
 	return c
 }
 
@@ -76,7 +76,7 @@ func (b *bench) stepAs(c ledger.Command, inactive bool) Effects {
 	if b.durable {
 		b.store.durable = b.store.ticket
 	}
-	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Chance: b.draw(), Durable: b.store.durable, Inactive: inactive})
+	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable, Inactive: inactive})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -245,9 +245,9 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "restart":
 		return b.restart()
 	case "resume", "due":
-		return b.visit(a, false)
+		return b.due(a, false)
 	case "retry":
-		return b.visit(a, true)
+		return b.due(a, true)
 	case "approve", "decline":
 		return b.decide(d.Cmd, a)
 	case "return":

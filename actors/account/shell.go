@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/payout"
 	"pixd/wal"
@@ -57,8 +58,8 @@ func (s *shell) receive(message any) {
 		}
 	case *call:
 		s.attempt(m.to, m.done, func() error { return s.command(m) })
-	case *visit:
-		s.attempt(caller{}, m.failed, func() error { return s.visit(m) })
+	case *dueTask:
+		s.attempt(caller{}, m.failed, func() error { return s.due(m) })
 	case reload: // it has caught up
 	case *passivate:
 		done := false
@@ -120,7 +121,7 @@ func (s *shell) contain(work func() error) (err error, panicked bool) {
 }
 
 func (s *shell) command(m *call) error {
-	c := Call{Command: m.command, Now: s.Now(), Chance: s.Chance(), Durable: s.Journal.Durable()}
+	c := Call{Command: m.command, Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable()}
 	if needsActive(m.command) {
 		c.Inactive = !s.Active(s.id)
 	}
@@ -137,28 +138,27 @@ func (s *shell) command(m *call) error {
 	return nil
 }
 
-func (s *shell) visit(m *visit) error {
-	e, came, err := s.machine.Visit(s.Rows, Visit{
-		ID: m.id, Seq: m.seq, Retry: m.retry, Inactive: m.retry && !s.Active(s.id),
-		Now: s.Now(), Chance: s.Chance(), Durable: s.Journal.Durable(),
+func (s *shell) due(m *dueTask) error {
+	e, result, err := s.machine.Due(s.Rows, m.Task, Call{
+		Inactive: m.Retry && !s.Active(s.id), Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable(),
 	})
 	if err != nil {
 		return err
 	}
 	if e.Start == nil && len(e.Entry.Records) == 0 {
-		m.then(came)
+		m.then(result)
 		return nil
 	}
 	s.carryOut(e, caller{}, nil, m.then)
 	return nil
 }
 
-// failed tells who visits that the account could not look.
-func (m *visit) failed(err error) { m.then(Visited{Err: err}) }
+// failed tells who started the task that the account could not look.
+func (m *dueTask) failed(err error) { m.then(due.Result{Err: err}) }
 
 // carryOut hands the effects on: everything that leaves rides in the entry and
 // is released by the journal when the entry is durable.
-func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visited)) {
+func (s *shell) carryOut(e Effects, to caller, done func(error), then func(due.Result)) {
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
 	if len(entry.Records) > 0 || e.Start != nil {
@@ -193,7 +193,7 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(Visit
 		}
 		s.running[e.Start.Tx.ID] = &e.Start.Tx
 	case then != nil:
-		entry.Out = append(entry.Out, &ended{then, e.visited(), done != nil})
+		entry.Out = append(entry.Out, &ended{then, e.result(), done != nil})
 	}
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
 		// All that the answer can tell is durable: it need not queue behind

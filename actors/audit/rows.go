@@ -108,7 +108,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 // place is where a queued payout stands.
 func (a *Account) place(id ledger.TxID) []byte {
 	if a.open[id].bucket == ledger.BucketClient {
-		return ledger.QueueKey(ledger.Line(a.ID), id)
+		return ledger.QueueKey(ledger.QueueID(a.ID), id)
 	}
 	return ledger.QueueKey(0, id)
 }

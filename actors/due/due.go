@@ -12,7 +12,7 @@ import (
 // Scanner is the shell around Machine.
 type Scanner struct {
 	rows  Rows
-	visit func(Visit, func(Came)) // starts a visit; the second is called once
+	start func(Task, func(Result)) // the second is called once, when the task has ended
 	now   func() ledger.Reading
 	log   *slog.Logger
 	wake  chan struct{} // capacity 1
@@ -21,9 +21,9 @@ type Scanner struct {
 	machine *Machine
 }
 
-// NewScanner looks into rows and has payouts visited.
-func NewScanner(m *Machine, r Rows, visit func(Visit, func(Came)), now func() ledger.Reading, log *slog.Logger) *Scanner {
-	return &Scanner{rows: r, visit: visit, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
+// NewScanner finds tasks in rows and starts them.
+func NewScanner(m *Machine, r Rows, start func(Task, func(Result)), now func() ledger.Reading, log *slog.Logger) *Scanner {
+	return &Scanner{rows: r, start: start, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
 }
 
 // Run scans until the context ends.
@@ -32,13 +32,13 @@ func (s *Scanner) Run(ctx context.Context) {
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		visits, err := s.machine.Tick(s.now(), s.rows)
+		tasks, err := s.machine.Tick(s.now(), s.rows)
 		s.mu.Unlock()
 		if err != nil {
 			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
 		}
-		for _, v := range visits {
-			s.visit(v, func(c Came) { s.came(v, c) })
+		for _, t := range tasks {
+			s.start(t, func(r Result) { s.done(t, r) })
 		}
 		select {
 		case <-ctx.Done():
@@ -48,13 +48,13 @@ func (s *Scanner) Run(ctx context.Context) {
 	}
 }
 
-func (s *Scanner) came(v Visit, c Came) {
+func (s *Scanner) done(t Task, r Result) {
 	s.mu.Lock()
-	alert := s.machine.Came(v, c, s.now().Clock)
+	alert := s.machine.Done(t, r, s.now().Clock)
 	s.mu.Unlock()
 	if alert {
 		s.log.Warn("the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
-			"alert", "scheme_unreachable", "account", v.Account.String(), "transaction", v.ID.Public(ledger.TxPayout))
+			"alert", "scheme_unreachable", "account", t.Account.String(), "transaction", t.ID.Public(ledger.TxPayout))
 	}
 	select {
 	case s.wake <- struct{}{}:

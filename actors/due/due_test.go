@@ -14,7 +14,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestScanner: visits start, their ends are taken, and the operators hear of a
+// TestScanner: tasks start, their ends are taken, and the operators hear of a
 // scheme that cannot be reached.
 func TestScanner(t *testing.T) {
 	s := newShelf()
@@ -22,14 +22,14 @@ func TestScanner(t *testing.T) {
 	s.accept(1, 1)
 	var mu sync.Mutex
 	var log strings.Builder
-	visits := 0
+	tasks := 0
 	ctx, end := context.WithCancel(t.Context())
-	scanner := NewScanner(newMachine(), s, func(v Visit, came func(Came)) {
+	scanner := NewScanner(newMachine(), s, func(t Task, done func(Result)) {
 		mu.Lock()
-		visits++
-		first := visits == 1
+		tasks++
+		first := tasks == 1
 		mu.Unlock()
-		came(Came{Unheard: first})
+		done(Result{Unheard: first})
 		if !first {
 			end()
 		}
@@ -41,8 +41,8 @@ func TestScanner(t *testing.T) {
 	scanner.Run(ctx)
 	mu.Lock()
 	defer mu.Unlock()
-	if visits != 2 || strings.Count(log.String(), "alert=scheme_unreachable") != 1 {
-		t.Errorf("%d visits, log %s", visits, log.String())
+	if tasks != 2 || strings.Count(log.String(), "alert=scheme_unreachable") != 1 {
+		t.Errorf("%d tasks, log %s", tasks, log.String())
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *shelf) accept(a ledger.AccountID, n int) {
 	s.rows[string(ledger.OpenKey(a, txID(n)))] = []byte{1}
 }
 
-func (s *shelf) queue(l ledger.Line, n int) {
+func (s *shelf) queue(l ledger.QueueID, n int) {
 	s.rows[string(ledger.QueueKey(l, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, 9}
 }
 
@@ -119,14 +119,14 @@ func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func ids(visits []Visit) (out []int) {
-	for _, v := range visits {
+func ids(tasks []Task) (out []int) {
+	for _, v := range tasks {
 		out = append(out, int(v.ID[0])<<16|int(v.ID[1])<<8|int(v.ID[2]))
 	}
 	return out
 }
 
-func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Visit {
+func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Task {
 	t.Helper()
 	v, err := m.Tick(ledger.At(now), s)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("taken up: %v", got)
 	}
 	if v[0].Seq != 3 || v[0].Account != 1 || v[0].Retry {
-		t.Errorf("visit %+v", v[0])
+		t.Errorf("task %+v", v[0])
 	}
 	s.due(1<<50, 1, 9, ledger.DuePayout) // held since: its process has a child for it
 	if again := look(t, m, 1200, s); len(again) != 0 {
@@ -179,11 +179,11 @@ func TestStartTakesTurns(t *testing.T) {
 			t.Fatalf("%d at once", len(m.working))
 		}
 		for _, one := range v {
-			if seen[ids([]Visit{one})[0]] {
+			if seen[ids([]Task{one})[0]] {
 				t.Fatalf("%v twice", one)
 			}
-			seen[ids([]Visit{one})[0]] = true
-			m.Came(one, Came{}, 1000)
+			seen[ids([]Task{one})[0]] = true
+			m.Done(one, Result{}, 1000)
 		}
 	}
 	if len(seen) != n {
@@ -207,24 +207,24 @@ func TestDue(t *testing.T) {
 	if v = look(t, m, 701, s); !slices.Equal(ids(v), []int{3}) {
 		t.Fatalf("due at 701: %v", ids(v))
 	}
-	m.Came(v[0], Came{Again: 900}, 701)
+	m.Done(v[0], Result{Again: 900}, 701)
 	if v = look(t, m, 899, s); len(v) != 0 {
 		t.Errorf("too early: %v", ids(v))
 	}
 	if v = look(t, m, 900, s); !slices.Equal(ids(v), []int{3}) {
 		t.Errorf("at its time: %v", ids(v))
 	}
-	m.Came(v[0], Came{Failed: true}, 900)
+	m.Done(v[0], Result{Err: errors.New("its account cannot look")}, 900)
 	if v = look(t, m, 900+failedAgain-1, s); len(v) != 0 {
 		t.Errorf("after a failure, too early: %v", ids(v))
 	}
 	if v = look(t, m, 900+failedAgain, s); !slices.Equal(ids(v), []int{3}) {
 		t.Errorf("after a failure: %v", ids(v))
 	}
-	m.Came(v[0], Came{Again: 40_000}, 31_000)
+	m.Done(v[0], Result{Again: 40_000}, 31_000)
 	s.rows = map[string][]byte{}
 	if v = look(t, m, 40_000, s); len(v) != 0 {
-		t.Errorf("visited, and its row is gone: %v", ids(v))
+		t.Errorf("run, and its row is gone: %v", ids(v))
 	}
 }
 
@@ -264,7 +264,7 @@ func TestLate(t *testing.T) {
 }
 
 // TestDoubted: what ends by the clock alone waits while the clock is doubted, and is
-// visited at once when it no longer is; what asks the scheme goes on.
+// run at once when it no longer is; what asks the scheme goes on.
 func TestDoubted(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -289,10 +289,10 @@ func TestUnreachableAtTheStart(t *testing.T) {
 	}
 	v := look(t, m, 100, s)
 	if len(v) < quietAfter || len(v) == all {
-		t.Fatalf("%d visits", len(v))
+		t.Fatalf("%d tasks", len(v))
 	}
 	for _, one := range v[:quietAfter] {
-		m.Came(one, Came{Unheard: true}, 100)
+		m.Done(one, Result{Unheard: true}, 100)
 	}
 	if early := look(t, m, 100+quietFor-1, s); len(early) != 0 {
 		t.Errorf("%d asked while the scheme is away", len(early))
@@ -316,11 +316,11 @@ func TestUnreachable(t *testing.T) {
 		t.Fatalf("due: %v", ids(v))
 	}
 	for n, one := range v[:3] {
-		if alert := m.Came(one, Came{Unheard: true}, 100); alert != (n == 0) {
+		if alert := m.Done(one, Result{Unheard: true}, 100); alert != (n == 0) {
 			t.Errorf("unheard %d: alert %v", n, alert)
 		}
 	}
-	m.Came(v[3], Came{Again: 101}, 100)
+	m.Done(v[3], Result{Again: 101}, 100)
 	if early := look(t, m, 100+quietFor-1, s); len(early) != 0 {
 		t.Errorf("asked while the scheme is away: %v", ids(early))
 	}
@@ -329,21 +329,21 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("asked again: %v", ids(v))
 	}
 	for _, one := range v {
-		if m.Came(one, Came{}, 10_000) {
+		if m.Done(one, Result{}, 10_000) {
 			t.Error("an alert of what was heard")
 		}
 	}
 	s.rows = map[string][]byte{}
 	s.due(10_000, 1, 9, ledger.DueDoubt)
-	if v = look(t, m, 10_200, s); len(v) != 1 || !m.Came(v[0], Came{Unheard: true}, 10_200) {
+	if v = look(t, m, 10_200, s); len(v) != 1 || !m.Done(v[0], Result{Unheard: true}, 10_200) {
 		t.Error("no alert when it is away again")
 	}
 }
 
-// TestSeldom: one whose visits come to nothing is visited ever more seldom, up to a
+// TestSeldom: one whose tasks come to nothing runs ever more seldom, up to a
 // minute.
 func TestSeldom(t *testing.T) {
-	for name, ends := range map[string]Came{"unheard": {Unheard: true}, "open": {Open: true}} {
+	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
 		s := newShelf()
 		m := newMachine()
 		s.due(10, 1, 1, ledger.DueDoubt)
@@ -354,11 +354,11 @@ func TestSeldom(t *testing.T) {
 			for _, v := range look(t, m, now, s) {
 				waits = append(waits, now-last)
 				last = now
-				m.Came(v, ends, now)
+				m.Done(v, ends, now)
 			}
 		}
 		if !slices.Equal(waits, []ledger.Millis{0, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000}) {
-			t.Errorf("%s: visited again after %v", name, waits)
+			t.Errorf("%s: run again after %v", name, waits)
 		}
 	}
 }

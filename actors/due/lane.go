@@ -6,7 +6,7 @@ import "pixd/actors/ledger"
 // once: a silent scheme holds up nothing that ends by the clock.
 //
 // Every row is met by three cursors over its kind. The first goes on with the clock
-// and never back, so that no number of payouts whose visits come to nothing keeps it
+// and never back, so that no number of payouts whose tasks come to nothing keeps it
 // from the next one. The second follows ten seconds later: it finds what was on its
 // way to the disk when the first passed. The third begins again every minute, and
 // finds what the memory of those put off had no room for.
@@ -14,10 +14,10 @@ type lane struct {
 	machine *Machine
 	kinds   []*kind
 	first   int // whose turn it is to be looked at first
-	fresh   int // visits under way of what was not visited before
-	again   int // and of what was
+	fresh   int // tasks under way that run for the first time
+	again   int // and that were put off before
 	later   putOff
-	tokens  ledger.Millis // for visits that are likely to come to nothing, in thousandths
+	tokens  ledger.Millis // for tasks that are likely to come to nothing, in thousandths
 	counted ledger.Millis // when tokens were added
 	back    ledger.Millis // when the third cursors begin again
 }
@@ -30,9 +30,9 @@ const (
 	backEvery  = ledger.Millis(60_000)
 )
 
-// Of payouts whose visits have come to nothing several times, or that are not
-// remembered, a hundred a second are visited, which is a hundredth of a core. Each
-// visit that does end one allows two more.
+// Of payouts whose tasks have come to nothing several times, or that are not
+// remembered, a hundred tasks a second start, which is a hundredth of a core. Each
+// task that does end one allows two more.
 const (
 	token        = ledger.Millis(1000)
 	tokensSecond = ledger.Millis(100)
@@ -47,7 +47,7 @@ func newLane(m *Machine, kinds []ledger.DueKind) *lane {
 	return l
 }
 
-// room tells whether another visit may start.
+// room tells whether another task may start.
 func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
 
 // roomForFresh leaves a quarter to what was put off until now.
@@ -56,7 +56,7 @@ func (l *lane) roomForFresh(now ledger.Millis) bool {
 	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
 }
 
-func (l *lane) count(v visiting, n int) {
+func (l *lane) count(v started, n int) {
 	if v.again {
 		l.again += n
 	} else {
@@ -96,20 +96,20 @@ func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 		if !l.roomForFresh(s.now) {
 			return false, nil
 		}
-		s.begin(d, visiting{lane: l})
+		s.begin(d, started{lane: l})
 		return true, nil
 	})
 	c.more, c.lookAt = !over, s.now+lookEvery
 	return err
 }
 
-// passes tells a row that needs no visit now: its payout is being looked after, or is
+// passes tells a row that needs no task now: its payout is being looked after, or is
 // put off, or its account is quarantined.
 func (l *lane) passes(d ledger.Due) bool {
-	return l.machine.visited(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
+	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
 }
 
-// lookBack visits what no memory has, a few at a time.
+// lookBack starts the tasks that no memory has, a few at a time.
 func (l *lane) lookBack(s *step) error {
 	if s.now >= l.back {
 		l.back = s.now + backEvery
@@ -131,7 +131,7 @@ func (l *lane) lookBack(s *step) error {
 			if !l.room() || !l.spend() {
 				return false, nil
 			}
-			s.begin(d, visiting{l, true, hopelessAfter})
+			s.begin(d, started{l, true, hopelessAfter})
 			return true, nil
 		})
 		if err != nil {
@@ -142,7 +142,7 @@ func (l *lane) lookBack(s *step) error {
 	return nil
 }
 
-// putOffNow visits what was put off until now.
+// putOffNow starts what was put off until now.
 func (l *lane) putOffNow(s *step) error {
 	for l.room() {
 		p := l.later.due(s.now, l.spend)
@@ -159,7 +159,7 @@ func (l *lane) putOffNow(s *step) error {
 			return err
 		}
 		if there {
-			s.begin(p.due, visiting{l, true, p.tries})
+			s.begin(p.due, started{l, true, p.tries})
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (l *lane) spend() bool {
 	return true
 }
 
-// How long a visit that came to nothing waits: a failed one, and one whose scheme was
+// How long a task that came to nothing waits: a failed one, and one whose scheme was
 // not heard or knew nothing (twice as long each time).
 const (
 	failedAgain  = ledger.Millis(30_000)
@@ -188,15 +188,15 @@ const (
 	unheardMost  = ledger.Millis(60_000)
 )
 
-// came takes the end of a visit.
-func (l *lane) came(v Visit, c Came, tries int, now ledger.Millis) {
+// done takes the result of a task.
+func (l *lane) done(t Task, r Result, tries int, now ledger.Millis) {
 	switch {
-	case c.Failed:
-		l.later.add(v.due, now+failedAgain, tries+1)
-	case c.Unheard, c.Open:
-		l.later.add(v.due, now+min(unheardAgain<<min(tries, 8), unheardMost), tries+1)
-	case c.Again != 0:
-		l.later.add(v.due, c.Again, tries)
+	case r.failed():
+		l.later.add(t.due, now+failedAgain, tries+1)
+	case r.Unheard, r.Open:
+		l.later.add(t.due, now+min(unheardAgain<<min(tries, 8), unheardMost), tries+1)
+	case r.Again != 0:
+		l.later.add(t.due, r.Again, tries)
 	default:
 		l.tokens = min(tokensMost, l.tokens+2*token)
 	}

@@ -3,10 +3,11 @@
 // many may be looked after at once and in which order; what is to be done with each,
 // its account knows. What waits costs no memory here.
 //
-// Machine says which are to be visited; Scanner is its shell.
+// Machine says which tasks are to start; Scanner is its shell.
 package due
 
 import (
+	"errors"
 	"fmt"
 
 	"pixd/actors/ledger"
@@ -18,30 +19,34 @@ type Rows interface {
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// Visit is a payout to look after.
-type Visit struct {
+// Task is a payout that its account is to look after.
+type Task struct {
 	Account ledger.AccountID
 	ID      ledger.TxID
-	Seq     uint64      // of a record about it; 0 with Retry
-	Retry   bool        // one in a queue: capacity may be back. Else its time has come
-	Line    ledger.Line // with Retry
+	Seq     uint64         // of a record about it; 0 with Retry
+	Retry   bool           // one in a queue: capacity may be back. Else its time has come
+	Queue   ledger.QueueID // with Retry
 
 	due ledger.Due // its row; none with Retry
 }
 
 // Kind is what waited; none with Retry.
-func (v *Visit) Kind() ledger.DueKind { return v.due.Kind }
+func (t *Task) Kind() ledger.DueKind { return t.due.Kind }
 
-// Came is how a visit ended.
-type Came struct {
-	Again   ledger.Millis // come again then; 0: no more is to be done
+// Result is what a task came to, once that is durable.
+type Result struct {
+	Again   ledger.Millis // when the task is to start again; 0: no more is to be done
 	Unheard bool          // the scheme could not be asked
 	Open    bool          // it was heard, and its answer settles nothing
 	Queued  bool          // it waits for capacity, still or again
 	Skipped bool          // nothing was asked
-	Failed  bool          // its account could not look
-	Closed  bool          // and will not before the next start: it is quarantined
+	Err     error         // its account could not look
 }
+
+func (r *Result) failed() bool { return r.Err != nil }
+
+// closed tells that the account will not look before the next start: it is quarantined.
+func (r *Result) closed() bool { return errors.Is(r.Err, ledger.ErrQuarantined) }
 
 // Bounds are how much goes on at once and how much is remembered. Each is 1 or more.
 type Bounds struct {
@@ -57,37 +62,37 @@ func DefaultBounds() Bounds {
 	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
 }
 
-// After three visits in a row whose scheme was not heard, none starts for a while.
+// After three tasks in a row whose scheme was not heard, none starts for a while.
 const (
 	quietFor   = ledger.Millis(5_000)
 	quietAfter = 3
 )
 
-// Machine knows what is visited and what is to be. It has no goroutine, clock or
+// Machine knows what runs and what is to be. It has no goroutine, clock or
 // I/O but the rows it is given. The times it is told never go back.
 type Machine struct {
 	bounds Bounds
 	every  ledger.Millis // between two rounds of a queue
 
 	resume  []cursor // where the start's look at all rows goes on
-	working map[ledger.TxID]visiting
+	working map[ledger.TxID]started
 	lanes   []*lane
 	closed  map[ledger.AccountID]bool // quarantined
 
-	unheard int           // visits in a row
+	unheard int           // tasks in a row
 	quiet   ledger.Millis // until then none starts that needs the scheme
 	silent  bool          // the scheme is: that was told
 
-	find  ledger.Millis // when queues are looked for again
-	lines map[ledger.Line]*line
-	order []ledger.Line
+	find   ledger.Millis // when queues are looked for again
+	queues map[ledger.QueueID]*queue
+	order  []ledger.QueueID
 }
 
 // New is a machine at the start of a process. A queue is tried every so many
 // milliseconds.
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, working: map[ledger.TxID]visiting{}, closed: map[ledger.AccountID]bool{}, lines: map[ledger.Line]*line{},
+		bounds: b, every: every, working: map[ledger.TxID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
 		resume: []cursor{newCursor(ledger.DueSending), newCursor(ledger.DuePayout), newCursor(ledger.DueDoubt)},
 	}
 	var scheme, clock []ledger.DueKind
@@ -105,9 +110,9 @@ func New(every ledger.Millis, b Bounds) *Machine {
 func (m *Machine) scheme() *lane { return m.lanes[0] }
 func (m *Machine) clock() *lane  { return m.lanes[1] }
 
-// Tick is what to visit now. Each visit given must be answered by Came. What ends by
+// Tick is the tasks to start now. Done must be called for each of them. What ends by
 // the clock alone waits while the clock is doubted.
-func (m *Machine) Tick(now ledger.Reading, rows Rows) (visits []Visit, err error) {
+func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	if s.now >= m.quiet {
 		err = m.resumed(s)
@@ -119,33 +124,33 @@ func (m *Machine) Tick(now ledger.Reading, rows Rows) (visits []Visit, err error
 		err = m.clock().step(s)
 	}
 	if err == nil {
-		err = m.inLine(s)
+		err = m.runQueues(s)
 	}
 	if err != nil {
 		err = fmt.Errorf("due: %w", err)
 	}
-	return s.visits, err
+	return s.tasks, err
 }
 
 // step is one Tick.
 type step struct {
-	now    ledger.Millis
-	rows   Rows
-	visits []Visit
+	now   ledger.Millis
+	rows  Rows
+	tasks []Task
 }
 
-// visiting is a visit of a due payout under way.
-type visiting struct {
+// started is a task of a due payout under way.
+type started struct {
 	lane  *lane
-	again bool // it was visited before
+	again bool // it ran before
 	tries int  // and so often came to nothing
 }
 
-// begin starts a visit of a due payout.
-func (s *step) begin(d ledger.Due, v visiting) {
+// begin starts a task of a due payout.
+func (s *step) begin(d ledger.Due, v started) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.count(v, 1)
-	s.visits = append(s.visits, Visit{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
+	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
 // resumed finds what the last process had in hand: a payout that is on its way, that
@@ -156,7 +161,7 @@ func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 && l.room() {
 		c := &m.resume[0]
 		over, err := c.scan(s.rows, ledger.Latest, m.bounds.Look, func(d ledger.Due) (bool, error) {
-			if m.visited(d.ID) || m.closed[d.Account] {
+			if m.busy(d.ID) || m.closed[d.Account] {
 				return true, nil
 			}
 			if !l.room() {
@@ -164,7 +169,7 @@ func (m *Machine) resumed(s *step) error {
 			}
 			in, err := inHand(s.rows, d)
 			if in && err == nil {
-				s.begin(d, visiting{lane: l})
+				s.begin(d, started{lane: l})
 			}
 			return true, err
 		})
@@ -176,8 +181,8 @@ func (m *Machine) resumed(s *step) error {
 	return nil
 }
 
-// visited tells a payout that is being looked after.
-func (m *Machine) visited(id ledger.TxID) bool { return m.working[id].lane != nil }
+// busy tells a payout that is being looked after.
+func (m *Machine) busy(id ledger.TxID) bool { return m.working[id].lane != nil }
 
 // inHand tells a payout that a process has a child for, or would ask about within
 // seconds.
@@ -189,34 +194,34 @@ func inHand(rows Rows, d ledger.Due) (bool, error) {
 	return err == nil && !accepted, err
 }
 
-// Came takes the end of a visit; true where the operators must hear that the scheme
+// Done takes the result of a task; true where the operators must hear that the scheme
 // cannot be reached: once, until it is heard again.
-func (m *Machine) Came(v Visit, c Came, now ledger.Millis) (alert bool) {
-	if c.Closed && len(m.closed) < m.bounds.Remember {
-		m.closed[v.Account] = true
+func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
+	if r.closed() && len(m.closed) < m.bounds.Remember {
+		m.closed[t.Account] = true
 	}
-	if v.Retry {
-		m.cameInLine(v, c, now)
+	if t.Retry {
+		m.endRetry(t, r, now)
 		return false
 	}
-	was := m.working[v.ID]
+	was := m.working[t.ID]
 	if was.lane == nil {
 		return false
 	}
-	delete(m.working, v.ID)
+	delete(m.working, t.ID)
 	was.lane.count(was, -1)
 	switch {
-	case c.Unheard:
+	case r.Unheard:
 		if m.unheard++; m.unheard >= quietAfter {
 			m.quiet = now + quietFor
 		}
 		alert, m.silent = !m.silent, true
-	case c.Open || !c.Failed && c.Again == 0:
+	case r.Open || !r.failed() && r.Again == 0:
 		m.unheard, m.silent = 0, false
 	}
-	if c.Closed && m.closed[v.Account] {
+	if r.closed() && m.closed[t.Account] {
 		return alert
 	}
-	was.lane.came(v, c, was.tries, now)
+	was.lane.done(t, r, was.tries, now)
 	return alert
 }

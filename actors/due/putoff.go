@@ -6,25 +6,25 @@ import (
 	"pixd/actors/ledger"
 )
 
-// putOff is what is to be visited again later, in bounded memory: what it has no room
-// for, a cursor finds. Those whose visits have often come to nothing stand apart, and
+// putOff is what runs again later, in bounded memory: what it has no room
+// for, a cursor finds. Those whose tasks have often come to nothing stand apart, and
 // make room for the others.
 type putOff struct {
 	most     int
 	byID     map[ledger.TxID]*later
-	hopeful  queue
-	hopeless queue
+	hopeful  byInstant
+	hopeless byInstant
 }
 
 // later is one of them.
 type later struct {
 	due   ledger.Due
-	at    ledger.Millis // when it is visited again
-	tries int           // visits that came to nothing
+	at    ledger.Millis // when it runs again
+	tries int           // tasks that came to nothing
 	place int           // in its queue
 }
 
-// hopelessAfter is how many visits come to nothing before a payout stands apart.
+// hopelessAfter is how many tasks come to nothing before a payout stands apart.
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {
@@ -33,7 +33,7 @@ func newPutOff(most int) putOff {
 
 func (p *putOff) has(id ledger.TxID) bool { return p.byID[id] != nil }
 
-func (p *putOff) of(l *later) *queue {
+func (p *putOff) of(l *later) *byInstant {
 	if l.tries > hopelessAfter {
 		return &p.hopeless
 	}
@@ -64,10 +64,10 @@ func (p *putOff) remove(l *later) {
 	delete(p.byID, l.due.ID)
 }
 
-// due takes out one that is to be visited now; nil where there is none. One of those
+// due takes out one that is to run now; nil where there is none. One of those
 // that stand apart is taken only where spend allows it.
 func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
-	for _, q := range []*queue{&p.hopeful, &p.hopeless} {
+	for _, q := range []*byInstant{&p.hopeful, &p.hopeless} {
 		if len(*q) == 0 || (*q)[0].at > now || q == &p.hopeless && !spend() {
 			continue
 		}
@@ -81,25 +81,25 @@ func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
 // waits tells whether one that has hope was put off until now.
 func (p *putOff) waits(now ledger.Millis) bool { return len(p.hopeful) > 0 && p.hopeful[0].at <= now }
 
-// queue is a heap by instant.
-type queue []*later
+// byInstant is a heap.
+type byInstant []*later
 
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].at < q[j].at }
-func (q queue) Swap(i, j int) {
+func (q byInstant) Len() int           { return len(q) }
+func (q byInstant) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q byInstant) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
 	q[i].place, q[j].place = i, j
 }
 
 // Push implements heap.Interface.
-func (q *queue) Push(x any) {
+func (q *byInstant) Push(x any) {
 	l := x.(*later)
 	l.place = len(*q)
 	*q = append(*q, l)
 }
 
 // Pop implements heap.Interface.
-func (q *queue) Pop() any {
+func (q *byInstant) Pop() any {
 	old := *q
 	l := old[len(old)-1]
 	old[len(old)-1] = nil

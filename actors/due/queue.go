@@ -2,41 +2,41 @@ package due
 
 import "pixd/actors/ledger"
 
-// line is a queue in front of one directory bucket. Every round tries a few, in
+// queue is a queue in front of one directory bucket. Every round tries a few, in
 // rotation; for each that passes, another follows, until the limit returns. A round
 // begins no earlier than the interval after the end of the last try, so that no
 // interval, wherever it begins, sees more tries than one round makes.
-type line struct {
+type queue struct {
 	next    ledger.Millis // when a round may begin
 	after   ledger.TxID   // the one tried last: the rotation goes on behind it
 	from    ledger.TxID   // where the round began
-	wrapped bool          // the round has come around to the line's beginning
-	over    bool          // the round has seen the whole line
+	wrapped bool          // the round has come around to the queue's beginning
+	over    bool          // the round has seen the whole queue
 	credit  int           // how many more may start
 	skipped int
 	flying  map[ledger.TxID]bool
 }
 
-// inLine starts rounds, and finds who is next in each line that has room.
-func (m *Machine) inLine(s *step) error {
+// runQueues starts rounds, and finds who is next in each queue that has room.
+func (m *Machine) runQueues(s *step) error {
 	if s.now >= m.find {
-		if err := m.findLines(s.rows); err != nil {
+		if err := m.findQueues(s.rows); err != nil {
 			return err
 		}
 		m.find = s.now + m.every/3
 	}
 	for _, id := range m.order {
-		l := m.lines[id]
-		if s.now >= l.next {
-			l.begin(m.bounds.Probes)
+		q := m.queues[id]
+		if s.now >= q.next {
+			q.begin(m.bounds.Probes)
 		}
-		for l.credit > 0 && !l.over {
-			before := len(s.visits)
-			if err := m.pull(s, id, l); err != nil {
+		for q.credit > 0 && !q.over {
+			before := len(s.tasks)
+			if err := m.pull(s, id, q); err != nil {
 				return err
 			}
-			if len(s.visits) > before {
-				l.next = s.now + m.every
+			if len(s.tasks) > before {
+				q.next = s.now + m.every
 			}
 		}
 	}
@@ -44,94 +44,94 @@ func (m *Machine) inLine(s *step) error {
 }
 
 // begin starts a round behind who was tried last.
-func (l *line) begin(probes int) {
-	l.from, l.wrapped, l.over = l.after, l.after == ledger.TxID{}, false
-	l.credit, l.skipped = probes-len(l.flying), 0
+func (q *queue) begin(probes int) {
+	q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
+	q.credit, q.skipped = probes-len(q.flying), 0
 }
 
-// findLines finds the lines that somebody stands in, a look at each.
-func (m *Machine) findLines(rows Rows) error {
-	lines := make(map[ledger.Line]*line, len(m.lines))
+// findQueues finds the queues that somebody stands in, a look at each.
+func (m *Machine) findQueues(rows Rows) error {
+	queues := make(map[ledger.QueueID]*queue, len(m.queues))
 	m.order = m.order[:0]
-	for next, more := ledger.Line(0), true; more; {
+	for next, more := ledger.QueueID(0), true; more; {
 		more = false
 		lo, hi := ledger.QueueFrom(next)
 		err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-			q, err := ledger.DecodeQueued(k, v)
+			row, err := ledger.DecodeQueued(k, v)
 			if err != nil {
 				return false, err
 			}
-			l := m.lines[q.Line]
-			if l == nil {
-				l = &line{flying: map[ledger.TxID]bool{}}
+			q := m.queues[row.Queue]
+			if q == nil {
+				q = &queue{flying: map[ledger.TxID]bool{}}
 			}
-			lines[q.Line] = l
-			m.order = append(m.order, q.Line)
-			next, more = q.Line+1, q.Line != ^ledger.Line(0)
+			queues[row.Queue] = q
+			m.order = append(m.order, row.Queue)
+			next, more = row.Queue+1, row.Queue != ^ledger.QueueID(0)
 			return false, nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	for id, l := range m.lines {
-		if lines[id] == nil && len(l.flying) > 0 {
-			lines[id] = l // nobody stands there, and some are on their way
+	for id, q := range m.queues {
+		if queues[id] == nil && len(q.flying) > 0 {
+			queues[id] = q // nobody stands there, and some are on their way
 		}
 	}
-	m.lines = lines
+	m.queues = queues
 	return nil
 }
 
-// pull takes who is next, as many as there is room for, up to the line's end.
-func (m *Machine) pull(s *step, id ledger.Line, l *line) error {
-	lo, hi := ledger.QueueOf(id, l.after)
+// pull takes who is next, as many as there is room for, up to the queue's end.
+func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
+	lo, hi := ledger.QueueOf(id, q.after)
 	ended := true
 	err := s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		q, err := ledger.DecodeQueued(k, v)
+		row, err := ledger.DecodeQueued(k, v)
 		if err != nil {
 			return false, err
 		}
-		if l.wrapped && l.from != (ledger.TxID{}) && string(q.ID[:]) > string(l.from[:]) {
-			l.over = true
+		if q.wrapped && q.from != (ledger.TxID{}) && string(row.ID[:]) > string(q.from[:]) {
+			q.over = true
 			return false, nil
 		}
-		if l.credit == 0 {
+		if q.credit == 0 {
 			ended = false
 			return false, nil
 		}
-		l.after = q.ID
-		if !l.flying[q.ID] && !m.closed[q.Account] {
-			l.flying[q.ID] = true
-			l.credit--
-			s.visits = append(s.visits, Visit{Account: q.Account, ID: q.ID, Retry: true, Line: id})
+		q.after = row.ID
+		if !q.flying[row.ID] && !m.closed[row.Account] {
+			q.flying[row.ID] = true
+			q.credit--
+			s.tasks = append(s.tasks, Task{Account: row.Account, ID: row.ID, Retry: true, Queue: id})
 		}
 		return true, nil
 	})
-	if err != nil || !ended || l.over {
+	if err != nil || !ended || q.over {
 		return err
 	}
-	if l.wrapped {
-		l.over = true
+	if q.wrapped {
+		q.over = true
 	}
-	l.wrapped, l.after = true, ledger.TxID{}
+	q.wrapped, q.after = true, ledger.TxID{}
 	return nil
 }
 
-// cameInLine makes room for another where one has passed.
-func (m *Machine) cameInLine(v Visit, c Came, now ledger.Millis) {
-	l := m.lines[v.Line]
-	if l == nil {
+// endRetry makes room for another where one has passed.
+func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
+	q := m.queues[t.Queue]
+	if q == nil {
 		return
 	}
-	delete(l.flying, v.ID)
-	if !c.Skipped && !c.Failed {
-		l.next = max(l.next, now+m.every)
+	delete(q.flying, t.ID)
+	if !r.Skipped && !r.failed() {
+		q.next = max(q.next, now+m.every)
 	}
-	if (c.Skipped || c.Failed) && l.skipped < m.bounds.Skip { // no lookup was made
-		l.skipped++
-	} else if c.Queued || c.Failed || c.Unheard {
+	if (r.Skipped || r.failed()) && q.skipped < m.bounds.Skip { // no lookup was made
+		q.skipped++
+	} else if r.Queued || r.failed() || r.Unheard {
 		return
 	}
-	l.credit = min(l.credit+1, m.bounds.Probes-len(l.flying))
+	q.credit = min(q.credit+1, m.bounds.Probes-len(q.flying))
 }

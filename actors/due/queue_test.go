@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestShortLine is tried whole, every round, and not between rounds.
-func TestShortLine(t *testing.T) {
+// TestShortQueue is tried whole, every round, and not between rounds.
+func TestShortQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	for _, n := range []int{3, 1, 2} {
@@ -21,7 +21,7 @@ func TestShortLine(t *testing.T) {
 			t.Fatalf("round %d: %v", round, v)
 		}
 		for _, one := range v {
-			m.Came(one, Came{Queued: true}, now)
+			m.Done(one, Result{Queued: true}, now)
 		}
 		if v := look(t, m, now+2999, s); len(v) != 0 {
 			t.Fatalf("between rounds: %v", ids(v))
@@ -29,9 +29,9 @@ func TestShortLine(t *testing.T) {
 	}
 }
 
-// TestLongLine: while the limit lasts, so many a round and no more, in rotation, so
-// that each has its turn; other lines do not wait for it.
-func TestLongLine(t *testing.T) {
+// TestLongQueue: while the limit lasts, so many a round and no more, in rotation, so
+// that each has its turn; other queues do not wait for it.
+func TestLongQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	const n = 3*atOnce + 10
@@ -44,13 +44,13 @@ func TestLongLine(t *testing.T) {
 		now := ledger.Millis(10_000 + 3200*round)
 		long := 0
 		for _, one := range look(t, m, now, s) {
-			if one.Line == 0 {
+			if one.Queue == 0 {
 				long++
-				seen[ids([]Visit{one})[0]]++
-			} else if one.Line != 7 {
-				t.Errorf("visit in line %d", one.Line)
+				seen[ids([]Task{one})[0]]++
+			} else if one.Queue != 7 {
+				t.Errorf("task in queue %d", one.Queue)
 			}
-			m.Came(one, Came{Queued: true}, now)
+			m.Done(one, Result{Queued: true}, now)
 		}
 		for k := range ledger.Millis(10) {
 			if v := look(t, m, now+k, s); len(v) != 0 {
@@ -81,7 +81,7 @@ func TestCapacityReturns(t *testing.T) {
 		most = max(most, len(flying))
 		one := flying[0]
 		delete(s.rows, string(ledger.QueueKey(0, one.ID)))
-		m.Came(one, Came{}, 10_001)
+		m.Done(one, Result{}, 10_001)
 		passed++
 		flying = append(flying[1:], look(t, m, 10_001, s)...)
 	}
@@ -89,7 +89,7 @@ func TestCapacityReturns(t *testing.T) {
 		t.Fatalf("%d passed, at most %d at once", passed, most)
 	}
 	for _, one := range flying { // the limit is back
-		m.Came(one, Came{Queued: true}, 10_002)
+		m.Done(one, Result{Queued: true}, 10_002)
 	}
 	if v := look(t, m, 10_003, s); len(v) != 0 {
 		t.Errorf("goes on against the limit: %v", ids(v))
@@ -109,19 +109,19 @@ func TestSlowTries(t *testing.T) {
 	}
 	first := look(t, m, 10_000, s)
 	for _, one := range first[10:] {
-		m.Came(one, Came{Queued: true}, 10_001)
+		m.Done(one, Result{Queued: true}, 10_001)
 	}
 	second := look(t, m, 13_300, s)
 	if len(second) != atOnce-10 {
 		t.Errorf("%d started beside 10 on their way", len(second))
 	}
 	for _, one := range second {
-		if slices.Contains(ids(first[:10]), ids([]Visit{one})[0]) {
+		if slices.Contains(ids(first[:10]), ids([]Task{one})[0]) {
 			t.Errorf("%v twice", one.ID)
 		}
 	}
 	for _, one := range first[:10] {
-		m.Came(one, Came{}, 13_301)
+		m.Done(one, Result{}, 13_301)
 	}
 	if late := look(t, m, 13_302, s); len(late) == 0 {
 		t.Error("nobody followed those that passed")
@@ -138,11 +138,11 @@ func TestSkipped(t *testing.T) {
 	asked := 0
 	for v := look(t, m, 10_000, s); len(v) > 0; v = look(t, m, 10_000, s) {
 		for _, one := range v {
-			skip := ids([]Visit{one})[0] <= 2*atOnce
+			skip := ids([]Task{one})[0] <= 2*atOnce
 			if !skip {
 				asked++
 			}
-			m.Came(one, Came{Queued: true, Skipped: skip}, 10_000)
+			m.Done(one, Result{Queued: true, Skipped: skip}, 10_000)
 		}
 	}
 	if asked != atOnce {

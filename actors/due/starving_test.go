@@ -1,43 +1,44 @@
 package due
 
 import (
+	"errors"
 	"testing"
 
 	"pixd/actors/ledger"
 )
 
-// crowd is a scheme that answers each visit after a while, in a simulated time.
+// crowd is a scheme that answers each task after a while, in a simulated time.
 type crowd struct {
 	t       *testing.T
 	m       *Machine
 	s       *shelf
 	now     ledger.Millis
 	latency ledger.Millis
-	ends    func(v Visit, now ledger.Millis) Came
+	ends    func(t Task, now ledger.Millis) Result
 	flying  []flight // in the order in which they end
-	visits  int
-	seen    map[ledger.TxID]ledger.Millis // when each was first visited
+	tasks   int
+	seen    map[ledger.TxID]ledger.Millis // when each was first run
 }
 
 type flight struct {
-	v  Visit
+	v  Task
 	at ledger.Millis
 }
 
-func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Visit, ledger.Millis) Came) *crowd {
+func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, ledger.Millis) Result) *crowd {
 	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.TxID]ledger.Millis{}}
 }
 
-// pass lets time pass, a millisecond at a time where visits end, else a tick.
+// pass lets time pass, a millisecond at a time where tasks end, else a tick.
 func (c *crowd) pass(long ledger.Millis) {
 	for until := c.now + long; c.now < until; {
 		for len(c.flying) > 0 && c.flying[0].at <= c.now {
 			f := c.flying[0]
 			c.flying = c.flying[1:]
-			c.m.Came(f.v, c.ends(f.v, c.now), c.now)
+			c.m.Done(f.v, c.ends(f.v, c.now), c.now)
 		}
 		for _, v := range look(c.t, c.m, c.now, c.s) {
-			c.visits++
+			c.tasks++
 			if _, again := c.seen[v.ID]; !again {
 				c.seen[v.ID] = c.now
 			}
@@ -59,25 +60,25 @@ func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n
 }
 
 // TestNothingStarves: behind a hundred thousand due payouts that come to nothing,
-// another is visited within a minute, whatever makes them futile, and with hardly
-// any memory of them; at rest they cost few visits.
+// another is run within a minute, whatever makes them futile, and with hardly
+// any memory of them; at rest they cost few tasks.
 func TestNothingStarves(t *testing.T) {
 	const futile = 100_000
 	for name, c := range map[string]struct {
 		latency ledger.Millis
-		ends    Came
+		ends    Result
 	}{
-		"a gateway that answers open":           {10, Came{Open: true}},
-		"a quarantined account":                 {0, Came{Failed: true, Closed: true}},
-		"an account that cannot look":           {0, Came{Failed: true}},
-		"a restart with a longer orphan period": {0, Came{Again: 1 << 40}},
+		"a gateway that answers open":           {10, Result{Open: true}},
+		"a quarantined account":                 {0, Result{Err: ledger.ErrQuarantined}},
+		"an account that cannot look":           {0, Result{Err: errors.New("its account cannot look")}},
+		"a restart with a longer orphan period": {0, Result{Again: 1 << 40}},
 	} {
 		for _, remember := range []int{4, DefaultBounds().Remember} {
 			b := DefaultBounds()
 			b.Remember = remember
-			w := newCrowd(t, b, c.latency, func(v Visit, _ ledger.Millis) Came {
-				if v.Account == 2 {
-					return Came{}
+			w := newCrowd(t, b, c.latency, func(t Task, _ ledger.Millis) Result {
+				if t.Account == 2 {
+					return Result{}
 				}
 				return c.ends
 			})
@@ -92,16 +93,16 @@ func TestNothingStarves(t *testing.T) {
 			w.s.sort()
 			w.pass(60_000)
 			if at, ok := w.seen[other]; !ok || at-start > 60_000 {
-				t.Errorf("%s, %d remembered: another is visited after %d ms (%v)", name, remember, at-start, ok)
+				t.Errorf("%s, %d remembered: another is run after %d ms (%v)", name, remember, at-start, ok)
 			}
 			if at, ok := w.seen[expiry]; !ok || at-start > 10_000 {
-				t.Errorf("%s, %d remembered: what needs no scheme is visited after %d ms (%v)", name, remember, at-start, ok)
+				t.Errorf("%s, %d remembered: what needs no scheme is run after %d ms (%v)", name, remember, at-start, ok)
 			}
 			w.pass(600_000) // they come to rest
-			w.visits, w.s.read = 0, 0
+			w.tasks, w.s.read = 0, 0
 			w.pass(60_000)
-			if w.visits > 60*150 {
-				t.Errorf("%s, %d remembered: %d visits in a minute at rest", name, remember, w.visits)
+			if w.tasks > 60*150 {
+				t.Errorf("%s, %d remembered: %d tasks in a minute at rest", name, remember, w.tasks)
 			}
 			if w.s.read > 5*futile {
 				t.Errorf("%s, %d remembered: %d rows read in a minute at rest", name, remember, w.s.read)
@@ -113,11 +114,11 @@ func TestNothingStarves(t *testing.T) {
 // TestExpiriesNeedNoScheme: what ends by the clock alone does so within ten seconds
 // of its time, though the scheme is silent and everything that asks it waits.
 func TestExpiriesNeedNoScheme(t *testing.T) {
-	w := newCrowd(t, DefaultBounds(), 10_000, func(v Visit, _ ledger.Millis) Came {
-		if v.due.Kind.NeedsScheme() {
-			return Came{Unheard: true}
+	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ ledger.Millis) Result {
+		if t.due.Kind.NeedsScheme() {
+			return Result{Unheard: true}
 		}
-		return Came{}
+		return Result{}
 	})
 	for n := range 20_000 {
 		w.add(ledger.DuePayout, ledger.Millis(n), 1, n)
@@ -133,23 +134,23 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 	for i, id := range expiries {
 		due := start + ledger.Millis(i/2)*20_000
 		if at, ok := w.seen[id]; !ok || at-due > 10_000 {
-			t.Errorf("due at %d, visited at %d (%v)", due-start, at-start, ok)
+			t.Errorf("due at %d, run at %d (%v)", due-start, at-start, ok)
 		}
 	}
 }
 
 // TestReturns: when the scheme is there again, everything that has waited for it for
-// hours is visited soon.
+// hours is run soon.
 func TestReturns(t *testing.T) {
 	const n = 20_000
 	back := false
 	w := newCrowd(t, DefaultBounds(), 10, nil)
-	w.ends = func(v Visit, _ ledger.Millis) Came {
+	w.ends = func(t Task, _ ledger.Millis) Result {
 		if !back {
-			return Came{Open: true}
+			return Result{Open: true}
 		}
-		delete(w.s.rows, string(ledger.DueKey(v.due.Kind, v.due.At, v.Account, v.ID)))
-		return Came{}
+		delete(w.s.rows, string(ledger.DueKey(t.due.Kind, t.due.At, t.Account, t.ID)))
+		return Result{}
 	}
 	for i := range n {
 		w.add(ledger.DueDoubt, ledger.Millis(i), 1, i)

@@ -73,16 +73,16 @@ func goldenRecords() []Record {
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
 		AnswerKept:      {Claim: fullClaim(), Stored: stored},
 
-		PayoutPending:     {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
-		PayoutApproved:    {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
-		PayoutQueued:      {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
-		PayoutRequeued:    {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
-		PayoutSending:     {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
-		PayoutSent:        {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
-		PayoutSettledLate: {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
-		ReturnReceived:    {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
-		PayoutReturned:    {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
-		PayoutRejectedAfterVoid:    {Tx: rejectedAfterVoid()},
+		PayoutPending:           {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
+		PayoutApproved:          {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
+		PayoutQueued:            {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
+		PayoutRequeued:          {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
+		PayoutSending:           {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
+		PayoutSent:              {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
+		PayoutSettledLate:       {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
+		ReturnReceived:          {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
+		PayoutReturned:          {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
+		PayoutRejectedAfterVoid: {Tx: rejectedAfterVoid()},
 	}
 	var out []Record
 	for k := AccountOpened; k <= lastKind; k++ {

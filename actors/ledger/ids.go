@@ -56,19 +56,19 @@ func ParseAccountID(s string) (AccountID, bool) {
 }
 
 // TxID names one transaction: a UUID v7. Its first 100 significant bits (48 of
-// time, 52 of chance) are also the transaction's public identifier, so that
+// time, 52 of entropy) are also the transaction's public identifier, so that
 // one row finds a transaction by either.
 type TxID [16]byte
 
-// NewTxID fills a UUID v7 from an instant and 74 bits of chance (the six
+// NewTxID fills a UUID v7 from an instant and 74 bits of entropy (the six
 // surplus bits of the last byte are ignored).
-func NewTxID(at Millis, chance [10]byte) TxID {
+func NewTxID(at Millis, entropy [10]byte) TxID {
 	var id TxID
 	binary.BigEndian.PutUint64(id[:8], uint64(at)<<16)
-	id[6] = 0x70 | chance[0]&0x0f
-	id[7] = chance[1]
-	id[8] = 0x80 | chance[2]&0x3f
-	copy(id[9:], chance[3:])
+	id[6] = 0x70 | entropy[0]&0x0f
+	id[7] = entropy[1]
+	id[8] = 0x80 | entropy[2]&0x3f
+	copy(id[9:], entropy[3:])
 	return id
 }
 
@@ -208,9 +208,9 @@ func capital(c byte) bool { return 'A' <= c && c <= 'Z' }
 func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
 // RandomSuffix makes the 11 characters of an end-to-end id that nobody derives
-// again, from ten bytes of chance.
-func RandomSuffix(chance [10]byte) string {
-	sum := sha256.Sum256(chance[:])
+// again, from ten bytes of entropy.
+func RandomSuffix(entropy [10]byte) string {
+	sum := sha256.Sum256(entropy[:])
 	var out [suffixChars]byte
 	for i := range out {
 		out[i] = base62[binary.BigEndian.Uint16(sum[2*i:])%62]

@@ -67,9 +67,9 @@ func projectOpen(rows []Row, r *Record) []Row {
 	}
 	switch r.Kind {
 	case PayoutQueued, PayoutRequeued:
-		rows = append(rows, Row{QueueKey(t.Bucket.line(r.Account), t.ID), queueRow(r.Account)})
+		rows = append(rows, Row{QueueKey(t.Bucket.queue(r.Account), t.ID), queueRow(r.Account)})
 	case PayoutSending:
-		rows = append(rows, Row{Key: QueueKey(t.Bucket.line(r.Account), t.ID)})
+		rows = append(rows, Row{Key: QueueKey(t.Bucket.queue(r.Account), t.ID)})
 	}
 	if r.DueWas == 0 {
 		return rows
@@ -134,7 +134,7 @@ func projectRefusal(rows []Row, r *Record) []Row {
 func projectEnd(rows []Row, r *Record) []Row {
 	t := r.Tx
 	if t.Bucket != 0 { // it may have stood in line
-		rows = append(rows, Row{Key: QueueKey(t.Bucket.line(r.Account), t.ID)})
+		rows = append(rows, Row{Key: QueueKey(t.Bucket.queue(r.Account), t.ID)})
 	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }

@@ -2,20 +2,20 @@ package ledger
 
 import "encoding/binary"
 
-// Line is a queue in front of one of the directory's buckets: 0 is the
+// QueueID names a queue in front of one of the directory's buckets: 0 is the
 // institution's, any other an account's own.
-type Line uint64
+type QueueID uint64
 
-// line is where a queued payout of an account stands.
-func (b Bucket) line(a AccountID) Line {
+// queue is where a queued payout of an account stands.
+func (b Bucket) queue(a AccountID) QueueID {
 	if b == BucketClient {
-		return Line(a)
+		return QueueID(a)
 	}
 	return 0
 }
 
-// QueueKey is where a queued payout lies: by line, then in order of request.
-func QueueKey(l Line, id TxID) []byte {
+// QueueKey is where a queued payout lies: by queue, then in order of request.
+func QueueKey(l QueueID, id TxID) []byte {
 	k := binary.BigEndian.AppendUint64(append(make([]byte, 0, 25), rowQueue), uint64(l))
 	return append(k, id[:]...)
 }
@@ -23,9 +23,9 @@ func QueueKey(l Line, id TxID) []byte {
 // queueRow is what QueueKey holds: whose the payout is.
 func queueRow(a AccountID) []byte { return binary.BigEndian.AppendUint64(nil, uint64(a)) }
 
-// Queued is a payout in a line.
+// Queued is a payout in a queue.
 type Queued struct {
-	Line    Line
+	Queue   QueueID
 	Account AccountID
 	ID      TxID
 }
@@ -35,20 +35,20 @@ func DecodeQueued(k, v []byte) (Queued, error) {
 	if len(k) != 25 || k[0] != rowQueue || len(v) != 8 {
 		return Queued{}, shortRow("queue", k)
 	}
-	return Queued{Line(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(v)), TxID(k[9:])}, nil
+	return Queued{QueueID(binary.BigEndian.Uint64(k[1:])), AccountID(binary.BigEndian.Uint64(v)), TxID(k[9:])}, nil
 }
 
-// QueueFrom is the keys of queued payouts from a line on.
-func QueueFrom(l Line) (lo, hi []byte) {
+// QueueFrom is the keys of queued payouts from a queue on.
+func QueueFrom(l QueueID) (lo, hi []byte) {
 	return binary.BigEndian.AppendUint64([]byte{rowQueue}, uint64(l)), []byte{rowQueue + 1}
 }
 
-// QueueOf is the keys of one line behind a payout in it; the zero id is in front
+// QueueOf is the keys of one queue behind a payout in it; the zero id is in front
 // of all.
-func QueueOf(l Line, after TxID) (lo, hi []byte) {
+func QueueOf(l QueueID, after TxID) (lo, hi []byte) {
 	lo = append(QueueKey(l, after), 0)
 	hi = binary.BigEndian.AppendUint64([]byte{rowQueue}, uint64(l)+1)
-	if l == ^Line(0) {
+	if l == ^QueueID(0) {
 		hi = []byte{rowQueue + 1}
 	}
 	return lo, hi

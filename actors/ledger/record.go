@@ -25,16 +25,16 @@ const (
 	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
 	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
 
-	PayoutPending     RecordKind = 13 // waits for an operator; shown from here on
-	PayoutApproved    RecordKind = 14 // and goes out
-	PayoutQueued      RecordKind = 15 // waits for directory capacity; shown from here on
-	PayoutRequeued    RecordKind = 16 // the same of one that was shown before
-	PayoutSending     RecordKind = 17 // its lookup passed: it is submitted after this
-	PayoutSent        RecordKind = 18 // the scheme has one that was shown before, or may have it
-	PayoutSettledLate RecordKind = 19 // after it was voided: debited without a hold
-	ReturnReceived    RecordKind = 20 // a payout came back, in full or in part: credited
-	PayoutReturned    RecordKind = 21 // what the payout has returned so far
-	PayoutRejectedAfterVoid    RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
+	PayoutPending           RecordKind = 13 // waits for an operator; shown from here on
+	PayoutApproved          RecordKind = 14 // and goes out
+	PayoutQueued            RecordKind = 15 // waits for directory capacity; shown from here on
+	PayoutRequeued          RecordKind = 16 // the same of one that was shown before
+	PayoutSending           RecordKind = 17 // its lookup passed: it is submitted after this
+	PayoutSent              RecordKind = 18 // the scheme has one that was shown before, or may have it
+	PayoutSettledLate       RecordKind = 19 // after it was voided: debited without a hold
+	ReturnReceived          RecordKind = 20 // a payout came back, in full or in part: credited
+	PayoutReturned          RecordKind = 21 // what the payout has returned so far
+	PayoutRejectedAfterVoid RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
 )
 
 const lastKind = PayoutRejectedAfterVoid

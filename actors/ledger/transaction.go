@@ -128,16 +128,16 @@ type Transaction struct {
 	UnderSuffix bool `cbor:"34,keyasint,omitempty"` // with OwnEndToEnd: the id was derived here before
 
 	// What a payout has been through that did not go straight.
-	Doubt      bool     `cbor:"35,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
-	AcceptedAt Millis   `cbor:"36,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
-	Bucket     Bucket   `cbor:"37,keyasint,omitempty"` // the directory's limit it met last, if it ever did
-	QueueEnds  Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
-	Decision   Approval `cbor:"39,keyasint,omitempty"`
-	Operator   string   `cbor:"40,keyasint,omitempty"` // who decided
-	Former     []string `cbor:"41,keyasint,omitempty"` // end-to-end ids before its renewals, the oldest first
-	LateAt     Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
-	RejectedAfterVoid   bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
-	Unsure     bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
+	Doubt             bool     `cbor:"35,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
+	AcceptedAt        Millis   `cbor:"36,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
+	Bucket            Bucket   `cbor:"37,keyasint,omitempty"` // the directory's limit it met last, if it ever did
+	QueueEnds         Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
+	Decision          Approval `cbor:"39,keyasint,omitempty"`
+	Operator          string   `cbor:"40,keyasint,omitempty"` // who decided
+	Former            []string `cbor:"41,keyasint,omitempty"` // end-to-end ids before its renewals, the oldest first
+	LateAt            Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
+	RejectedAfterVoid bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
+	Unsure            bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
 
 	// Of a return: what it returns.
 	Original         *TxID  `cbor:"43,keyasint,omitempty"`

@@ -35,9 +35,9 @@ var transitions = map[RecordKind]step{
 	PayoutRejected: {[]TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}, StatusRejected},
 	PayoutFailed:   {[]TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}, StatusFailed},
 
-	PayoutSettledLate: {[]TxStatus{StatusFailed}, StatusSettled},
-	PayoutRejectedAfterVoid:    {[]TxStatus{StatusFailed}, StatusFailed},
-	PayoutReturned:    {[]TxStatus{StatusSettled}, StatusSettled},
+	PayoutSettledLate:       {[]TxStatus{StatusFailed}, StatusSettled},
+	PayoutRejectedAfterVoid: {[]TxStatus{StatusFailed}, StatusFailed},
+	PayoutReturned:          {[]TxStatus{StatusSettled}, StatusSettled},
 }
 
 // transition is an error where a record of the kind may not follow a transaction's

@@ -61,9 +61,9 @@ func TestFromCentavos(t *testing.T) {
 func TestIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := Millis(rapid.Int64Range(0, 1<<48-1).Draw(t, "at"))
-		var chance [10]byte
-		copy(chance[:], rapid.SliceOfN(rapid.Byte(), 10, 10).Draw(t, "chance"))
-		id := NewTxID(at, chance)
+		var entropy [10]byte
+		copy(entropy[:], rapid.SliceOfN(rapid.Byte(), 10, 10).Draw(t, "entropy"))
+		id := NewTxID(at, entropy)
 		if id.Time() != at {
 			t.Fatalf("time %d, want %d", id.Time(), at)
 		}
@@ -83,16 +83,16 @@ func TestIDs(t *testing.T) {
 		if charge := id.Public(TxCharge); len(charge) != 25 || strings.ToUpper(charge) != charge {
 			t.Fatalf("charge id %q", charge)
 		}
-		other := chance
+		other := entropy
 		bit := rapid.IntRange(0, 51).Draw(t, "bit")
 		flip(&other, bit)
 		if NewTxID(at, other).Short() == id.Short() {
-			t.Fatalf("bit %d of chance does not reach the short id", bit)
+			t.Fatalf("bit %d of entropy does not reach the short id", bit)
 		}
 	})
 }
 
-// flip turns one of the 52 bits of chance that a short id keeps.
+// flip turns one of the 52 bits of entropy that a short id keeps.
 func flip(c *[10]byte, bit int) {
 	switch {
 	case bit < 4:

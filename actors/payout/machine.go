@@ -37,7 +37,7 @@ const (
 type Job struct {
 	Account ledger.AccountID
 	Tx      ledger.Transaction // as it stands
-	Goal  Goal
+	Goal    Goal
 	// Refuses is the account's control on payouts to companies, as it was when the
 	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool

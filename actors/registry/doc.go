@@ -3,7 +3,7 @@
 // ids, each of which belongs to one account of the institution.
 //
 // It is a machine with a stream of its own (stream 0): Machine decides and
-// applies, without a clock, chance or I/O; Registry is its shell, which stamps
+// applies, without a clock, entropy or I/O; Registry is its shell, which stamps
 // commands, journals them and, once they are durable, publishes the new entries
 // to readers. Readers wait for nobody and never see what a restart would deny.
 //

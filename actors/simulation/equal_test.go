@@ -41,7 +41,7 @@ func (l *life) takenAtTheScheme() {
 	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+t%d@pix.test", l.numbers)}
 	suffix := ledger.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.deps.Config.Secret, 0)
 	_, err := l.outside.sim.Submit(ctx, scheme.Payment{
-		Tx: ledger.NewTxID(l.clock, l.chance()), Account: id, EndToEnd: ledger.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
+		Tx: ledger.NewTxID(l.clock, l.entropy()), Account: id, EndToEnd: ledger.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
 		Key: ledger.Key{Type: ledger.KeyEmail, Value: "silent@pix.test"},
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ type life struct {
 	panics   bool          // the next answer that is rendered panics
 	refuses  bool          // the next entry is refused
 	failing  int           // turns for which the failed disk is not noticed yet
-	journal    *wal.InMemory    // the engine's journal
+	journal  *wal.InMemory // the engine's journal
 	outside  *outside
 
 	process
@@ -60,7 +60,7 @@ type process struct {
 	terms     ledger.Terms // as its flags have them
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
-	deps    account.Dependencies
+	deps      account.Dependencies
 	accounts  map[ledger.AccountID]*account.Driver
 	due       *due.Machine
 	feed      *account.Feed
@@ -68,7 +68,7 @@ type process struct {
 	mail      []letter
 	watch     *watch
 	filter    *keyed.Filter                  // over end-to-end rows, to be filled; nil: it is
-	visits    int                            // under way
+	tasks     int                            // under way
 	unheard   []func()                       // what ends notices whose process is gone
 	floor     ledger.Millis                  // the newest record there was at its start
 	theirs    ledger.Millis                  // what the scheme's clock is off by
@@ -185,7 +185,7 @@ func (l *life) stated() {
 	}
 }
 
-func (l *life) chance() (c [10]byte) {
+func (l *life) entropy() (c [10]byte) {
 	l.drawn++
 	for i := range c {
 		c[i] = byte(l.rng.Uint32())
@@ -221,7 +221,7 @@ func (l *life) boot() {
 			EndToEnd: l.filled(), Claims: l.claims(), MaxRepeats: l.few(0), Recent: account.NewRecent(l.few(1 << 15)),
 		},
 		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
-		Opening: l.opening, Active: l.active, Now: l.time.Read, Chance: l.chance, Log: slog.New(&listener{slog.DiscardHandler, l}),
+		Opening: l.opening, Active: l.active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Begin: l.begin, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *account.Driver) { a.Tell(m) }})

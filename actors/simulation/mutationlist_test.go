@@ -246,7 +246,7 @@ var mutations = []mutation{
 		"case r.State.Progress == scheme.Rejected:",
 	},
 	{
-		"put-off-for-good", "what was put off is not visited again where the memory of it is full",
+		"put-off-for-good", "what was put off is not run again where the memory of it is full",
 		"actors/due/lane.go",
 		"if l.passes(d) || k.front.before(d) {",
 		"if l.passes(d) || d.At < s.now {",
@@ -319,9 +319,9 @@ var mutations = []mutation{
 	},
 	{
 		"tried-once", "what met the limit again counts as on its way, and is tried no more",
-		"actors/due/line.go",
-		"\tdelete(l.flying, v.ID)\n\tif !c.Skipped",
-		"\tif !c.Queued {\n\t\tdelete(l.flying, v.ID)\n\t}\n\tif !c.Skipped",
+		"actors/due/queue.go",
+		"\tdelete(q.flying, t.ID)\n\tif !r.Skipped",
+		"\tif !r.Queued {\n\t\tdelete(q.flying, t.ID)\n\t}\n\tif !r.Skipped",
 	},
 	{
 		"address-kept", "an address that was taken off a credential's list is let in",

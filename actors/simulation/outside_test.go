@@ -56,7 +56,7 @@ func newOutside(l *life) *outside {
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	o.book = sim.Options{
 		Store: prompt{wal.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
-		Now: func() ledger.Millis { return l.clock }, Chance: l.chance, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: func() ledger.Millis { return l.clock }, Entropy: l.entropy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	o.open()
 	return o

@@ -1,57 +1,48 @@
 package simulation
 
 import (
-	"errors"
-
-	"pixd/actors/account"
 	"pixd/actors/due"
-	"pixd/actors/ledger"
 )
 
 // look lets the scanner look.
 func (l *life) look() {
-	visits, err := l.due.Tick(l.time.Read(), l.journal)
+	tasks, err := l.due.Tick(l.time.Read(), l.journal)
 	if err != nil {
 		l.fail("due: %v", err)
 	}
-	for _, v := range visits {
-		l.watch.begins(v, v.Kind())
+	for _, t := range tasks {
+		l.watch.begins(t, t.Kind())
 	}
 	l.watch.looked(l)
 	machine := l.due // of this process
-	for _, v := range visits {
-		l.say("visit %v %v, retry %v", v.Account, v.ID, v.Retry)
-		l.visits++
+	for _, t := range tasks {
+		l.say("due task %v %v, retry %v", t.Account, t.ID, t.Retry)
+		l.tasks++
 		once := false
-		then := func(came account.Visited) {
+		then := func(r due.Result) {
 			if once {
-				l.fail("visit of %v ended twice", v.ID)
+				l.fail("the due task of %v ended twice", t.ID)
 			}
 			once = true
 			if machine != l.due {
 				return
 			}
-			l.visits--
-			l.watch.ends(v, came, l.now())
-			l.say("visit of %v ended: %+v", v.ID, came)
-			machine.Came(v, due.Came{
-				Again: came.Again, Unheard: came.Unheard, Open: came.Open, Queued: came.Queued, Skipped: came.Skipped, Failed: came.Err != nil,
-				Closed: errors.Is(came.Err, ledger.ErrQuarantined),
-			}, l.now())
+			l.tasks--
+			l.watch.ends(t, r, l.now())
+			l.say("due task of %v ended: %+v", t.ID, r)
+			machine.Done(t, r, l.now())
 		}
-		if v.Retry {
-			l.retried[v.ID] = l.time.Read()
+		if t.Retry {
+			l.retried[t.ID] = l.time.Read()
 			if l.healed != 0 {
-				l.tries[v.ID]++
+				l.tries[t.ID]++
 			}
-			l.account(v.Account).Retry(v.ID, then)
-		} else {
-			l.account(v.Account).Due(v.ID, v.Seq, then)
 		}
+		l.account(t.Account).Due(t, then)
 	}
 }
 
-// passivate sends idle accounts away, as the directory does.
+// passivate sends idle accounts away, as the host does.
 func (l *life) passivate() {
 	for id := range l.all() {
 		a := l.accounts[id]

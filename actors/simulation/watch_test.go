@@ -3,27 +3,26 @@ package simulation
 import (
 	"errors"
 
-	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 )
 
-// watch looks over the scanner's shoulder: what is due is visited at once, and what
+// watch looks over the scanner's shoulder: what is due runs at once, and what
 // was put off soon after its time, whatever else is due and however little the
 // scanner remembers.
 type watch struct {
-	bounds   due.Bounds
-	visiting map[ledger.TxID]bool
-	visited  map[ledger.TxID]bool          // at least once
-	until    map[ledger.TxID]ledger.Millis // when what was visited is to be visited again
-	closed   map[ledger.AccountID]bool     // quarantined: visited no more
-	working  map[bool]int                  // visits under way, by whether they need the scheme
-	begun    map[bool]int                  // of those, in this look
-	needs    map[ledger.TxID]bool
-	quiet    ledger.Millis    // the scheme was not heard: nothing that needs it may start before
-	seen     map[string]sight // due rows that a look could see
-	misses   map[string]int   // looks at which nothing excused that a row was not visited
-	last     ledger.Millis    // when the last look was
+	bounds  due.Bounds
+	running map[ledger.TxID]bool
+	ran     map[ledger.TxID]bool          // at least once
+	until   map[ledger.TxID]ledger.Millis // when what ran runs again
+	closed  map[ledger.AccountID]bool     // quarantined: no task of it runs
+	working map[bool]int                  // tasks under way, by whether they need the scheme
+	begun   map[bool]int                  // of those, in this look
+	needs   map[ledger.TxID]bool
+	quiet   ledger.Millis    // the scheme was not heard: nothing that needs it may start before
+	seen    map[string]sight // due rows that a look could see
+	misses  map[string]int   // looks at which nothing excused that a row had no task
+	last    ledger.Millis    // when the last look was
 }
 
 // sight is when a row was seen first, and whether it was due at the look before that: it
@@ -35,7 +34,7 @@ type sight struct {
 
 func newWatch(b due.Bounds) *watch {
 	return &watch{
-		bounds: b, visiting: map[ledger.TxID]bool{}, visited: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
+		bounds: b, running: map[ledger.TxID]bool{}, ran: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
 		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
 		seen: map[string]sight{}, misses: map[string]int{},
 	}
@@ -51,7 +50,7 @@ const (
 	patience = ledger.Millis(130_000)
 )
 
-// mayMiss is how many looks may pass a row that should be visited.
+// mayMiss is how many looks may pass a row that should have a task.
 func (w *watch) mayMiss() int {
 	if w.bounds != due.DefaultBounds() {
 		return 40
@@ -59,38 +58,38 @@ func (w *watch) mayMiss() int {
 	return 2
 }
 
-func (w *watch) begins(v due.Visit, k ledger.DueKind) {
-	if v.Retry {
+func (w *watch) begins(t due.Task, k ledger.DueKind) {
+	if t.Retry {
 		return
 	}
-	w.visiting[v.ID], w.visited[v.ID], w.needs[v.ID] = true, true, k.NeedsScheme()
+	w.running[t.ID], w.ran[t.ID], w.needs[t.ID] = true, true, k.NeedsScheme()
 	w.working[k.NeedsScheme()]++
 	w.begun[k.NeedsScheme()]++
 }
 
-func (w *watch) ends(v due.Visit, came account.Visited, now ledger.Millis) {
-	if errors.Is(came.Err, ledger.ErrQuarantined) {
-		w.closed[v.Account] = true
+func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
+	if errors.Is(r.Err, ledger.ErrQuarantined) {
+		w.closed[t.Account] = true
 	}
-	if v.Retry {
+	if t.Retry {
 		return
 	}
-	delete(w.visiting, v.ID)
-	w.working[w.needs[v.ID]]--
-	w.until[v.ID] = now
+	delete(w.running, t.ID)
+	w.working[w.needs[t.ID]]--
+	w.until[t.ID] = now
 	switch {
-	case came.Err != nil:
-		w.until[v.ID] = now + 30_000
-	case came.Unheard:
-		w.until[v.ID], w.quiet = now+60_000, now+5_000
-	case came.Open:
-		w.until[v.ID] = now + 60_000
-	case came.Again != 0:
-		w.until[v.ID] = came.Again
+	case r.Err != nil:
+		w.until[t.ID] = now + 30_000
+	case r.Unheard:
+		w.until[t.ID], w.quiet = now+60_000, now+5_000
+	case r.Open:
+		w.until[t.ID] = now + 60_000
+	case r.Again != 0:
+		w.until[t.ID] = r.Again
 	}
 }
 
-// excused tells that no visit may start of a kind.
+// excused tells that no task may start of a kind.
 func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	if k.NeedsScheme() && now.Clock < w.quiet || !k.NeedsScheme() && now.Doubted {
 		return true
@@ -134,14 +133,14 @@ func (w *watch) looked(l *life) {
 	clear(w.begun)
 }
 
-// overdue tells a row that should have been visited by now.
+// overdue tells a row that should have had a task by now.
 func (w *watch) overdue(d *ledger.Due, first sight, now ledger.Millis) bool {
 	switch {
-	case w.visiting[d.ID]:
+	case w.running[d.ID]:
 		return false
 	case first.late:
 		return now > max(w.until[d.ID], first.since)+patience
-	case w.visited[d.ID]:
+	case w.ran[d.ID]:
 		return now > max(w.until[d.ID], d.At)+patience
 	}
 	return now > d.At+late+pace

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pixd/actors/account"
+	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -56,7 +57,7 @@ type child struct {
 	machine  *payout.Machine
 	act      payout.Act
 	deadline ledger.Millis
-	then     func(account.Visited)
+	then     func(due.Result)
 	heard    bool              // the scheme has answered the last time that it was asked
 	said     scheme.State      // and so
 	settings []ledger.Settings // the account's from the payout's newest record on until it began
@@ -64,7 +65,7 @@ type child struct {
 }
 
 // begin is Dependencies.Begin.
-func (l *life) begin(j payout.Job, then func(account.Visited)) {
+func (l *life) begin(j payout.Job, then func(due.Result)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
 	l.count("goal: " + goals[j.Goal])
@@ -193,7 +194,7 @@ func (l *life) report(c *child) {
 		}
 		l.say("outcome of %v not taken: %v", out.ID, err)
 		if c.then = nil; then != nil { // it hears of the first failure, as the directory has it
-			then(account.Visited{Err: err})
+			then(due.Result{Err: err})
 		}
 		if l.account(c.account).Broken() == nil {
 			l.mail = append(l.mail, letter{c.account, func(*account.Driver) { l.report(c) }})

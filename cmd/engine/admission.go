@@ -13,11 +13,11 @@ import (
 	"pixd/wal"
 )
 
-// door tells why merchants' new work is refused before anything is held or
+// admission tells why merchants' new work is refused before anything is held or
 // written: the disk is nearly full, the journal does not answer, or too much is
 // in hand. Reads, notices, outcomes and the operators' side do not pass here:
 // they end work, and what ends work must go on.
-type door struct {
+type admission struct {
 	free     func() (uint64, error) // bytes of the disk the journal lies on
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
@@ -43,15 +43,15 @@ const (
 	commitLimit = 5 * time.Second
 )
 
-// Why the door is closed, as merchants are told.
+// Why admission is closed, as merchants read it.
 const (
 	closedDisk    = "storage is nearly full: new requests are refused for now"
 	closedStalled = "storage does not answer: new requests are refused for now"
 	closedBusy    = "too many requests in hand: new requests are refused for now"
 )
 
-func newDoor(c *Config, s *wal.Store, inHand *atomic.Int64) *door {
-	d := &door{
+func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
+	d := &admission{
 		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
 			durable := s.Durable() // first: what is durable was submitted
@@ -63,7 +63,7 @@ func newDoor(c *Config, s *wal.Store, inHand *atomic.Int64) *door {
 }
 
 // Closed tells why new work is refused; empty: it is not. It costs three loads.
-func (d *door) Closed() string {
+func (d *admission) Closed() string {
 	switch {
 	case d.lowDisk.Load():
 		return closedDisk
@@ -76,7 +76,7 @@ func (d *door) Closed() string {
 }
 
 // watch looks until the context ends.
-func (d *door) watch(ctx context.Context) {
+func (d *admission) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -89,7 +89,7 @@ func (d *door) watch(ctx context.Context) {
 	}
 }
 
-func (d *door) look(at time.Time) {
+func (d *admission) look(at time.Time) {
 	d.lookAtJournal(at)
 	if d.minFree > 0 && !at.Before(d.diskAt) {
 		d.diskAt = at.Add(diskEvery)
@@ -99,7 +99,7 @@ func (d *door) look(at time.Time) {
 
 // lookAtJournal finds a commit that was not answered in time: something is
 // submitted, and what is durable has not moved.
-func (d *door) lookAtJournal(at time.Time) {
+func (d *admission) lookAtJournal(at time.Time) {
 	submitted, durable := d.progress()
 	if waited := d.waiting; submitted == durable {
 		d.waiting = false
@@ -119,9 +119,9 @@ func (d *door) lookAtJournal(at time.Time) {
 }
 
 // lookAtDisk compares what is free with the mark. Where that cannot be told, the
-// door stays as it is: a disk that is really full ends the process at the next
+// admission stays as it is: a disk that is really full ends the process at the next
 // write.
-func (d *door) lookAtDisk() {
+func (d *admission) lookAtDisk() {
 	free, err := d.free()
 	if err != nil {
 		if !d.blind {

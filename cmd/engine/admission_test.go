@@ -13,9 +13,9 @@ import (
 	"pixd/wal"
 )
 
-// closable is a door with a disk, a journal and a clock of the test's.
+// closable is an admission with a disk, a journal and a clock of the test's.
 type closable struct {
-	*door
+	*admission
 	free               uint64
 	broken             error
 	submitted, durable wal.Ticket
@@ -26,7 +26,7 @@ type closable struct {
 
 func newClosable() *closable {
 	c := &closable{free: 100, at: time.Unix(1_790_000_000, 0)}
-	c.door = &door{
+	c.admission = &admission{
 		free: func() (uint64, error) { return c.free, c.broken }, minFree: 10,
 		progress: func() (wal.Ticket, wal.Ticket) { return c.submitted, c.durable },
 		inHand:   &c.hand, deadline: commitLimit,
@@ -35,7 +35,7 @@ func newClosable() *closable {
 	return c
 }
 
-// after lets time pass in the watch's steps, and tells what the door says then.
+// after lets time pass in the watch's steps, and tells what admission says then.
 func (c *closable) after(d time.Duration) string {
 	for end := c.at.Add(d); c.at.Before(end); {
 		c.at = c.at.Add(lookEvery)
@@ -44,7 +44,7 @@ func (c *closable) after(d time.Duration) string {
 	return c.Closed()
 }
 
-func TestDoorAndDisk(t *testing.T) {
+func TestAdmissionAndDisk(t *testing.T) {
 	c := newClosable()
 	for n, step := range []struct {
 		free   uint64
@@ -78,7 +78,7 @@ func TestDoorAndDisk(t *testing.T) {
 	}
 }
 
-func TestDoorAndJournal(t *testing.T) {
+func TestAdmissionAndJournal(t *testing.T) {
 	c := newClosable()
 	if got := c.after(time.Minute); got != "" {
 		t.Errorf("idle: %q", got)
@@ -117,7 +117,7 @@ func TestDoorAndJournal(t *testing.T) {
 	}
 }
 
-func TestDoorAndRequests(t *testing.T) {
+func TestAdmissionAndRequests(t *testing.T) {
 	c := newClosable()
 	c.hand.Store(httpapi.MaxInHand)
 	if got := c.Closed(); got != "" {

@@ -77,13 +77,13 @@ var outside = []struct {
 }
 
 // ledgerImports is all that the ledger may import: no clock (time is there for
-// its formats; drawing from it is caught below), no chance, no I/O, no lock.
+// its formats; drawing from it is caught below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
-// clocks and chance are handed inwards by cmd. What else reads them stands here,
+// clocks and entropy are handed inwards by cmd. What else reads them stands here,
 // with the reason.
 var readsClock = []struct{ file, what string }{
 	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is an instant; nothing is decided by it
@@ -146,7 +146,7 @@ func (s source) forbidden() string {
 	return ""
 }
 
-// draws lists where the file reads a clock, waits, or takes a chance itself.
+// draws lists where the file reads a clock, waits, or takes entropy itself.
 func (s source) draws() (found []string) {
 	if within(s.room, "cmd/**") || within(s.room, "bench/**") {
 		return nil
@@ -242,7 +242,7 @@ func TestArrows(t *testing.T) {
 			t.Errorf("%s: may not import %s", s.file, what)
 		}
 		for _, what := range s.draws() {
-			t.Errorf("%s: %s: clock and chance are handed inwards by cmd", s.file, what)
+			t.Errorf("%s: %s: clock and entropy are handed inwards by cmd", s.file, what)
 		}
 		if what := s.serves(); what != "" {
 			t.Errorf("%s: %s: only httpapi, cmd and bench serve", s.file, what)

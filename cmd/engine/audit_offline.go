@@ -39,7 +39,7 @@ func Audit(ctx context.Context, c Config) (*AuditReport, error) {
 }
 
 func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, error) {
-	e := &Engine{Config: c, Store: store, Clock: clock.New(c.clocks(), 0), chances: newChances()}
+	e := &Engine{Config: c, Store: store, Clock: clock.New(c.clocks(), 0), entropy: newEntropy()}
 	known, err := registry.Open(store, e.Clock.Now)
 	if err != nil {
 		return nil, err

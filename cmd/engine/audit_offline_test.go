@@ -97,7 +97,7 @@ func TestAuditOfflineBook(t *testing.T) {
 	c, w := ended(t)
 	pay := func(feed scheme.Feed) {
 		t.Helper()
-		e := &Engine{Clock: clock.New(sources(), 0), Config: c, chances: newChances()}
+		e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
 		if err := e.connect(); err != nil {
 			t.Fatal(err)
 		}

@@ -57,20 +57,20 @@ func (e *Engine) stated(at ledger.Millis) {
 // alertClock is the kind of alert about a clock.
 const alertClock = "clock"
 
-// chances draws what identities are filled with. The first 20 bits that a
+// entropy draws what identities are filled with. The first 20 bits that a
 // transaction_id keeps count up, so that two ids of one millisecond differ by
 // construction; the rest is drawn.
-type chances struct{ count atomic.Uint32 }
+type entropy struct{ count atomic.Uint32 }
 
-func newChances() *chances {
+func newEntropy() *entropy {
 	var b [4]byte
 	_, _ = rand.Read(b[:])
-	c := &chances{}
+	c := &entropy{}
 	c.count.Store(binary.BigEndian.Uint32(b[:]))
 	return c
 }
 
-func (c *chances) draw() (b [10]byte) {
+func (c *entropy) draw() (b [10]byte) {
 	n := c.count.Add(1)
 	binary.BigEndian.PutUint64(b[2:], mrand.Uint64())
 	// Bits kept of the ten bytes: the low 4 of b[0], b[1], the low 6 of b[2], then all.

@@ -220,7 +220,7 @@ func TestHangingSync(t *testing.T) {
 	release := fs.hang()
 	first := make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
-	w.becomes("closed", 10*time.Second, func() bool { return w.door.Closed() != "" })
+	w.becomes("closed", 10*time.Second, func() bool { return w.admission.Closed() != "" })
 	asked := time.Now()
 	if !w.refusing(closedStalled) || time.Since(asked) > time.Second {
 		t.Errorf("refused after %v", time.Since(asked))

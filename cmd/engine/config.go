@@ -1,5 +1,5 @@
 // Package engine puts the rooms together: it alone, with the commands, knows
-// everyone. It hands clock and chance inwards, opens the journal, restores what
+// everyone. It hands clock and entropy inwards, opens the journal, restores what
 // must be there before the first request, connects the scheme, and listens.
 package engine
 

@@ -23,13 +23,13 @@ import (
 
 // Engine is a running engine without its listeners: the rooms, connected.
 type Engine struct {
-	Config    Config
-	Store     *wal.Store
-	Clock     *clock.Clock
-	Registry  *registry.Registry
+	Config   Config
+	Store    *wal.Store
+	Clock    *clock.Clock
+	Registry *registry.Registry
 	Accounts *account.Host
-	History   *history.History
-	Sim       *sim.Sim // nil: the scheme is in another process
+	History  *history.History
+	Sim      *sim.Sim // nil: the scheme is in another process
 
 	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
@@ -38,7 +38,7 @@ type Engine struct {
 	uses      *lastUsed
 	auditor   auditor
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
-	chances   *chances
+	entropy   *entropy
 	ready     atomic.Bool
 	ending    context.Context // until Close
 	cancel    context.CancelFunc
@@ -49,7 +49,7 @@ type Engine struct {
 // its work. Errors say what could not be done and where; nothing is written
 // where the folder is not usable.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, chances: newChances(), endToEnd: keyed.NewFilter(endToEndFilter)}
+	e := &Engine{Config: c, entropy: newEntropy(), endToEnd: keyed.NewFilter(endToEndFilter)}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.closeRooms())
 	}
@@ -97,7 +97,7 @@ func (e *Engine) open() error {
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
-		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Chance: e.chances.draw, Log: c.Log,
+		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
@@ -111,7 +111,7 @@ func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Chance: e.chances.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
 			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
@@ -209,7 +209,7 @@ func (e *Engine) start() error {
 
 // How often accounts are trimmed, and how often idle ones are looked for.
 const (
-	trimEvery    = 2 * time.Second
+	trimEvery      = 2 * time.Second
 	passivateEvery = 10 * time.Second
 )
 

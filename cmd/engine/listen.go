@@ -35,7 +35,7 @@ type Served struct {
 	certs           [2]*certificate // the merchant API's and the operator API's; nil: plain HTTP
 	meters          *meters
 	connections     *httpapi.Connections // the merchant API's
-	door            *door
+	admission       *admission
 	merchant, admin *fasthttp.Server
 	schemePort      net.Listener                            // nil: as SchemeAddr
 	notices         *fasthttp.Server                        // serves it
@@ -169,8 +169,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
-	s.door = newDoor(&e.Config, e.Store, &s.meters.merchant.inHand)
-	e.work.Go(func() { s.door.watch(e.ending) })
+	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand)
+	e.work.Go(func() { s.admission.watch(e.ending) })
 	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
 	o, err := s.adminOptions(b)
@@ -229,7 +229,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	return httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.door.Closed, Now: s.Clock.Now, Log: c.Log,
+		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 

@@ -87,7 +87,7 @@ func TestPayoutAlerts(t *testing.T) {
 	if m := w.alerted("contradicting_notice", a.Tx.Public()); !strings.Contains(m, "AC03") {
 		t.Error(m)
 	}
-	unheard := func(_ due.Visit, came func(due.Came)) { came(due.Came{Unheard: true}) }
+	unheard := func(_ due.Task, done func(due.Result)) { done(due.Result{Unheard: true}) }
 	b, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 600, Key: key})
 	if err != nil || b.Refusal != nil {
 		t.Fatalf("%+v %v", b, err)

@@ -146,7 +146,7 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Chance: newChances().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}

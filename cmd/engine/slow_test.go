@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"pixd/actors/account"
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/wal"
@@ -101,7 +101,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	time.Sleep(300 * time.Millisecond) // what is read at the start is over
 	slow.slow.Store(true)
 	for i := range owed {
-		e.Accounts.Due(owed[i].account, owed[i].tx.ID, 0, func(account.Visited) {})
+		e.Accounts.Due(due.Task{Account: owed[i].account, ID: owed[i].tx.ID}, func(due.Result) {})
 	}
 	for deadline := time.Now().Add(5 * time.Second); slow.inHand.Load() == 0; {
 		if time.Now().After(deadline) {

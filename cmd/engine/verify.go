@@ -30,7 +30,7 @@ type Progress struct {
 	Of      uint64 // batches, as the journal's head says
 }
 
-// Verified is what an offline check has vouched for.
+// Verified is what an offline check has verified.
 type Verified struct {
 	wal.Report
 	Accounts int
@@ -44,7 +44,7 @@ type Verified struct {
 // checksum and chain, every balance derived again from the records, every
 // head row against them, and every other row both ways: what a record makes must
 // be there, and what is there a record must make. It stops at the first thing it
-// cannot vouch for and says where; what it had vouched for until then is in the
+// cannot verify and says where; what it had verified until then is in the
 // result.
 func Verify(o VerifyOptions) (Verified, error) {
 	return verify(wal.Options{

@@ -245,7 +245,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
 		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },
 		Now:     func() ledger.Reading { return ledger.Reading{Time: at, Clock: at} },
-		Chance:  newChances().draw, Again: func(ledger.AccountID, any) {},
+		Entropy: newEntropy().draw, Again: func(ledger.AccountID, any) {},
 		Write: func(e *wal.Entry) error { s.Append(e); return write(s) },
 	}, 1)
 	for range days {
@@ -290,7 +290,7 @@ func TestVerifyDroppedClaims(t *testing.T) {
 }
 
 // TestVerifyTellsTheFirst: of what several goroutines find, the first in the order of
-// writing is told, with what was vouched for until it.
+// writing is told, with what was verified until it.
 func TestVerifyTellsTheFirst(t *testing.T) {
 	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
 	v := &verification{derivers: []*deriver{{}, {}, {}}}
@@ -305,7 +305,7 @@ func TestVerifyTellsTheFirst(t *testing.T) {
 	}
 }
 
-// TestVerifyUntilTheDamage: what was vouched for before a record that does not hold
+// TestVerifyUntilTheDamage: what was verified before a record that does not hold
 // is told exactly, though the walk was further on.
 func TestVerifyUntilTheDamage(t *testing.T) {
 	disk := everyRow(t)

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"time"
 
-	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/httpapi"
@@ -27,23 +25,15 @@ func (c *Config) queueing() httpapi.Queueing {
 
 // scanner has payouts that wait looked after by their accounts.
 func (e *Engine) scanner() *due.Scanner {
-	return due.NewScanner(due.New(millis(e.Config.QueueRetry), due.DefaultBounds()), e.Store, e.visit, e.Clock.Read, e.Config.Log)
+	return due.NewScanner(due.New(millis(e.Config.QueueRetry), due.DefaultBounds()), e.Store, e.startTask, e.Clock.Read, e.Config.Log)
 }
 
-func (e *Engine) visit(v due.Visit, came func(due.Came)) {
-	then := func(a account.Visited) {
-		if a.Err != nil && e.ending.Err() == nil {
+func (e *Engine) startTask(t due.Task, done func(due.Result)) {
+	e.Accounts.Due(t, func(r due.Result) {
+		if r.Err != nil && e.ending.Err() == nil {
 			e.Config.Log.Warn("due: payout not looked at; it is tried again",
-				"account", v.Account.String(), "transaction", v.ID.Public(ledger.TxPayout), "error", a.Err)
+				"account", t.Account.String(), "transaction", t.ID.Public(ledger.TxPayout), "error", r.Err)
 		}
-		came(due.Came{
-			Again: a.Again, Unheard: a.Unheard, Open: a.Open, Queued: a.Queued, Skipped: a.Skipped,
-			Failed: a.Err != nil, Closed: errors.Is(a.Err, ledger.ErrQuarantined),
-		})
-	}
-	if v.Retry {
-		e.Accounts.Retry(v.Account, v.ID, then)
-		return
-	}
-	e.Accounts.Due(v.Account, v.ID, v.Seq, then)
+		done(r)
+	})
 }

@@ -34,7 +34,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	return signals.attend(s, f.Log)
 }
 
-// warn tells of settings that are for tests and for behind other doors.
+// warn tells of settings that are for tests and for use behind a proxy.
 func (f *serveFlags) warn() {
 	if !loopback(f.Listen) && f.TLS.Cert == "" && len(f.TrustedProxies) == 0 {
 		f.Log.Warn("merchants' requests arrive without TLS: give --tls-cert and --tls-key, or listen behind a --trusted-proxy that adds it", "listen", f.Listen)

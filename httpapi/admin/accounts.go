@@ -65,7 +65,7 @@ func shown(known *registry.Account, head *ledger.Account) accountView {
 
 // quarantined is what the registry alone knows of an account: its name and
 // document are those it was opened under. Settings that may have changed since,
-// and its money, nobody can vouch for.
+// and its money, nobody can verify.
 func quarantined(known *registry.Account) accountView {
 	v := accountView{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
 	if known.Opening != nil {

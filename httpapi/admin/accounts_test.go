@@ -83,7 +83,7 @@ func TestAccountLists(t *testing.T) {
 	f.expect("GET", "/admin/accounts?cursor=x", "", 400, problem(400, "cursor must be a next_cursor of this list"))
 }
 
-// closedOff is an engine that cannot vouch for one account.
+// closedOff is an engine that cannot verify one account.
 type closedOff struct {
 	httpapi.Engine
 	id ledger.AccountID

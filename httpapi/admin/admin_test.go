@@ -69,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 			return *a.Opening, true
 		},
 		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
-		Now:    func() ledger.Reading { return ledger.At(now()) }, Chance: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
+		Now:    func() ledger.Reading { return ledger.At(now()) }, Entropy: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -93,7 +93,7 @@ func newFixture(t *testing.T) *fixture {
 
 func openSim(t *testing.T, now func() ledger.Millis) *sim.Sim {
 	t.Helper()
-	s, err := sim.Open(sim.Options{Dir: "sim", FS: vfs.NewMem(), Now: now, Chance: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler)})
+	s, err := sim.Open(sim.Options{Dir: "sim", FS: vfs.NewMem(), Now: now, Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

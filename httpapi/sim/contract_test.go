@@ -73,7 +73,7 @@ func options(t *testing.T, to string) provider.Options {
 // remote is a simulator on a book, served, and a provider that asks it.
 func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	log := slog.New(slog.DiscardHandler)
-	s, err := sim.Open(sim.Options{Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: realNow, Chance: draw, Log: log})
+	s, err := sim.Open(sim.Options{Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: realNow, Entropy: draw, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

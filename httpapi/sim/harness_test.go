@@ -40,7 +40,7 @@ func newHarness(t *testing.T) *harness {
 func (w *harness) open() {
 	w.Helper()
 	now, log := func() ledger.Millis { return w.at }, slog.New(slog.DiscardHandler)
-	s, err := sim.Open(sim.Options{Dir: "sim", FS: w.fs, SettleDelay: time.Second, Now: now, Chance: draw, Log: log})
+	s, err := sim.Open(sim.Options{Dir: "sim", FS: w.fs, SettleDelay: time.Second, Now: now, Entropy: draw, Log: log})
 	if err != nil {
 		w.Fatal(err)
 	}

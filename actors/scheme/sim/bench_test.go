@@ -13,7 +13,7 @@ import (
 // BenchmarkSubmit: payouts of many callers at once, on the disk, settled and
 // acknowledged.
 func BenchmarkSubmit(b *testing.B) {
-	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func BenchmarkSubmit(b *testing.B) {
 
 // BenchmarkBook: the book of a hundred accounts and 50,000 payouts.
 func BenchmarkBook(b *testing.B) {
-	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

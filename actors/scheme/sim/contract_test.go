@@ -30,7 +30,7 @@ func draw() (b [10]byte) {
 func openOn(t *testing.T, fs wal.FS, edit func(*Options)) *Sim {
 	t.Helper()
 	o := Options{
-		Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler),
+		Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&o)
@@ -62,7 +62,7 @@ func TestContract(t *testing.T) {
 
 func closing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	s, err := Open(Options{
-		Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: now, Chance: draw, Log: slog.New(slog.DiscardHandler),
+		Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -175,7 +175,7 @@ func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
 	store := &lateStore{InMemory: wal.NewInMemory()}
-	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Chance: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Entropy: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestGoldenBook(t *testing.T) {
 	at := goldenNoon
 	s := openOn(t, vfs.NewMem(), func(o *Options) {
 		o.Now = func() ledger.Millis { return at }
-		o.Chance = func() [10]byte { return [10]byte{9} }
+		o.Entropy = func() [10]byte { return [10]byte{9} }
 	})
 	payouts := func(chars string, keys ...string) (all []scheme.Payment) {
 		for n, key := range keys {
@@ -157,7 +157,7 @@ func TestOlderBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, err := Open(Options{Dir: "sim", FS: fs, Now: func() ledger.Millis { return goldenNoon + 1000 }, Chance: draw, Log: slog.New(slog.DiscardHandler)})
+		s, err := Open(Options{Dir: "sim", FS: fs, Now: func() ledger.Millis { return goldenNoon + 1000 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	s.order.Lock()
 	at := s.now()
 	i := &infraction{
-		ID: ledger.NewTxID(at, s.opts.Chance()).String(), EndToEnd: a.EndToEnd, Account: a.Account,
+		ID: ledger.NewTxID(at, s.opts.Entropy()).String(), EndToEnd: a.EndToEnd, Account: a.Account,
 		Amount: r.Amount, Situation: r.Situation, At: at,
 	}
 	done := s.tell(at, i, rowInfraction, i.opened())

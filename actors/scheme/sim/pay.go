@@ -98,7 +98,7 @@ func (s *Sim) arrive(p Payment) (*arrival, error) {
 		a.PayerDocument = cpf(123456789)
 	}
 	if a.EndToEnd == "" {
-		a.EndToEnd = ledger.EndToEnd(a.PayerISPB, a.At, ledger.RandomSuffix(s.opts.Chance()))
+		a.EndToEnd = ledger.EndToEnd(a.PayerISPB, a.At, ledger.RandomSuffix(s.opts.Entropy()))
 	}
 	return a, nil
 }

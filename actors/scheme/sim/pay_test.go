@@ -166,9 +166,9 @@ func TestPayNobodyTakes(t *testing.T) {
 }
 
 func payoutAt(at ledger.Millis) scheme.Payment {
-	chance := draw()
+	entropy := draw()
 	return scheme.Payment{
-		Tx: ledger.NewTxID(at, chance), Account: 7, Amount: 100, EndToEnd: ledger.EndToEnd("99999004", at, ledger.RandomSuffix(chance)),
+		Tx: ledger.NewTxID(at, entropy), Account: 7, Amount: 100, EndToEnd: ledger.EndToEnd("99999004", at, ledger.RandomSuffix(entropy)),
 		Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
 	}
 }

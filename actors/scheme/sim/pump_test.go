@@ -78,8 +78,8 @@ func (p *pump) open() {
 	p.t.Helper()
 	s, err := Open(Options{
 		Store: p.shelf, SettleDelay: time.Second, Now: func() ledger.Millis { return p.at },
-		Chance: func() [10]byte { p.drawn++; return [10]byte{9: p.drawn} },
-		Log:    slog.New(slog.NewTextHandler(&p.log, nil)),
+		Entropy: func() [10]byte { p.drawn++; return [10]byte{9: p.drawn} },
+		Log:     slog.New(slog.NewTextHandler(&p.log, nil)),
 	})
 	if err != nil {
 		p.t.Fatal(err)

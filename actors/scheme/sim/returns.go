@@ -122,7 +122,7 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 // instant of its own. The caller holds order until they are appended.
 func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason string, at ledger.Millis) ([]wal.Op, item) {
 	r := &returned{
-		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Chance()))[1:],
+		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Entropy()))[1:],
 		Tx: p.Tx, EndToEnd: p.EndToEnd, Account: p.Account, Amount: amount, Reason: reason, At: at,
 	}
 	about := binary.BigEndian.AppendUint32(p.Tx[:16:16], ordinal)

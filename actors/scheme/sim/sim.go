@@ -25,7 +25,7 @@ type Options struct {
 	SettleDelay time.Duration // from submission to settlement; 0 settles inside the submit call
 	OpenAtOnce  int           // notices delivered and not acknowledged; 0: 4,096
 	Now         func() ledger.Millis
-	Chance      func() [10]byte
+	Entropy     func() [10]byte
 	OnFailure   func(error)
 	Log         *slog.Logger
 
