@@ -142,7 +142,7 @@ func makeAccount(s *engine.Served) Credentials {
 	id, evp, secret := engine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Bench", "12345678909"
-	if _, err := s.Registry.ClaimAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: evp}); err != nil {
+	if _, err := s.Registry.RegisterAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: evp}); err != nil {
 		panic(err)
 	}
 	key := registry.APIKey{

@@ -122,7 +122,7 @@ func openAccounts(e *engine.Engine, n int) []ledger.AccountID {
 		s := ledger.DefaultSettings()
 		s.Name, s.Document = "Loja", "12345678909"
 		key := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}
-		if _, err := e.Registry.ClaimAccount(ids[i], true, s, key); err != nil {
+		if _, err := e.Registry.RegisterAccount(ids[i], true, s, key); err != nil {
 			panic(err)
 		}
 		if _, err := e.Accounts.Do(ids[i], ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {

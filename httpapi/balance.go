@@ -22,7 +22,7 @@ func readBalance(c *call) {
 	o.flag("worked", true)
 	o.number("balance", int64(t.Balance))
 	o.number("available", int64(t.Available()))
-	o.number("pending", int64(t.Pending))
+	o.number("pending", int64(t.Held))
 	o.text("currency", "BRL")
 	answer(c.ctx, fasthttp.StatusOK, o.closed())
 }

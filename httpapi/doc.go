@@ -3,5 +3,5 @@
 // of the ledger, and writes the answer. It holds no state of its own and decides
 // nothing about money.
 //
-// The rooms below it are the operators': admin, and sim where the simulator runs.
+// The packages below it are the operators': admin, and sim where the simulator runs.
 package httpapi

@@ -107,7 +107,7 @@ func openRegistry(t testing.TB, store *wal.Store) *registry.Registry {
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Padaria São João", "12345678000195"
 	claim := func(id ledger.AccountID, active bool, key string) {
-		if _, err := g.ClaimAccount(id, active, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+		if _, err := g.RegisterAccount(id, active, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,7 +232,7 @@ const (
 )
 
 func head() *ledger.Account {
-	return &ledger.Account{ID: merchant, Totals: ledger.Totals{Balance: 500, Pending: 120, MEDHeld: 30}}
+	return &ledger.Account{ID: merchant, Totals: ledger.Totals{Balance: 500, Held: 120, MEDHeld: 30}}
 }
 
 func keyFor(ips ...string) registry.APIKey { return registry.APIKey{Whitelist: ips} }
@@ -244,7 +244,7 @@ func newAccount(t *testing.T, f *fixture) ledger.AccountID {
 	const id, key = ledger.AccountID(9), "77777777-1111-4222-8333-444455556666"
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Outra", "12345678909"
-	if _, err := f.keys.ClaimAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+	if _, err := f.keys.RegisterAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
 		t.Fatal(err)
 	}
 	return id

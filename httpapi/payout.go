@@ -15,7 +15,7 @@ func requestPayout(c *call) {
 		c.malformed(refusal, refusePayout)
 		return
 	}
-	if command.EndToEnd != "" && !c.claimEndToEnd(command.EndToEnd) {
+	if command.EndToEnd != "" && !c.reserveEndToEnd(command.EndToEnd) {
 		return
 	}
 	_, command.KeyIsOurs = c.Registry.PixKey(command.Key.Value)
@@ -23,10 +23,10 @@ func requestPayout(c *call) {
 	c.do(command, refusePayout)
 }
 
-// claimEndToEnd makes the id that the merchant named its own, before anything is
+// reserveEndToEnd makes the id that the merchant named its own, before anything is
 // held under it; false where the request has been answered.
-func (c *call) claimEndToEnd(id string) bool {
-	ours, err := c.Registry.ClaimEndToEnd(c.key.Account, id)
+func (c *call) reserveEndToEnd(id string) bool {
+	ours, err := c.Registry.ReserveEndToEnd(c.key.Account, id)
 	switch {
 	case err != nil:
 		c.failed(err)

@@ -88,17 +88,17 @@ func readable(t *testing.T, onFailure func(error)) *Store {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	s.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("a"), Value: []byte("b")}}, Out: []Out{told(done)}})
+	s.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("a"), Value: []byte("b")}}, Out: []Out{reported(done)}})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-type told chan error
+type reported chan error
 
 // Release implements Out.
-func (o told) Release(err error) { o <- err }
+func (o reported) Release(err error) { o <- err }
 
 // TestRows: all keys that are callers' rows, and none of the journal's own.
 func TestRows(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRows(t *testing.T) {
 	r := Seal(0, Record{Stream: 1, Seq: 1, Body: []byte("x")})
 	done := make(chan error, 1)
 	s.Append(&Entry{
-		Stream: 1, Records: []Sealed{r}, Out: []Out{told(done)},
+		Stream: 1, Records: []Sealed{r}, Out: []Out{reported(done)},
 		Ops: []Op{{Kind: OpSet, Key: []byte("z"), Value: nil}, {Kind: OpSet, Key: MetaKey("m"), Value: nil}},
 	})
 	if err := <-done; err != nil {

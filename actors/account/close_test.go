@@ -33,11 +33,11 @@ func TestClose(t *testing.T) {
 			t.Errorf("a request to %v: %v", id, err)
 		}
 	}
-	told := make(chan error, 2)
-	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { told <- err })
-	w.Due(due.Task{Account: 1, ID: ledger.TxID{1}, Seq: 1}, func(r due.Result) { told <- r.Err })
+	reported := make(chan error, 2)
+	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { reported <- err })
+	w.Due(due.Task{Account: 1, ID: ledger.TxID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
 	for range 2 {
-		if err := <-told; !errors.Is(err, context.Canceled) {
+		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)
 		}
 	}
@@ -78,11 +78,11 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
 	s := &shell{Dependencies: &w.deps}
 	w.stop()
-	told := make(chan error, 2)
-	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { told <- err }})
-	s.receive(&dueTask{then: func(r due.Result) { told <- r.Err }})
+	reported := make(chan error, 2)
+	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { reported <- err }})
+	s.receive(&dueTask{then: func(r due.Result) { reported <- r.Err }})
 	for range 2 {
-		if err := <-told; !errors.Is(err, context.Canceled) {
+		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}

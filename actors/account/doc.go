@@ -7,7 +7,7 @@
 //
 //	answer, err := host.Do(id, ledger.CreateCharge{…})
 //
-// The way of a command through the room: Do (admission: limits) → the account's
+// The way of a command through the package: Do (admission: limits) → the account's
 // actor → Machine.Step (facts, decision, records, rows) → the journal, with the
 // answer riding in the entry → Release, by the journal's writer, in order.
 // A payout's answer does not ride with its hold: it waits in the shell by the

@@ -52,7 +52,7 @@ func TestTaskVoids(t *testing.T) {
 	}
 	w.clock.Add(int64(testTerms.OrphanAfter))
 	w.Due(due.Task{Account: 1, ID: a.Tx.ID}, then)
-	if r := <-results; r != (due.Result{}) || w.totals(1).Pending != 0 {
+	if r := <-results; r != (due.Result{}) || w.totals(1).Held != 0 {
 		t.Errorf("at its time: %+v, %+v", r, w.totals(1))
 	}
 	w.Due(due.Task{Account: 1, ID: ledger.TxID{1}}, then)

@@ -15,10 +15,10 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start.Tx
-	told := map[ledger.AccountID]int{}
+	reported := map[ledger.AccountID]int{}
 	f := Feed{
 		Get: b.store.Get, Key: func(key string) (ledger.AccountID, bool) { return 9, key == "ours" },
-		Notice: func(id ledger.AccountID, _ ledger.Command, done func(error)) { told[id]++; done(nil) },
+		Notice: func(id ledger.AccountID, _ ledger.Command, done func(error)) { reported[id]++; done(nil) },
 	}
 	take := func(n scheme.Notice) (err error) {
 		f.Take(n, func(e error) { err = e })
@@ -30,19 +30,19 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	stranger := settled
 	stranger.Tx = other
 	for round := range 2 { // while it is held, and once it is shown
-		if err := take(settled); err != nil || told[testAccount] != round+1 {
-			t.Errorf("round %d: ours: %v, told %v", round, err, told)
+		if err := take(settled); err != nil || reported[testAccount] != round+1 {
+			t.Errorf("round %d: ours: %v, told %v", round, err, reported)
 		}
-		if err := take(stranger); err == nil || told[testAccount] != round+1 {
-			t.Errorf("round %d: under the same end-to-end id: %v, told %v", round, err, told)
+		if err := take(stranger); err == nil || reported[testAccount] != round+1 {
+			t.Errorf("round %d: under the same end-to-end id: %v, told %v", round, err, reported)
 		}
 		b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.PayoutIsAccepted})
 	}
 	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "theirs"}}); err == nil {
 		t.Error("a payment to another's key was taken")
 	}
-	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}); err != nil || told[9] != 1 {
-		t.Errorf("a payment to our key: %v, %v", err, told)
+	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}); err != nil || reported[9] != 1 {
+		t.Errorf("a payment to our key: %v, %v", err, reported)
 	}
 	if err := take(scheme.Notice{Kind: scheme.InfractionOpened, Tx: held.ID, EndToEnd: held.EndToEnd}); err == nil {
 		t.Error("an infraction was taken")
@@ -89,18 +89,18 @@ func TestOneReturnAtOnce(t *testing.T) {
 		Get:    func(key []byte) ([]byte, bool, error) { v, ok := ids[string(key)]; return v, ok, nil },
 		Notice: func(_ ledger.AccountID, _ ledger.Command, d func(error)) { done = append(done, d) },
 	}
-	var told []error
+	var reported []error
 	take := func(tx ledger.TxID) {
-		f.Take(scheme.Notice{Kind: scheme.ReturnReceived, Tx: tx, ReturnID: "D1", Amount: 1}, func(err error) { told = append(told, err) })
+		f.Take(scheme.Notice{Kind: scheme.ReturnReceived, Tx: tx, ReturnID: "D1", Amount: 1}, func(err error) { reported = append(reported, err) })
 	}
 	take(ledger.TxID{1})
 	take(ledger.TxID{2})
-	if len(done) != 1 || len(told) != 1 || told[0] == nil {
-		t.Fatalf("%d handed on, told %v", len(done), told)
+	if len(done) != 1 || len(reported) != 1 || reported[0] == nil {
+		t.Fatalf("%d handed on, told %v", len(done), reported)
 	}
 	done[0](nil)
 	take(ledger.TxID{2})
-	if len(done) != 2 || len(told) != 2 || told[1] != nil {
-		t.Errorf("after the first: %d handed on, told %v", len(done), told)
+	if len(done) != 2 || len(reported) != 2 || reported[1] != nil {
+		t.Errorf("after the first: %d handed on, told %v", len(done), reported)
 	}
 }

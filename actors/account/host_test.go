@@ -32,7 +32,7 @@ func TestOneBalance(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if got := w.totals(1); accepted.Load() != 50 || short.Load() != 450 || got.Balance != 5000 || got.Pending != 5000 {
+	if got := w.totals(1); accepted.Load() != 50 || short.Load() != 450 || got.Balance != 5000 || got.Held != 5000 {
 		t.Errorf("%d accepted, %d short, totals %+v", accepted.Load(), short.Load(), got)
 	}
 	if n := w.scheme.submits.Load(); n != 50 {
@@ -220,7 +220,7 @@ func TestOneKeyManyRequests(t *testing.T) {
 	w.eventually("all requests", func() bool { return w.entry(1).inWork.Load() == many })
 	w.scheme.release()
 	replays := replaysOf(t, answers, many)
-	if got := w.totals(1); replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
+	if got := w.totals(1); replays != many-1 || w.scheme.submits.Load() != 1 || got.Held != 100 {
 		t.Errorf("%d replays, %d submits, totals %+v", replays, w.scheme.submits.Load(), got)
 	}
 }

@@ -159,9 +159,9 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 		if r.Claim == nil || !r.Kind.Answers() {
 			continue
 		}
-		told := *a
-		told.Tx = newest(d.Records[i:], r.Tx.ID)
-		status, body := m.config.Render(&told, r.Claim.Camel)
+		reported := *a
+		reported.Tx = newest(d.Records[i:], r.Tx.ID)
+		status, body := m.config.Render(&reported, r.Claim.Camel)
 		if status/100 != 2 {
 			panic(fmt.Sprintf("account %v: %v answers a claim with status %d", m.head.ID, r.Kind, status))
 		}

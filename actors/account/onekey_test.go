@@ -56,7 +56,7 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	w.eventually("all requests", func() bool { return w.entry(1).inWork.Load() == many })
 	w.scheme.release()
 	replays := replaysOf(t, answers, many)
-	if got := w.totals(1); !panicked.Load() || replays != many-1 || w.scheme.submits.Load() != 1 || got.Pending != 100 {
+	if got := w.totals(1); !panicked.Load() || replays != many-1 || w.scheme.submits.Load() != 1 || got.Held != 100 {
 		t.Errorf("panicked %v, %d replays, %d submits, %+v", panicked.Load(), replays, w.scheme.submits.Load(), got)
 	}
 }
@@ -86,7 +86,7 @@ func TestOneKeyTimesOut(t *testing.T) {
 			t.Errorf("who came back: %+v", r)
 		}
 	}
-	if got := w.totals(1); w.scheme.submits.Load() != 1 || got.Pending != 100 {
+	if got := w.totals(1); w.scheme.submits.Load() != 1 || got.Held != 100 {
 		t.Errorf("%d submits, %+v", w.scheme.submits.Load(), got)
 	}
 }

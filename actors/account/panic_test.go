@@ -38,9 +38,9 @@ func TestPanic(t *testing.T) {
 			t.Errorf("after the third within a minute, %T: %v", c, err)
 		}
 	}
-	told := make(chan error, 1)
-	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { told <- err })
-	if err := <-told; err == nil {
+	reported := make(chan error, 1)
+	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { reported <- err })
+	if err := <-reported; err == nil {
 		t.Error("a notice to a quarantined account was acknowledged")
 	}
 	w.fund(2, 7)
@@ -105,7 +105,7 @@ func TestRebuildKeepsChildren(t *testing.T) {
 			t.Errorf("answered %+v", r)
 		}
 	}
-	if got := w.totals(1); got.Pending != 0 || w.scheme.submits.Load() != 0 {
+	if got := w.totals(1); got.Held != 0 || w.scheme.submits.Load() != 0 {
 		t.Errorf("%d submitted, totals %+v", w.scheme.submits.Load(), got)
 	}
 }

@@ -18,12 +18,12 @@ func arrival(n int) ledger.ReceivePayment {
 }
 
 // once is who must be told exactly one time.
-type once struct{ told atomic.Int64 }
+type once struct{ reported atomic.Int64 }
 
 // all counts those who were told, and fails where one was told twice.
-func all(t *testing.T, what string, told []once) (n int64) {
-	for i := range told {
-		got := told[i].told.Load()
+func all(t *testing.T, what string, reported []once) (n int64) {
+	for i := range reported {
+		got := reported[i].reported.Load()
 		if n += got; got > 1 {
 			t.Errorf("%s %d was told %d times", what, i, got)
 		}
@@ -59,13 +59,13 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					notices[n].told.Add(1)
+					notices[n].reported.Add(1)
 				})
 				w.Due(due.Task{Account: id, ID: ledger.TxID{1}}, func(r due.Result) {
 					if !errors.Is(r.Err, errUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
 						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
-					tasks[n].told.Add(1)
+					tasks[n].reported.Add(1)
 				})
 				w.again(id, reload{})
 				if i%10 == 0 {
@@ -98,15 +98,15 @@ func TestMessageWhilePassivate(t *testing.T) {
 	away := make(chan int, 1)
 	go func() { away <- w.Passivate() }()
 	w.eventually("the last entry", func() bool { return w.gate.passed() == 1 })
-	told := make(chan error, 2)
+	reported := make(chan error, 2)
 	var sent sync.WaitGroup
-	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { told <- err }) })
+	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { reported <- err }) })
 	w.again(1, reload{})
-	sent.Go(func() { w.Due(due.Task{Account: 1, ID: ledger.TxID{1}}, func(r due.Result) { told <- r.Err }) })
+	sent.Go(func() { w.Due(due.Task{Account: 1, ID: ledger.TxID{1}}, func(r due.Result) { reported <- r.Err }) })
 	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
 	w.eventually("the command", func() bool { return w.entry(1).inWork.Load() == 1 })
 	select {
-	case err := <-told:
+	case err := <-reported:
 		t.Errorf("answered by an account that is being passivated: %v", err)
 	case r := <-credit:
 		t.Errorf("answered by an account that is being passivated: %+v", r)
@@ -121,7 +121,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 		t.Errorf("the command: %+v", r)
 	}
 	for range 2 {
-		if err := <-told; err != nil && !errors.Is(err, errUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
+		if err := <-reported; err != nil && !errors.Is(err, errUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
 			t.Error(err)
 		}
 	}
@@ -154,9 +154,9 @@ func TestPassivateDrains(t *testing.T) {
 	w.deps.Rows = rows
 	w.fund(1, 100)
 	rows.mu.Lock()
-	told := make(chan error, 3)
+	reported := make(chan error, 3)
 	for n := range 3 {
-		w.Notice(1, arrival(n), func(err error) { told <- err })
+		w.Notice(1, arrival(n), func(err error) { reported <- err })
 	}
 	w.eventually("a read", func() bool { return rows.waiting.Load() == 1 })
 	w.clock.Add(1000)
@@ -170,7 +170,7 @@ func TestPassivateDrains(t *testing.T) {
 	rows.mu.Unlock()
 	for range 3 {
 		select {
-		case err := <-told:
+		case err := <-reported:
 			if err != nil {
 				t.Error(err)
 			}

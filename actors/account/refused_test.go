@@ -73,7 +73,7 @@ func TestRefusedOutcome(t *testing.T) {
 	if err != nil || a.Refusal == nil || a.Refusal.Code != ledger.RefuseKeyNotFound {
 		t.Errorf("the retry: %+v %v", a, err)
 	}
-	if n := w.scheme.submits.Load() + w.scheme.asks.Load(); n != 0 || w.totals(1).Pending != 0 {
+	if n := w.scheme.submits.Load() + w.scheme.asks.Load(); n != 0 || w.totals(1).Held != 0 {
 		t.Errorf("%d submits and asks, %+v", n, w.totals(1))
 	}
 }
@@ -88,7 +88,7 @@ func TestRefusedHold(t *testing.T) {
 	if _, err := w.Do(1, payoutTo(1, nil)); !errors.Is(err, ledger.ErrCut) || time.Since(began) > 5*time.Second {
 		t.Errorf("who waited: %v after %v", err, time.Since(began))
 	}
-	if w.totals(1).Pending != 0 || w.scheme.lookups.Load() != 0 {
+	if w.totals(1).Held != 0 || w.scheme.lookups.Load() != 0 {
 		t.Errorf("%+v, %d lookups", w.totals(1), w.scheme.lookups.Load())
 	}
 	w.must(1, payoutTo(1, nil))

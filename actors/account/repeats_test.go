@@ -53,14 +53,14 @@ func TestDuplicateOf(t *testing.T) {
 	for range 3 {
 		held = append(held, &b.step(ledger.RequestPayout{Amount: 1, Key: k}).Start.Tx)
 	}
-	told := func(i int, r ledger.PayoutResult, reason string) *ledger.Transaction {
+	reported := func(i int, r ledger.PayoutResult, reason string) *ledger.Transaction {
 		return b.step(ledger.ResolvePayout{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Answer.Tx
 	}
-	told(1, ledger.PayoutIsAccepted, "")
-	if of := told(2, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
+	reported(1, ledger.PayoutIsAccepted, "")
+	if of := reported(2, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
 		t.Errorf("a duplicate of %v, and the scheme has %v", of, held[1].ID)
 	}
-	if of := told(0, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
+	if of := reported(0, ledger.PayoutIsRejected, ledger.ReasonDuplicate).DuplicateOf; of == nil || *of != held[1].ID {
 		t.Errorf("a duplicate of %v, and the scheme has %v", of, held[1].ID)
 	}
 }

@@ -96,7 +96,7 @@ func (b *bench) tell(e Effects) string {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.told(r))
+		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.reported(r))
 	}
 	if e.Start != nil {
 		fmt.Fprintf(&out, "child starts: %s\n", goalNames[e.Start.Goal])
@@ -111,13 +111,13 @@ func (b *bench) tell(e Effects) string {
 		fmt.Fprintf(&out, "alert %s: %s\n", a.Kind, a.Message)
 	}
 	fmt.Fprintf(&out, "balance %d pending %d available %d\n",
-		b.machine.head.Totals.Balance, b.machine.head.Totals.Pending, b.machine.head.Totals.Available())
+		b.machine.head.Totals.Balance, b.machine.head.Totals.Held, b.machine.head.Totals.Available())
 	return out.String()
 }
 
 var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
-func (b *bench) told(r *ledger.Record) string {
+func (b *bench) reported(r *ledger.Record) string {
 	if r.Tx == nil {
 		return ""
 	}

@@ -98,12 +98,12 @@ func (a *Account) Record(r *ledger.Record) {
 		a.tell(KindTotals, "", "record %d: %v", r.Seq, err)
 	}
 	a.Totals = r.Totals
-	if a.wrong || r.Totals.Balance == a.balance && r.Totals.Pending == a.pending {
+	if a.wrong || r.Totals.Balance == a.balance && r.Totals.Held == a.pending {
 		return
 	}
 	a.wrong = true
 	a.tell(KindTotals, "", "record %d (%v) carries balance %d and pending %d: the records make %d and %d",
-		r.Seq, r.Kind, r.Totals.Balance, r.Totals.Pending, a.balance, a.pending)
+		r.Seq, r.Kind, r.Totals.Balance, r.Totals.Held, a.balance, a.pending)
 }
 
 func (a *Account) move(sum *ledger.Amount, by ledger.Amount) {

@@ -153,7 +153,7 @@ func TestWhole(t *testing.T) {
 	if a.Sums.Sent != 200 || a.Sums.Received != 500 || a.Sums.ReturnedTo != 40 || a.Sums.ReturnedBy != 0 {
 		t.Errorf("%+v", a.Sums)
 	}
-	if a.InFlight() != 7 || a.Totals != l.account.Totals || a.Totals.Pending != 7*107 || a.Records != uint64(len(l.records)) {
+	if a.InFlight() != 7 || a.Totals != l.account.Totals || a.Totals.Held != 7*107 || a.Records != uint64(len(l.records)) {
 		t.Errorf("%d in flight, %+v", a.InFlight(), a.Totals)
 	}
 }
@@ -189,7 +189,7 @@ func TestPlanted(t *testing.T) {
 		says  string
 	}{
 		"balance": {func(l *life) { l.records[4].Totals.Balance++ }, KindTotals, "carries balance"},
-		"pending": {func(l *life) { l.records[len(l.records)-1].Totals.Pending-- }, KindTotals, "carries balance"},
+		"pending": {func(l *life) { l.records[len(l.records)-1].Totals.Held-- }, KindTotals, "carries balance"},
 		"a fee":   {func(l *life) { t := *l.records[1].Tx; t.Fee = 1; l.records[1].Tx = &t }, KindTotals, "record 2 (credited)"},
 		"a debit": {func(l *life) {
 			t := *l.find(ledger.PayoutSettledLate).Tx

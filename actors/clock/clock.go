@@ -82,11 +82,11 @@ func (c *Clock) Stated(at ledger.Millis) (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	differs := at - c.Now()
-	told := c.stated && !c.agrees(c.differs)
+	reported := c.stated && !c.agrees(c.differs)
 	c.stated, c.differs = true, differs
 	agrees := c.agrees(differs)
 	c.unsure.Store(!agrees)
-	if agrees || told {
+	if agrees || reported {
 		return ""
 	}
 	return fmt.Sprintf("the engine's clock is doubted: the scheme's is %s; nothing is voided and nothing expires until they agree, "+
@@ -105,8 +105,8 @@ func (c *Clock) Look() (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	differs := c.from.Wall() - c.Now()
-	told := c.apart
-	if c.apart = !within(differs); !c.apart || told {
+	reported := c.apart
+	if c.apart = !within(differs); !c.apart || reported {
 		return ""
 	}
 	return fmt.Sprintf("the wall clock is %s engine time: it has jumped since the start; durations go on by engine time, "+

@@ -67,24 +67,24 @@ func (k RecordKind) about() bool { return k > SettingsChanged && k != AnswerKept
 // after is what the totals must be once the record has happened; false where a
 // sum does not fit.
 func (t Totals) after(r *Record) (Totals, bool) {
-	var balance, pending Amount
+	var balance, held Amount
 	switch r.Kind {
 	case Credited, PaymentReceived, ReturnReceived:
 		balance = r.Tx.Net()
 	case PayoutHeld:
-		pending = r.Tx.Gross()
+		held = r.Tx.Gross()
 	case PayoutSettled:
-		balance, pending = -r.Tx.Gross(), -r.Tx.Gross()
+		balance, held = -r.Tx.Gross(), -r.Tx.Gross()
 	case PayoutSettledLate:
 		balance = -r.Tx.Gross()
 	case PayoutRejected, PayoutRefused, PayoutFailed:
-		pending = -r.Tx.Gross()
+		held = -r.Tx.Gross()
 	}
 	var ok bool
 	if t.Balance, ok = t.Balance.Add(balance); !ok {
 		return t, false
 	}
-	if t.Pending, ok = t.Pending.Add(pending); !ok {
+	if t.Held, ok = t.Held.Add(held); !ok {
 		return t, false
 	}
 	if r.shows() {
@@ -101,7 +101,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 
 // check is what holds for every account at every instant.
 func (t Totals) check() error {
-	if t.Pending < 0 || t.MEDHeld < 0 {
+	if t.Held < 0 || t.MEDHeld < 0 {
 		return fmt.Errorf("a hold below zero: %+v", t)
 	}
 	return nil

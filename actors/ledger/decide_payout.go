@@ -77,7 +77,7 @@ func (d *draft) refusePayout(c *RequestPayout, t *Transaction) *Refusal {
 	if gross <= d.totals.Available() {
 		return nil
 	}
-	if gross <= d.totals.Balance-d.totals.Pending {
+	if gross <= d.totals.Balance-d.totals.Held {
 		return refuse(RefuseUnderMED, "the balance is held by a special-return case")
 	}
 	return refuse(RefuseBalance, "available balance is below amount plus fee")

@@ -56,7 +56,7 @@ func goldenRecords() []Record {
 		CashOutCeiling: 5, ApprovalThreshold: &threshold, BlockCNPJOut: true,
 		AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: MaxRepeatWindow,
 	}
-	totals := Totals{Balance: -1, Pending: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6}
+	totals := Totals{Balance: -1, Held: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6}
 	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Members: []Member{{TxID{3}, 300}}}
 	stored := &Stored{Status: 200, Body: []byte(`{"worked":true}`)}
 	bodies := map[RecordKind]Body{
@@ -195,7 +195,7 @@ func TestApplyRefuses(t *testing.T) {
 		"earlier":       func(r *Record) { r.Time = 9 },
 		"other account": func(r *Record) { r.Account = 8 },
 		"balance":       func(r *Record) { r.Totals.Balance++ },
-		"pending":       func(r *Record) { r.Totals.Pending++ },
+		"pending":       func(r *Record) { r.Totals.Held++ },
 		"med":           func(r *Record) { r.Totals.MEDHeld++ },
 		"items":         func(r *Record) { r.Totals.Items++ },
 		"bookings":      func(r *Record) { r.Totals.Bookings-- },

@@ -67,7 +67,7 @@ func (k RecordKind) Answers() bool {
 // Totals are an account's sums and counters after a record.
 type Totals struct {
 	Balance  Amount `cbor:"1,keyasint"`           // settled credits - settled debits
-	Pending  Amount `cbor:"2,keyasint,omitempty"` // gross amounts held by work in flight, >= 0
+	Held     Amount `cbor:"2,keyasint,omitempty"` // gross amounts held by work in flight, >= 0
 	MEDHeld  Amount `cbor:"3,keyasint,omitempty"` // held by special-return cases, >= 0
 	Items    uint64 `cbor:"4,keyasint,omitempty"` // transactions shown so far
 	Bookings uint64 `cbor:"5,keyasint,omitempty"` // movements booked so far
@@ -75,7 +75,7 @@ type Totals struct {
 }
 
 // Available is what the account may spend: never below zero.
-func (t Totals) Available() Amount { return max(0, t.Balance-t.Pending-t.MEDHeld) }
+func (t Totals) Available() Amount { return max(0, t.Balance-t.Held-t.MEDHeld) }
 
 // EventKind is a webhook event. Its values are stored.
 type EventKind uint8

@@ -246,8 +246,8 @@ func TestAvailableIsNeverNegative(t *testing.T) {
 		totals Totals
 		want   Amount
 	}{
-		{Totals{Balance: 10, Pending: 3, MEDHeld: 2}, 5},
-		{Totals{Balance: 10, Pending: 3, MEDHeld: 9}, 0},
+		{Totals{Balance: 10, Held: 3, MEDHeld: 2}, 5},
+		{Totals{Balance: 10, Held: 3, MEDHeld: 9}, 0},
 		{Totals{Balance: -4}, 0},
 	} {
 		if got := c.totals.Available(); got != c.want {

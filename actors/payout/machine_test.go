@@ -116,13 +116,13 @@ var replies = map[Act][]string{
 
 // walk is one way through a machine: the lines it was told.
 type walk struct {
-	t       *testing.T
-	told    []string
-	acts    []Act
-	maySee  bool   // a submit may have arrived
-	word    string // the scheme's last word on the payment
-	unknown bool   // it said that it does not know it
-	ended   int
+	t        *testing.T
+	reported []string
+	acts     []Act
+	maySee   bool   // a submit may have arrived
+	word     string // the scheme's last word on the payment
+	unknown  bool   // it said that it does not know it
+	ended    int
 }
 
 // again replays the way so far on a fresh machine, and gives its next act.
@@ -131,7 +131,7 @@ func (w *walk) again(e Goal) (*Machine, Act) {
 	j.Goal = e
 	m := New(j)
 	act := m.Begin()
-	for _, line := range w.told {
+	for _, line := range w.reported {
 		act = m.Step(reply(w.t, line))
 	}
 	return m, act
@@ -160,11 +160,11 @@ func (w *walk) on(e Goal, left int) {
 		return
 	}
 	if p := m.Payment(); act == Submit && (p.Tx != job.Tx.ID || p.EndToEnd != job.Tx.EndToEnd || p.Amount != job.Tx.Amount) {
-		w.t.Fatalf("%q: submits %+v", w.told, p)
+		w.t.Fatalf("%q: submits %+v", w.reported, p)
 	}
 	for _, line := range replies[act] {
 		before := *w
-		w.told = append(w.told[:len(w.told):len(w.told)], line)
+		w.reported = append(w.reported[:len(w.reported):len(w.reported)], line)
 		w.acts = append(w.acts[:len(w.acts):len(w.acts)], act)
 		r := reply(w.t, line)
 		if act == Submit && r.Refused == nil {
@@ -184,33 +184,33 @@ func (w *walk) on(e Goal, left int) {
 // judge holds a report against what was told on the way.
 func (w *walk) judge(e Goal, m *Machine) {
 	o := &m.Outcome
-	last := reply(w.t, w.told[len(w.told)-1])
+	last := reply(w.t, w.reported[len(w.reported)-1])
 	switch {
 	case o.ID != job.Tx.ID || o.EndToEnd != job.Tx.EndToEnd:
-		w.t.Errorf("%q: reports on %+v", w.told, o)
+		w.t.Errorf("%q: reports on %+v", w.reported, o)
 	case (o.Result == ledger.PayoutIsRefused || o.Result == ledger.PayoutIsLimited) && w.maySee && e != Clear:
-		w.t.Errorf("%q: reported a refusal, and the money may have left", w.told)
+		w.t.Errorf("%q: reported a refusal, and the money may have left", w.reported)
 	case o.Result == ledger.PayoutIsRefused && e == Clear && (last.Refused == nil || !w.unknown):
-		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.told)
+		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.reported)
 	case o.Result == ledger.PayoutIsRefused && e == Clear && w.acts[len(w.acts)-1] != Submit:
-		w.t.Errorf("%q: refused, and that was no word of the scheme's", w.told)
-	case o.Result == ledger.PayoutIsVoided && (e != Void || w.told[0] != "pending" && !strings.HasPrefix(w.told[0], "unknown")):
-		w.t.Errorf("%q: voided", w.told)
+		w.t.Errorf("%q: refused, and that was no word of the scheme's", w.reported)
+	case o.Result == ledger.PayoutIsVoided && (e != Void || w.reported[0] != "pending" && !strings.HasPrefix(w.reported[0], "unknown")):
+		w.t.Errorf("%q: voided", w.reported)
 	case o.Result == ledger.PayoutIsSending && e != Retry:
-		w.t.Errorf("%q: taken out of a line that it does not stand in", w.told)
+		w.t.Errorf("%q: taken out of a line that it does not stand in", w.reported)
 	case (e == Retry || e == Void) && slices.Contains(w.acts, Submit):
-		w.t.Errorf("%q: submitted", w.told)
+		w.t.Errorf("%q: submitted", w.reported)
 	case (e == Retry || e == Void || e == Clear) && o.Result == ledger.PayoutIsAccepted && w.word != "pending":
-		w.t.Errorf("%q: accepted without a word", w.told)
+		w.t.Errorf("%q: accepted without a word", w.reported)
 	case o.Result == ledger.PayoutIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
-		w.t.Errorf("%q: refused with %v, which nobody said", w.told, o.Refusal)
+		w.t.Errorf("%q: refused with %v, which nobody said", w.reported, o.Refusal)
 	case o.Result == ledger.PayoutIsSettled && w.word != "settled",
 		o.Result == ledger.PayoutIsRejected && w.word != "rejected "+o.Reason,
 		o.Result != ledger.PayoutIsSettled && w.word == "settled",
 		o.Result != ledger.PayoutIsRejected && strings.HasPrefix(w.word, "rejected"):
-		w.t.Errorf("%q: the scheme said %q, reported %s", w.told, w.word, said(o))
+		w.t.Errorf("%q: the scheme said %q, reported %s", w.reported, w.word, said(o))
 	case o.Result == ledger.PayoutIsAccepted && !w.maySee:
-		w.t.Errorf("%q: accepted, and nothing was ever submitted", w.told)
+		w.t.Errorf("%q: accepted, and nothing was ever submitted", w.reported)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestTimeRunsOut(t *testing.T) {
 		for _, end := range []string{"failed expired", "unknown expired", "refused provider_rejected expired"} {
 			w := walk{t: t}
 			if way != "" {
-				w.told = strings.Split(way, "/")
+				w.reported = strings.Split(way, "/")
 			}
 			m, act := w.again(Pay)
 			for range 2 {

@@ -35,13 +35,13 @@ func TestBehindForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.ClaimAccount(7, true, ledger.Settings{}, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+	if _, err := g.RegisterAccount(7, true, ledger.Settings{}, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	j.on = true
 	for range 4 {
-		if ok, err := g.ClaimEndToEnd(7, "E99999004202603011200OwnOwnOwn01"); ok || err == nil {
-			t.Errorf("claimed: %v %v", ok, err)
+		if ok, err := g.ReserveEndToEnd(7, "E99999004202603011200OwnOwnOwn01"); ok || err == nil {
+			t.Errorf("reserved: %v %v", ok, err)
 		}
 		if err := g.SetActive(7, false); err == nil {
 			t.Error("turned off, and nothing is written")

@@ -14,44 +14,44 @@ import (
 
 func e2eID(n int) string { return fmt.Sprintf("E99999004202603011200%011d", n) }
 
-// TestClaimEndToEnd: who is first has it, for good; what it repeats makes no
+// TestReserveEndToEnd: who is first has it, for good; what it repeats makes no
 // record.
-func TestClaimEndToEnd(t *testing.T) {
+func TestReserveEndToEnd(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := open(t, s)
-	claim(t, g, 1)
-	claim(t, g, 2)
-	if ok, err := g.ClaimEndToEnd(3, e2eID(1)); ok || !errors.Is(err, ErrUnknownAccount) {
+	register(t, g, 1)
+	register(t, g, 2)
+	if ok, err := g.ReserveEndToEnd(3, e2eID(1)); ok || !errors.Is(err, ErrUnknownAccount) {
 		t.Errorf("an account that is not there: %v %v", ok, err)
 	}
 	expect := func(g *Registry, a ledger.AccountID, n int, want bool, records uint64) {
 		t.Helper()
 		before := g.machine.Seq
-		if ok, err := g.ClaimEndToEnd(a, e2eID(n)); ok != want || err != nil {
-			t.Errorf("%v claims %d: %v %v", a, n, ok, err)
+		if ok, err := g.ReserveEndToEnd(a, e2eID(n)); ok != want || err != nil {
+			t.Errorf("%v reserves %d: %v %v", a, n, ok, err)
 		}
 		if made := g.machine.Seq - before; made != records {
-			t.Errorf("%v claims %d: %d records", a, n, made)
+			t.Errorf("%v reserves %d: %d records", a, n, made)
 		}
 	}
 	for n := range 100 {
 		expect(g, 1, n, true, 1)
 		expect(g, 1, n, true, 0)
 		expect(g, 2, n, false, 0)
-		if waiting := len(g.machine.claims.line); waiting > 1 || len(g.machine.claims.owner) != waiting {
-			t.Fatalf("%d claims are held in memory", waiting)
+		if waiting := len(g.machine.reservations.order); waiting > 1 || len(g.machine.reservations.owner) != waiting {
+			t.Fatalf("%d reservations are held in memory", waiting)
 		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	g = open(t, openStore(t, fs))
-	if held := g.machine.claims; held.owner != nil || held.line != nil {
-		t.Errorf("after a restart %d claims are held in memory", len(held.line))
+	if held := g.machine.reservations; held.owner != nil || held.order != nil {
+		t.Errorf("after a restart %d reservations are held in memory", len(held.order))
 	}
 	expect(g, 2, 7, false, 0)
 	expect(g, 1, 7, true, 0)
@@ -59,12 +59,12 @@ func TestClaimEndToEnd(t *testing.T) {
 	expect(g, 1, 1000, false, 0)
 }
 
-// TestClaimAtOnce: of two accounts that claim one id at the same time, exactly one
+// TestReserveAtOnce: of two accounts that reserve one id at the same time, exactly one
 // has it, whenever either asks again.
-func TestClaimAtOnce(t *testing.T) {
+func TestReserveAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
-	claim(t, g, 1)
-	claim(t, g, 2)
+	register(t, g, 1)
+	register(t, g, 2)
 	const ids = 200
 	var got [2][ids]bool
 	var work sync.WaitGroup
@@ -72,7 +72,7 @@ func TestClaimAtOnce(t *testing.T) {
 		for w := range 8 {
 			work.Go(func() {
 				for n := w; n < ids; n += 8 {
-					ok, err := g.ClaimEndToEnd(ledger.AccountID(a+1), e2eID(n))
+					ok, err := g.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n))
 					if err != nil {
 						t.Error(err)
 					}
@@ -86,24 +86,24 @@ func TestClaimAtOnce(t *testing.T) {
 		if got[0][n] == got[1][n] {
 			t.Errorf("id %d: both were told %v", n, got[0][n])
 		}
-		if again, err := g.ClaimEndToEnd(1, e2eID(n)); err != nil || again != got[0][n] {
+		if again, err := g.ReserveEndToEnd(1, e2eID(n)); err != nil || again != got[0][n] {
 			t.Errorf("id %d: told %v, then %v %v", n, got[0][n], again, err)
 		}
 	}
 }
 
-// TestClaimIsDurable before anyone is told of it: who has it, and who does not.
-func TestClaimIsDurable(t *testing.T) {
+// TestReservationIsDurable before anyone is told of it: who has it, and who does not.
+func TestReservationIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
 	done := make(chan error, 1)
-	go func() { _, err := g.ClaimAccount(1, true, ledger.Settings{}, evp(1)); done <- err }()
+	go func() { _, err := g.RegisterAccount(1, true, ledger.Settings{}, evp(1)); done <- err }()
 	h.await(t, 1)
 	h.release(t)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, err := g.ClaimAccount(2, true, ledger.Settings{}, evp(2)); done <- err }()
+	go func() { _, err := g.RegisterAccount(2, true, ledger.Settings{}, evp(2)); done <- err }()
 	h.await(t, 1)
 	h.release(t)
 	if err := <-done; err != nil {
@@ -112,7 +112,7 @@ func TestClaimIsDurable(t *testing.T) {
 	answers := make(chan bool, 3)
 	for n, a := range []ledger.AccountID{1, 2, 1} {
 		go func() {
-			ok, err := g.ClaimEndToEnd(a, e2eID(1))
+			ok, err := g.ReserveEndToEnd(a, e2eID(1))
 			if err != nil {
 				t.Error(err)
 			}
@@ -133,13 +133,13 @@ func TestClaimIsDurable(t *testing.T) {
 	}
 }
 
-// TestClaimOfUsed: an id that was used is its user's; one that ends like an id that
+// TestReserveUsed: an id that was used is its user's; one that ends like an id that
 // was derived is its deriver's, whatever its minute.
-func TestClaimOfUsed(t *testing.T) {
+func TestReserveUsed(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)
-	claim(t, g, 1)
-	claim(t, g, 2)
+	register(t, g, 1)
+	register(t, g, 2)
 	row := append(make([]byte, 7), 1) // account 1, and what is of no matter here
 	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
@@ -168,11 +168,11 @@ func TestClaimOfUsed(t *testing.T) {
 		{2, e2eID(2), false, 0},
 	} {
 		before := g.machine.Seq
-		if ok, err := g.ClaimEndToEnd(c.account, c.id); ok != c.want || err != nil || g.machine.Seq-before != c.records {
-			t.Errorf("%v claims %s: %v %v, %d records", c.account, c.id, ok, err, g.machine.Seq-before)
+		if ok, err := g.ReserveEndToEnd(c.account, c.id); ok != c.want || err != nil || g.machine.Seq-before != c.records {
+			t.Errorf("%v reserves %s: %v %v, %d records", c.account, c.id, ok, err, g.machine.Seq-before)
 		}
 	}
-	if ok, err := g.ClaimEndToEnd(1, e2eID(3)); ok || err == nil {
+	if ok, err := g.ReserveEndToEnd(1, e2eID(3)); ok || err == nil {
 		t.Errorf("a row that cannot be read: %v %v", ok, err)
 	}
 }

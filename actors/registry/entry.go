@@ -16,7 +16,7 @@ type Account struct {
 	CreatedAt ledger.Millis    `cbor:"3,keyasint"`
 	Opening   *ledger.Settings `cbor:"4,keyasint"` // what it is to be opened under, should a crash come between
 
-	PixKeys []string `cbor:"-"` // in order of their claim; the first names the account in QR codes
+	PixKeys []string `cbor:"-"` // in order of their reservation; the first names the account in QR codes
 	APIKeys []string `cbor:"-"` // client ids, in order of their making
 }
 
@@ -38,8 +38,8 @@ type APIKey struct {
 
 // uses are a key's; every entry that a change puts in its place shares them.
 type uses struct {
-	last atomic.Int64 // instant of the newest; 0: never
-	told atomic.Int64 // the newest that NewUses has told, or that was remembered
+	last     atomic.Int64 // instant of the newest; 0: never
+	reported atomic.Int64 // the newest that NewUses has told, or that was remembered
 }
 
 // Allows tells whether the whitelist has the address, which must be unmapped.

@@ -32,15 +32,15 @@ func goldenRecords() []Record {
 	pix := &PixKey{
 		Key: "ana@example.com", Type: ledger.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
 	}
-	claim := &EndToEndClaim{EndToEnd: "E99999004202603011200abcdefghijk", Account: 7}
+	register := &EndToEndReservation{EndToEnd: "E99999004202603011200abcdefghijk", Account: 7}
 	bodies := map[RecordKind]Record{
-		AccountClaimed: {Account: account}, AccountChanged: {Account: account},
+		AccountRegistered: {Account: account}, AccountChanged: {Account: account},
 		APIKeyMade: {APIKey: key}, APIKeyChanged: {APIKey: key},
-		PixKeyClaimed: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
-		EndToEndClaimed: {EndToEnd: claim},
+		PixKeyReserved: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
+		EndToEndReserved: {EndToEnd: register},
 	}
 	var out []Record
-	for k := AccountClaimed; k <= lastKind; k++ {
+	for k := AccountRegistered; k <= lastKind; k++ {
 		r, ok := bodies[k]
 		if !ok {
 			panic("no golden record of " + k.String())
@@ -118,10 +118,10 @@ func TestDecodeNeverGuesses(t *testing.T) {
 		"kind 0":      {0, body},
 		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
 		"newer kind":  {lastKind + 1, body},
-		"newer field": {AccountClaimed, newer},
-		"cut":         {AccountClaimed, body[:len(body)-1]},
-		"trailing":    {AccountClaimed, append(append([]byte{}, body...), 0)},
-		"empty":       {AccountClaimed, nil},
+		"newer field": {AccountRegistered, newer},
+		"cut":         {AccountRegistered, body[:len(body)-1]},
+		"trailing":    {AccountRegistered, append(append([]byte{}, body...), 0)},
+		"empty":       {AccountRegistered, nil},
 	} {
 		r := Record{Kind: c.kind}
 		if err := r.Decode(c.body); err == nil {

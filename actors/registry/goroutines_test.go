@@ -38,13 +38,13 @@ func TestReadersUnderChanges(t *testing.T) {
 		work.Go(func() {
 			for n := w; !stop.Load(); n += 4 {
 				id := ledger.AccountID(n + 1)
-				claim(t, g, n+1)
+				register(t, g, n+1)
 				name := fmt.Sprint("cli_", n)
 				for _, err := range []error{
 					second(g.MakeAPIKey(APIKey{ClientID: name, Account: id})),
 					g.SetActive(id, false),
 					second(g.ChangeAPIKey(name, func(k *APIKey) { k.Active = false })),
-					second(g.ClaimPixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
+					second(g.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
 					g.RegisteredPixKey(evp(n + 1).Value),
 				} {
 					if err != nil {
@@ -139,18 +139,18 @@ func (l *looked) in(t *testing.T, g *Registry) {
 	}
 }
 
-// TestClaimByMany: many goroutines of many accounts claim one end-to-end id: exactly one
+// TestReserveByMany: many goroutines of many accounts reserve one end-to-end id: exactly one
 // account has it, all of whose goroutines are told so; and when the first is told
-// anything, a power cut leaves the winner's claim.
-func TestClaimByMany(t *testing.T) {
+// anything, a power cut leaves the winner's reservation.
+func TestReserveByMany(t *testing.T) {
 	const accounts, each = 6, 4
 	disk := vfs.NewCrashableMem()
 	g := open(t, openStore(t, disk))
 	for n := range accounts {
-		claim(t, g, n+1)
+		register(t, g, n+1)
 	}
 	for n := range 25 {
-		var told [accounts]atomic.Int64
+		var reported [accounts]atomic.Int64
 		var first atomic.Bool
 		var kept *vfs.MemFS
 		var work sync.WaitGroup
@@ -159,7 +159,7 @@ func TestClaimByMany(t *testing.T) {
 			for range each {
 				work.Go(func() {
 					<-start
-					ok, err := g.ClaimEndToEnd(ledger.AccountID(a+1), e2eID(n))
+					ok, err := g.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n))
 					if first.CompareAndSwap(false, true) {
 						kept = disk.CrashClone(vfs.CrashCloneCfg{})
 					}
@@ -167,7 +167,7 @@ func TestClaimByMany(t *testing.T) {
 						t.Error(err)
 					}
 					if ok {
-						told[a].Add(1)
+						reported[a].Add(1)
 					}
 				})
 			}
@@ -175,8 +175,8 @@ func TestClaimByMany(t *testing.T) {
 		close(start)
 		work.Wait()
 		winner := 0
-		for a := range told {
-			if got := told[a].Load(); got != 0 && got != each || got == each && winner != 0 {
+		for a := range reported {
+			if got := reported[a].Load(); got != 0 && got != each || got == each && winner != 0 {
 				t.Fatalf("id %d: account %d was told so %d times, and %d has it", n, a+1, got, winner)
 			} else if got == each {
 				winner = a + 1
@@ -184,7 +184,7 @@ func TestClaimByMany(t *testing.T) {
 		}
 		again, s := afterCut(t, kept)
 		for a := range accounts {
-			if ok, err := again.ClaimEndToEnd(ledger.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
+			if ok, err := again.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
 				t.Errorf("id %d: after the cut account %d is told %v %v, and %d had it", n, a+1, ok, err, winner)
 			}
 		}

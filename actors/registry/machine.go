@@ -16,26 +16,26 @@ type RecordKind uint8
 // The kinds of the registry's records. Each carries the entry whole, as it is
 // after the record.
 const (
-	AccountClaimed   RecordKind = 64
-	AccountChanged   RecordKind = 65 // its active flag
-	APIKeyMade       RecordKind = 66
-	APIKeyChanged    RecordKind = 67 // permissions, whitelist, expiry or active flag
-	PixKeyClaimed    RecordKind = 68
-	PixKeyRegistered RecordKind = 69
-	EndToEndClaimed  RecordKind = 70 // a merchant's own end-to-end id
+	AccountRegistered RecordKind = 64
+	AccountChanged    RecordKind = 65 // its active flag
+	APIKeyMade        RecordKind = 66
+	APIKeyChanged     RecordKind = 67 // permissions, whitelist, expiry or active flag
+	PixKeyReserved    RecordKind = 68
+	PixKeyRegistered  RecordKind = 69
+	EndToEndReserved  RecordKind = 70 // a merchant's own end-to-end id
 )
 
-const lastKind = EndToEndClaimed
+const lastKind = EndToEndReserved
 
 var kindNames = [...]string{
-	"account.claimed", "account.changed", "api_key.made", "api_key.changed", "pix_key.claimed", "pix_key.registered",
-	"end_to_end.claimed",
+	"account.registered", "account.changed", "api_key.made", "api_key.changed", "pix_key.reserved", "pix_key.registered",
+	"end_to_end.reserved",
 }
 
 // String is the kind's name in dumps and messages.
 func (k RecordKind) String() string {
-	if k >= AccountClaimed && k <= lastKind {
-		return kindNames[k-AccountClaimed]
+	if k >= AccountRegistered && k <= lastKind {
+		return kindNames[k-AccountRegistered]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
@@ -49,7 +49,7 @@ type Record struct {
 	APIKey  *APIKey       `cbor:"2,keyasint,omitempty"`
 	PixKey  *PixKey       `cbor:"3,keyasint,omitempty"`
 
-	EndToEnd *EndToEndClaim `cbor:"4,keyasint,omitempty"`
+	EndToEnd *EndToEndReservation `cbor:"4,keyasint,omitempty"`
 }
 
 var (
@@ -71,7 +71,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote. A kind or field that this version does not
 // know is an error.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountClaimed || r.Kind > lastKind {
+	if r.Kind < AccountRegistered || r.Kind > lastKind {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, r); err != nil {
@@ -89,15 +89,15 @@ var (
 )
 
 // Machine is the registry's state: what every record so far has made of it, save
-// the end-to-end claims that are on disk, which lie in rows.
+// the reservations that are on disk, which lie in rows.
 type Machine struct {
-	Seq      uint64
-	Time     ledger.Millis
-	accounts map[ledger.AccountID]*Account
-	order    []ledger.AccountID // by creation
-	apiKeys  map[string]*APIKey
-	pixKeys  map[string]*PixKey
-	claims   claims
+	Seq          uint64
+	Time         ledger.Millis
+	accounts     map[ledger.AccountID]*Account
+	order        []ledger.AccountID // by creation
+	apiKeys      map[string]*APIKey
+	pixKeys      map[string]*PixKey
+	reservations reservations
 }
 
 // NewMachine is an empty registry.
@@ -109,15 +109,15 @@ func NewMachine() *Machine {
 	}
 }
 
-// ClaimAccount makes an account known, with one PIX key of its own.
-func (m *Machine) ClaimAccount(a Account, key PixKey) ([]Record, error) {
+// RegisterAccount makes an account known, with one PIX key of its own.
+func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
 	if m.accounts[a.ID] != nil {
 		return nil, fmt.Errorf("account %v: %w", a.ID, ErrExists)
 	}
 	if m.pixKeys[key.Key] != nil {
 		return nil, ErrKeyTaken
 	}
-	return []Record{{Kind: AccountClaimed, Account: &a}, {Kind: PixKeyClaimed, PixKey: &key}}, nil
+	return []Record{{Kind: AccountRegistered, Account: &a}, {Kind: PixKeyReserved, PixKey: &key}}, nil
 }
 
 // SetActive turns an account on or off; nothing where it is so already.
@@ -156,15 +156,15 @@ func (m *Machine) ChangeAPIKey(clientID string, edit func(*APIKey)) ([]Record, e
 	return []Record{{Kind: APIKeyChanged, APIKey: &changed}}, nil
 }
 
-// ClaimPixKey gives a key to an account. A claim that the account repeats
+// ReservePixKey gives a key to an account. A reservation that the account repeats
 // changes nothing; one of another account is ErrKeyTaken.
-func (m *Machine) ClaimPixKey(k PixKey) ([]Record, error) {
+func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	if m.accounts[k.Account] == nil {
 		return nil, ErrUnknownAccount
 	}
 	switch owner := m.pixKeys[k.Key]; {
 	case owner == nil:
-		return []Record{{Kind: PixKeyClaimed, PixKey: &k}}, nil
+		return []Record{{Kind: PixKeyReserved, PixKey: &k}}, nil
 	case owner.Account == k.Account:
 		return nil, nil
 	}
@@ -189,14 +189,14 @@ func (m *Machine) Apply(r *Record) error {
 		return fmt.Errorf("registry: record %d at %v does not follow %d at %v", r.Seq, r.Time, m.Seq, m.Time)
 	}
 	switch {
-	case r.Account != nil && (r.Kind == AccountClaimed || r.Kind == AccountChanged):
+	case r.Account != nil && (r.Kind == AccountRegistered || r.Kind == AccountChanged):
 		m.applyAccount(r)
 	case r.APIKey != nil && (r.Kind == APIKeyMade || r.Kind == APIKeyChanged):
 		m.applyAPIKey(r)
-	case r.PixKey != nil && (r.Kind == PixKeyClaimed || r.Kind == PixKeyRegistered):
+	case r.PixKey != nil && (r.Kind == PixKeyReserved || r.Kind == PixKeyRegistered):
 		m.applyPixKey(r)
-	case r.EndToEnd != nil && r.Kind == EndToEndClaimed:
-		m.claims.take(r)
+	case r.EndToEnd != nil && r.Kind == EndToEndReserved:
+		m.reservations.take(r)
 	default:
 		return fmt.Errorf("registry: record %d (%v) carries another entry than its kind's", r.Seq, r.Kind)
 	}

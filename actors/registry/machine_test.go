@@ -10,14 +10,14 @@ import (
 	"pixd/actors/ledger"
 )
 
-// told is a machine and what its stories tell of it.
-type told struct {
+// driver is a machine and what its stories tell of it.
+type driver struct {
 	t *testing.T
 	m *Machine
 }
 
 // take applies what the machine decided, and tells the kinds or the refusal.
-func (b *told) take(records []Record, err error) string {
+func (b *driver) take(records []Record, err error) string {
 	b.t.Helper()
 	if err != nil {
 		return err.Error()
@@ -34,27 +34,27 @@ func (b *told) take(records []Record, err error) string {
 	return strings.Join(kinds, " ")
 }
 
-func (b *told) claim(id ledger.AccountID, key string) string {
-	return b.take(b.m.ClaimAccount(
+func (b *driver) register(id ledger.AccountID, key string) string {
+	return b.take(b.m.RegisterAccount(
 		Account{ID: id, Active: true}, PixKey{Key: key, Type: ledger.KeyEVP, Account: id},
 	))
 }
 
-func (b *told) pix(id ledger.AccountID, key string) string {
-	return b.take(b.m.ClaimPixKey(PixKey{Key: key, Type: ledger.KeyEmail, Account: id}))
+func (b *driver) pix(id ledger.AccountID, key string) string {
+	return b.take(b.m.ReservePixKey(PixKey{Key: key, Type: ledger.KeyEmail, Account: id}))
 }
 
 // TestMachine tells one registry's life: a command, what came of it.
 func TestMachine(t *testing.T) {
-	b := &told{t, NewMachine()}
+	b := &driver{t, NewMachine()}
 	off := func(k *APIKey) { k.Active = false }
 	for n, line := range []struct{ got, want string }{
-		{b.claim(1, "first"), "account.claimed pix_key.claimed"},
-		{b.claim(1, "second"), "account acc_aaaaaaaaaaaac: exists already"},
-		{b.claim(2, "first"), ErrKeyTaken.Error()},
-		{b.claim(2, "other"), "account.claimed pix_key.claimed"},
+		{b.register(1, "first"), "account.registered pix_key.reserved"},
+		{b.register(1, "second"), "account acc_aaaaaaaaaaaac: exists already"},
+		{b.register(2, "first"), ErrKeyTaken.Error()},
+		{b.register(2, "other"), "account.registered pix_key.reserved"},
 		{b.pix(3, "k"), ErrUnknownAccount.Error()},
-		{b.pix(1, "k"), "pix_key.claimed"},
+		{b.pix(1, "k"), "pix_key.reserved"},
 		{b.pix(1, "k"), ""}, // the same by the same: harmless
 		{b.pix(2, "k"), ErrKeyTaken.Error()},
 		{b.take(b.m.RegisteredPixKey("k")), "pix_key.registered"},
@@ -85,8 +85,8 @@ func TestMachine(t *testing.T) {
 
 // TestEntriesAreReplaced: who holds an entry sees it unchanged for ever.
 func TestEntriesAreReplaced(t *testing.T) {
-	b := &told{t, NewMachine()}
-	b.claim(1, "first")
+	b := &driver{t, NewMachine()}
+	b.register(1, "first")
 	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1, Active: true, Whitelist: []string{"127.0.0.1"}}))
 	account, key, pix := b.m.accounts[1], b.m.apiKeys["cli_1"], b.m.pixKeys["first"]
 	before := fmt.Sprintf("%+v %+v %+v", *account, key.Whitelist, *pix)
@@ -102,8 +102,8 @@ func TestEntriesAreReplaced(t *testing.T) {
 
 // TestLastUsed survives a change of the key, which makes another entry of it.
 func TestLastUsed(t *testing.T) {
-	b := &told{t, NewMachine()}
-	b.claim(1, "first")
+	b := &driver{t, NewMachine()}
+	b.register(1, "first")
 	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1}))
 	if at := b.m.apiKeys["cli_1"].LastUsed(); at != 0 {
 		t.Errorf("used at %v before it was", at)
@@ -128,9 +128,9 @@ func TestApplyRefuses(t *testing.T) {
 		"unknown kind":  func(r *Record) { r.Kind = lastKind + 1 },
 		"a ledger kind": func(r *Record) { r.Kind = 1 },
 	} {
-		b := &told{t, NewMachine()}
-		b.claim(1, "first")
-		r := Record{Kind: PixKeyClaimed, Seq: b.m.Seq + 1, Time: b.m.Time, PixKey: &PixKey{Key: "k", Account: 1}}
+		b := &driver{t, NewMachine()}
+		b.register(1, "first")
+		r := Record{Kind: PixKeyReserved, Seq: b.m.Seq + 1, Time: b.m.Time, PixKey: &PixKey{Key: "k", Account: 1}}
 		spoil(&r)
 		seq, account := b.m.Seq, *b.m.accounts[1]
 		if err := b.m.Apply(&r); err == nil {

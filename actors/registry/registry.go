@@ -33,8 +33,8 @@ type Registry struct {
 	sum     uint64
 	behind  atomic.Bool // an entry was refused
 
-	durable atomic.Uint64 // the newest record of the stream that is on disk
-	claimed *keyed.Filter // every end-to-end claim's row
+	durable  atomic.Uint64 // the newest record of the stream that is on disk
+	reserved *keyed.Filter // every reservation's row
 
 	// What readers see: durable entries only.
 	accounts keyed.Map[ledger.AccountID, *Account]
@@ -45,7 +45,7 @@ type Registry struct {
 
 // Open rebuilds the registry from its stream.
 func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
-	g := &Registry{journal: j, now: now, machine: NewMachine(), claimed: keyed.NewFilter(claimFilter)}
+	g := &Registry{journal: j, now: now, machine: NewMachine(), reserved: keyed.NewFilter(reservationFilter)}
 	err := j.Read(Stream, 1, 0, func(w wal.Record) error {
 		r := Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
 		if err := r.Decode(w.Body); err != nil {
@@ -53,7 +53,7 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 		}
 		g.sum = w.Sum
 		for _, row := range Project(&r) {
-			g.claimed.Add(row.Key)
+			g.reserved.Add(row.Key)
 		}
 		err := g.machine.Apply(&r)
 		g.machine.Durable(r.Seq)
@@ -71,7 +71,7 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	for key, k := range g.machine.pixKeys {
 		g.pixKeys.Set(key, k)
 	}
-	g.claimed.Ready()
+	g.reserved.Ready()
 	g.publishOrder()
 	return g, nil
 }
@@ -121,7 +121,7 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	for i := range records {
 		e.Records = append(e.Records, g.apply(&records[i], now))
 		for _, row := range Project(&records[i]) {
-			g.claimed.Add(row.Key)
+			g.reserved.Add(row.Key)
 			e.Ops = append(e.Ops, wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value})
 		}
 		p.take(g.machine, &records[i])
@@ -186,11 +186,11 @@ func (p *published) Release(err error) {
 	p.done <- err
 }
 
-// ClaimAccount makes an account known under its first PIX key.
-func (g *Registry) ClaimAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
+// RegisterAccount makes an account known under its first PIX key.
+func (g *Registry) RegisterAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
 		a := Account{ID: id, Active: active, CreatedAt: now, Opening: &opening}
-		return m.ClaimAccount(a, PixKey{Key: evp.Value, Type: evp.Type, Account: id, CreatedAt: now})
+		return m.RegisterAccount(a, PixKey{Key: evp.Value, Type: evp.Type, Account: id, CreatedAt: now})
 	})
 	if err != nil {
 		return nil, err
@@ -228,10 +228,10 @@ func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, e
 	return k, nil
 }
 
-// ClaimPixKey gives a PIX key to an account; ErrKeyTaken where it is another's.
-func (g *Registry) ClaimPixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
+// ReservePixKey gives a PIX key to an account; ErrKeyTaken where it is another's.
+func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
-		return m.ClaimPixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
+		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
 	})
 	if err != nil {
 		return nil, err

@@ -44,9 +44,9 @@ func evp(n int) ledger.Key {
 	return ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
 }
 
-func claim(t *testing.T, g *Registry, n int) *Account {
+func register(t *testing.T, g *Registry, n int) *Account {
 	t.Helper()
-	a, err := g.ClaimAccount(ledger.AccountID(n), true, ledger.DefaultSettings(), evp(n))
+	a, err := g.RegisterAccount(ledger.AccountID(n), true, ledger.DefaultSettings(), evp(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +86,11 @@ func TestReplay(t *testing.T) {
 	}
 	g := open(t, s)
 	for n := range 3 {
-		claim(t, g, n+1)
+		register(t, g, n+1)
 	}
 	steps := []error{
 		g.SetActive(2, false),
-		second(g.ClaimPixKey(1, ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"})),
+		second(g.ReservePixKey(1, ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"})),
 		g.RegisteredPixKey(evp(1).Value),
 		second(g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 3, Permissions: PixRead, Whitelist: []string{"127.0.0.1", "x"}})),
 		second(g.ChangeAPIKey("cli_1", func(k *APIKey) { k.Permissions, k.ExpiresAt = AllPermissions, 5 })),
@@ -107,7 +107,7 @@ func TestReplay(t *testing.T) {
 	if after := g.all(); after != before {
 		t.Errorf("after a restart:\n%s\nbefore:\n%s", after, before)
 	}
-	claim(t, g, 4)
+	register(t, g, 4)
 	if ids, next := open(t, again).Accounts(0, 9); len(ids) != 4 || next != -1 {
 		t.Errorf("a third start has %v", ids)
 	}
@@ -119,15 +119,15 @@ func second[T any](_ T, err error) error { return err }
 // journaled for it.
 func TestRefusals(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
-	claim(t, g, 1)
-	claim(t, g, 2)
+	register(t, g, 1)
+	register(t, g, 2)
 	seq := g.machine.Seq
 	for name, c := range map[string]struct{ got, want error }{
-		"account again":          {second(g.ClaimAccount(1, true, ledger.Settings{}, evp(9))), ErrExists},
-		"under another's key":    {second(g.ClaimAccount(3, true, ledger.Settings{}, evp(1))), ErrKeyTaken},
-		"another's key":          {second(g.ClaimPixKey(2, evp(1))), ErrKeyTaken},
-		"key of nobody":          {second(g.ClaimPixKey(9, evp(9))), ErrUnknownAccount},
-		"own key again":          {second(g.ClaimPixKey(1, evp(1))), nil},
+		"account again":          {second(g.RegisterAccount(1, true, ledger.Settings{}, evp(9))), ErrExists},
+		"under another's key":    {second(g.RegisterAccount(3, true, ledger.Settings{}, evp(1))), ErrKeyTaken},
+		"another's key":          {second(g.ReservePixKey(2, evp(1))), ErrKeyTaken},
+		"key of nobody":          {second(g.ReservePixKey(9, evp(9))), ErrUnknownAccount},
+		"own key again":          {second(g.ReservePixKey(1, evp(1))), nil},
 		"active already":         {g.SetActive(1, true), nil},
 		"nobody active":          {g.SetActive(9, true), ErrUnknownAccount},
 		"credential of nobody":   {second(g.MakeAPIKey(APIKey{ClientID: "c", Account: 9})), ErrUnknownAccount},
@@ -191,9 +191,9 @@ func TestReadersSeeWhatIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
 	first, again := make(chan error, 1), make(chan error, 1)
-	go func() { first <- second(g.ClaimAccount(1, true, ledger.Settings{}, evp(1))) }()
+	go func() { first <- second(g.RegisterAccount(1, true, ledger.Settings{}, evp(1))) }()
 	h.await(t, 1)
-	go func() { again <- second(g.ClaimPixKey(1, evp(1))) }() // decided on what is not durable
+	go func() { again <- second(g.ReservePixKey(1, evp(1))) }() // decided on what is not durable
 	h.await(t, 2)
 	select {
 	case err := <-first:
@@ -225,7 +225,7 @@ func TestRefusedEntry(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem()), err: wal.ErrSequence}
 	g := open(t, h)
 	done := make(chan error, 1)
-	go func() { done <- second(g.ClaimAccount(1, true, ledger.Settings{}, evp(1))) }()
+	go func() { done <- second(g.RegisterAccount(1, true, ledger.Settings{}, evp(1))) }()
 	h.await(t, 1)
 	h.release(t)
 	if err := <-done; !errors.Is(err, wal.ErrSequence) {
@@ -258,9 +258,9 @@ func TestClockGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim(t, g, 1)
+	register(t, g, 1)
 	now = 50
-	if a := claim(t, g, 2); a.CreatedAt != 100 {
+	if a := register(t, g, 2); a.CreatedAt != 100 {
 		t.Errorf("created at %d after the clock went back", a.CreatedAt)
 	}
 	open(t, s)
@@ -270,7 +270,7 @@ func TestClockGoesBack(t *testing.T) {
 func TestAccountsInPages(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	for n := range 7 {
-		claim(t, g, n+1)
+		register(t, g, n+1)
 	}
 	for limit := 1; limit <= 8; limit++ {
 		var got []ledger.AccountID
@@ -301,11 +301,11 @@ func TestManyAtOnce(t *testing.T) {
 	outcomes := map[error]int{}
 	for n := range 16 {
 		work.Go(func() {
-			claim(t, g, n+1)
+			register(t, g, n+1)
 			if a, ok := g.Account(ledger.AccountID(n + 1)); !ok || len(a.PixKeys) == 0 {
 				t.Errorf("account %d is shown as %+v", n+1, a)
 			}
-			_, err := g.ClaimPixKey(ledger.AccountID(n+1), wanted)
+			_, err := g.ReservePixKey(ledger.AccountID(n+1), wanted)
 			mu.Lock()
 			outcomes[err]++
 			mu.Unlock()
@@ -334,13 +334,13 @@ func TestManyAtOnce(t *testing.T) {
 // remembered is not news.
 func TestNewUses(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
-	claim(t, g, 1)
+	register(t, g, 1)
 	for _, id := range []string{"cli_1", "cli_2", "cli_3"} {
 		if _, err := g.MakeAPIKey(APIKey{ClientID: id, Account: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	told := func() map[string]ledger.Millis {
+	reported := func() map[string]ledger.Millis {
 		all := map[string]ledger.Millis{}
 		if err := g.NewUses(func(id string, at ledger.Millis) error { all[id] = at; return nil }); err != nil {
 			t.Fatal(err)
@@ -349,7 +349,7 @@ func TestNewUses(t *testing.T) {
 	}
 	expect := func(want map[string]ledger.Millis) {
 		t.Helper()
-		if got := told(); !maps.Equal(got, want) {
+		if got := reported(); !maps.Equal(got, want) {
 			t.Errorf("told %v, want %v", got, want)
 		}
 	}
@@ -382,7 +382,7 @@ func TestNewUses(t *testing.T) {
 func TestSetActiveKeepsKeys(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)
-	claim(t, g, 1)
+	register(t, g, 1)
 	if _, err := g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import "pixd/actors/ledger"
 func (g *Registry) Remember(clientID string, at ledger.Millis) {
 	if k, ok := g.apiKeys.Get(clientID); ok {
 		k.uses.last.Store(int64(at))
-		k.uses.told.Store(int64(at))
+		k.uses.reported.Store(int64(at))
 	}
 }
 
@@ -22,11 +22,11 @@ func (g *Registry) NewUses(tell func(clientID string, at ledger.Millis) error) e
 	var err error
 	g.apiKeys.Each(func(id string, k *APIKey) bool {
 		at := k.uses.last.Load()
-		if at == k.uses.told.Load() {
+		if at == k.uses.reported.Load() {
 			return true
 		}
 		if err = tell(id, ledger.Millis(at)); err == nil {
-			k.uses.told.Store(at)
+			k.uses.reported.Store(at)
 		}
 		return err == nil
 	})

@@ -18,7 +18,7 @@ func (l *life) open() {
 		threshold := ledger.Amount(40_000)
 		s.ApprovalThreshold = &threshold
 	}
-	if _, err := l.registry.ClaimAccount(id, true, s, ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}); err != nil {
+	if _, err := l.registry.RegisterAccount(id, true, s, ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}); err != nil {
 		l.fail("claim of %v: %v", id, err)
 		return
 	}

@@ -53,8 +53,8 @@ func (l *life) holdsHaveWork() {
 			continue
 		} else if r, err := (rows{l.journal}).Record(id, seq); err != nil {
 			l.fail("%v: %v", id, err)
-		} else if r.Totals.Pending != held[id] {
-			l.fail("%v: %d held, work for %d", id, r.Totals.Pending, held[id])
+		} else if r.Totals.Held != held[id] {
+			l.fail("%v: %d held, work for %d", id, r.Totals.Held, held[id])
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (l *life) alerted() {
 		kept[string(v)]++
 		return true, nil
 	})
-	for id, p := range l.told0.payouts {
+	for id, p := range l.chronicle0.payouts {
 		if p.tx.LateAt != 0 {
 			late[ledger.AlertLate+id.String()]++
 		}

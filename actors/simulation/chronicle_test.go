@@ -9,9 +9,9 @@ import (
 type chronicle struct {
 	heads   map[ledger.AccountID]*ledger.Account
 	newest  map[ledger.TxID]*ledger.Record // about each transaction
-	payouts map[ledger.TxID]*told
-	prints  map[ledger.Fingerprint][]*told
-	claims  map[ledger.AccountID]map[[16]byte][]*told
+	payouts map[ledger.TxID]*chronicled
+	prints  map[ledger.Fingerprint][]*chronicled
+	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
 	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
 	given   map[string]ledger.TxID        // which payout each return's id has credited
 	begun   map[string]ledger.Millis      // world time of each end-to-end id's first use: what goes out under it later repeats that
@@ -19,7 +19,7 @@ type chronicle struct {
 	windows map[ledger.AccountID][]window    // in order
 	charges map[string]*ledger.Record        // newest about each
 	waiting map[ledger.TxID]bool             // whether a payout is to wait for an operator
-	under   map[string][]*told               // payouts by the end-to-end ids that they had
+	under   map[string][]*chronicled         // payouts by the end-to-end ids that they had
 	answers map[answerUnder][16]byte         // the body that each kept answer answers
 	shown   map[recordName][]*ledger.Account // what reads showed
 }
@@ -40,8 +40,8 @@ func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.
 	return end
 }
 
-// told is one payout.
-type told struct {
+// chronicled is one payout.
+type chronicled struct {
 	tx      ledger.Transaction // as its newest record has it
 	held    ledger.Transaction // as its hold has it
 	out     ledger.Millis      // world time at which its end-to-end id was used first
@@ -60,9 +60,9 @@ func newChronicle(reads []ledger.Account) *chronicle {
 	c := &chronicle{
 		map[ledger.AccountID]*ledger.Account{},
 		map[ledger.TxID]*ledger.Record{},
-		map[ledger.TxID]*told{},
-		map[ledger.Fingerprint][]*told{},
-		map[ledger.AccountID]map[[16]byte][]*told{},
+		map[ledger.TxID]*chronicled{},
+		map[ledger.Fingerprint][]*chronicled{},
+		map[ledger.AccountID]map[[16]byte][]*chronicled{},
 		map[ledger.TxID]ledger.Amount{},
 		map[string]ledger.TxID{},
 		map[string]ledger.Millis{},
@@ -70,7 +70,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 		map[ledger.AccountID][]window{},
 		map[string]*ledger.Record{},
 		map[ledger.TxID]bool{},
-		map[string][]*told{},
+		map[string][]*chronicled{},
 		map[answerUnder][16]byte{},
 		map[recordName][]*ledger.Account{},
 	}
@@ -133,7 +133,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	case ledger.PayoutHeld:
 		fees = feeOf(terms.CashOutFee, t.Amount)
 		c.hold(l, before, r)
-		available := before.Totals.Balance - before.Totals.Pending
+		available := before.Totals.Balance - before.Totals.Held
 		if t.Amount+t.Fee > available {
 			l.fail("%v: %d and %d held of %d", t.ID, t.Amount, t.Fee, available)
 		}
@@ -159,7 +159,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	world, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
-		p = &told{
+		p = &chronicled{
 			tx:   *r.Tx,
 			held: *r.Tx, hold: world.at, account: r.Account, had: map[string]bool{},
 			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
@@ -171,7 +171,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		if r.Claim != nil {
 			p.claimed = true
 			if c.claims[r.Account] == nil {
-				c.claims[r.Account] = map[[16]byte][]*told{}
+				c.claims[r.Account] = map[[16]byte][]*chronicled{}
 			}
 			c.claims[r.Account][r.Claim.Scope] = append(c.claims[r.Account][r.Claim.Scope], p)
 		}
@@ -245,8 +245,8 @@ func (c *chronicle) judge(l *life) {
 }
 
 // once: under one key one request is carried out in a day, unless it was refused.
-func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*told) {
-	var before *told
+func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*chronicled) {
+	var before *chronicled
 	for _, p := range all {
 		if p.tx.Status == ledger.StatusRefused {
 			continue
@@ -260,7 +260,7 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*to
 
 // keepsOut tells that the second payment must not have been one: when it went out,
 // the first was on its way, or had settled within the account's window.
-func (p *told) keepsOut(second *told, end, slack ledger.Millis) bool {
+func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
 	}

@@ -106,8 +106,8 @@ func (l *life) atRest() {
 			l.fail("%v is quarantined: %v", id, a.Broken())
 			continue
 		}
-		if t := a.Head().Totals; t.Pending != 0 || a.Working() != 0 {
-			l.fail("%v: %d held and %d children, with nothing left to do", id, t.Pending, a.Working())
+		if t := a.Head().Totals; t.Held != 0 || a.Working() != 0 {
+			l.fail("%v: %d held and %d children, with nothing left to do", id, t.Held, a.Working())
 		}
 	}
 	if len(l.flipped) > 0 {
@@ -151,7 +151,7 @@ func (l *life) theBooks() {
 			want[m.Account] += m.Amount
 		case sim.MovedPayout:
 			want[m.Account] -= m.Amount
-			if p := l.told0.payouts[m.Tx]; p != nil {
+			if p := l.chronicle0.payouts[m.Tx]; p != nil {
 				want[m.Account] -= p.held.Fee
 			}
 			if before, twice := paid[m.EndToEnd]; twice {

@@ -29,26 +29,26 @@ type life struct {
 	healed ledger.Millis       // when all trouble ended; 0: it has not
 	tries  map[ledger.TxID]int // how often each queued payout was tried after that
 	tells  bool
-	told   strings.Builder // what went on, for whoever looks into a failure
+	story  strings.Builder // what went on, for whoever looks into a failure
 	wrong  []string        // what must not be
 	seen   map[string]int  // how often what happened
 
 	known ledger.AccountID // accounts there are, from 1 on
 
-	clock    ledger.Millis // the world's, and the scheme's; it only goes forward
-	skew     ledger.Millis // what the machine's wall clock is off by
-	bounds   due.Bounds
-	drawn    uint64
-	stalled  ledger.Millis // the journal does not move before
-	written  map[recordName]written
-	told0    *chronicle    // what the records told the last judge
-	panicked ledger.Millis // when an account's code panicked last
-	forged   int           // notices that named another end-to-end id
-	panics   bool          // the next answer that is rendered panics
-	refuses  bool          // the next entry is refused
-	failing  int           // turns for which the failed disk is not noticed yet
-	journal  *wal.InMemory // the engine's journal
-	outside  *outside
+	clock      ledger.Millis // the world's, and the scheme's; it only goes forward
+	skew       ledger.Millis // what the machine's wall clock is off by
+	bounds     due.Bounds
+	drawn      uint64
+	stalled    ledger.Millis // the journal does not move before
+	written    map[recordName]written
+	chronicle0 *chronicle    // what the records told the last judge
+	panicked   ledger.Millis // when an account's code panicked last
+	forged     int           // notices that named another end-to-end id
+	panics     bool          // the next answer that is rendered panics
+	refuses    bool          // the next entry is refused
+	failing    int           // turns for which the failed disk is not noticed yet
+	journal    *wal.InMemory // the engine's journal
+	outside    *outside
 
 	process
 	people
@@ -148,8 +148,8 @@ func (l *life) count(what string) { l.seen[what]++ }
 
 // say notes what goes on.
 func (l *life) say(format string, args ...any) {
-	if l.tells && l.told.Len() < 1<<20 {
-		fmt.Fprintf(&l.told, "%d %s "+format+"\n", append([]any{l.lives, l.now()}, args...)...)
+	if l.tells && l.story.Len() < 1<<20 {
+		fmt.Fprintf(&l.story, "%d %s "+format+"\n", append([]any{l.lives, l.now()}, args...)...)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := run(seed, true)
-		t.Log("\n" + l.told.String())
+		t.Log("\n" + l.story.String())
 		if err != nil {
 			t.Fatalf("seed %d:\n%s", seed, strings.Join(l.wrong, "\n"))
 		}
@@ -134,7 +134,7 @@ func TestRepeats(t *testing.T) {
 	for seed := range uint64(10) {
 		a, _ := run(seed, true)
 		b, _ := run(seed, true)
-		if a.told.String() != b.told.String() {
+		if a.story.String() != b.story.String() {
 			t.Fatalf("seed %d lived two different lives", seed)
 		}
 	}

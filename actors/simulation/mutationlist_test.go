@@ -50,8 +50,8 @@ var mutations = []mutation{
 	{
 		"fee-not-returned", "a payout that fails gives the amount back and keeps the fee held",
 		"actors/ledger/account.go",
-		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\tpending = -r.Tx.Gross()",
-		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\tpending = -r.Tx.Amount",
+		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\theld = -r.Tx.Gross()",
+		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\theld = -r.Tx.Amount",
 	},
 	{
 		"replay-not-stored", "the claim is kept and its answer is not",

@@ -78,7 +78,7 @@ func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, wor
 }
 
 // unchanged: what a payout is does not change while it is carried.
-func (c *chronicle) unchanged(l *life, r *ledger.Record, p *told) {
+func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	t, h := r.Tx, &p.held
 	if t.Amount != h.Amount || t.Fee != h.Fee || t.Key != h.Key || t.KeyType != h.KeyType || t.ExternalID != h.ExternalID ||
 		t.Description != h.Description || t.Purpose != h.Purpose || t.GivenDocument != h.GivenDocument ||
@@ -119,7 +119,7 @@ func expiryOf(endToEnd string) ledger.Millis {
 }
 
 // keepsID: while an equal payout is in flight, or may settle yet, a new one shares its id.
-func (c *chronicle) keepsID(l *life, p *told, world written) {
+func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 	if p.tx.OwnEndToEnd {
 		return
 	}
@@ -301,11 +301,11 @@ func (c *chronicle) holders(l *life) {
 
 // duplicate: a payout that is rejected as one names what the scheme is known to have under its
 // id, where something is.
-func (c *chronicle) duplicate(l *life, p *told) {
+func (c *chronicle) duplicate(l *life, p *chronicled) {
 	if p.tx.ReasonCode != ledger.ReasonDuplicate {
 		return
 	}
-	rank := func(q *told) int {
+	rank := func(q *chronicled) int {
 		switch {
 		case q == p || q.account != p.account || q.tx.EndToEnd != p.tx.EndToEnd:
 		case q.tx.Status == ledger.StatusSettled:

@@ -27,7 +27,7 @@ func (l *life) administer() {
 	id := l.someone()
 	switch l.rng.IntN(3) {
 	case 0:
-		l.claimPixKey(id)
+		l.reservePixKey(id)
 	case 1:
 		l.numbers++
 		name := fmt.Sprintf("client%d", l.numbers)
@@ -79,10 +79,10 @@ func (l *life) confirmed(name string, k *registry.APIKey, err error) {
 	l.apiKeys[name] = *k
 }
 
-// claimPixKey asks for one of a few keys: each belongs to one account.
-func (l *life) claimPixKey(id ledger.AccountID) {
+// reservePixKey asks for one of a few keys: each belongs to one account.
+func (l *life) reservePixKey(id ledger.AccountID) {
 	key := fmt.Sprintf("loja%d@example.com", l.rng.IntN(6))
-	k, err := l.registry.ClaimPixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
+	k, err := l.registry.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
 	owner, known := l.pixKeys[key]
 	switch {
 	case known && owner != id:
@@ -103,7 +103,7 @@ func (l *life) claimPixKey(id ledger.AccountID) {
 
 // ownID asks for an end-to-end id that an account names itself; false: it may not have it.
 func (l *life) ownID(id ledger.AccountID, own string) bool {
-	mine, err := l.registry.ClaimEndToEnd(id, own)
+	mine, err := l.registry.ReserveEndToEnd(id, own)
 	if err != nil {
 		l.fail("%v claims %s: %v", id, own, err)
 		return false

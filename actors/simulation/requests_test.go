@@ -49,7 +49,7 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	if c.Key.Type == ledger.KeyCPF || c.Key.Type == ledger.KeyCNPJ {
 		document = c.Key.Value
 	}
-	switch available := head.Totals.Balance - head.Totals.Pending - head.Totals.MEDHeld; {
+	switch available := head.Totals.Balance - head.Totals.Held - head.Totals.MEDHeld; {
 	case c.KeyIsOurs || c.RecipientISPB == ispb:
 		return verdict{refusal: ledger.RefuseSameInstitution}
 	case s.BlockCNPJOut && document == "":

@@ -16,7 +16,7 @@ func (l *life) rebuilt() {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
 	})
 	want := wal.NewInMemory()
-	told := newChronicle(l.reads)
+	chronicled := newChronicle(l.reads)
 	err := l.journal.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
 		if stream == registry.Stream {
@@ -29,7 +29,7 @@ func (l *life) rebuilt() {
 		if err != nil {
 			return false, err
 		}
-		told.take(l, r)
+		chronicled.take(l, r)
 		e := &wal.Entry{}
 		for _, row := range ledger.Project(nil, r) {
 			op := wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value}
@@ -45,8 +45,8 @@ func (l *life) rebuilt() {
 	if err != nil {
 		l.fail("rebuild: %v", err)
 	}
-	told.judge(l)
-	l.told0 = told
+	chronicled.judge(l)
+	l.chronicle0 = chronicled
 	if len(l.flipped) > 0 {
 		return // their rows lie among the others'
 	}

@@ -37,7 +37,7 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, wo
 
 // gaveUp: nothing is voided and nothing has waited too long before its time, by the
 // world's clock.
-func (p *told) gaveUp(l *life, world written) {
+func (p *chronicled) gaveUp(l *life, world written) {
 	since, limit := ledger.Millis(0), ledger.Millis(0)
 	switch p.tx.ReasonCode {
 	case ledger.ReasonVoided:

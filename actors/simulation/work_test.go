@@ -209,14 +209,14 @@ func (l *life) take(d delivery) {
 	if l.feed == nil {
 		l.feed = l.newFeed()
 	}
-	told := new(bool)
+	reported := new(bool)
 	l.unheard = append(l.unheard, func() {
-		if !*told {
+		if !*reported {
 			d.done(errLost)
 		}
 	})
 	l.feed.Take(d.notice, func(err error) {
-		*told = true
+		*reported = true
 		if err != nil {
 			l.say("notice of %v not taken: %v", d.notice.Tx, err)
 		}

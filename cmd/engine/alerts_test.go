@@ -57,7 +57,7 @@ func TestAlertsAreKept(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	b := &alertBook{}
 	b.open(s, clock.New(sources(), 0))
-	var told []string
+	var reported []string
 	since := ledger.Millis(time.Now().Add(-time.Minute).UnixMilli())
 	after, ids := "", map[string]bool{}
 	for n := 0; n == 0 || after != ""; n++ {
@@ -66,7 +66,7 @@ func TestAlertsAreKept(t *testing.T) {
 			t.Fatalf("page %d: %v %v", n, all, err)
 		}
 		for _, a := range all {
-			told = append(told, fmt.Sprintf("%s %s %s %s", a.Kind, a.Account, a.Transaction, a.Message))
+			reported = append(reported, fmt.Sprintf("%s %s %s %s", a.Kind, a.Account, a.Transaction, a.Message))
 			if ids[a.ID] || !strings.HasPrefix(a.ID, "alr_") || a.At < since || a.At > now() {
 				t.Errorf("alert %+v", a)
 			}
@@ -75,7 +75,7 @@ func TestAlertsAreKept(t *testing.T) {
 		after = next
 	}
 	want := []string{"damage   early: a block", "quarantine acc_7  account closed off", "late_settlement acc_8 PIXOUT7 late"}
-	if got, want := strings.Join(sortedLines(told), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
+	if got, want := strings.Join(sortedLines(reported), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if all, _, err := b.read(now()+1000, "", 9); len(all) > 0 || err != nil {

@@ -16,16 +16,16 @@ import (
 	"testing"
 )
 
-// houseRoot is the module's root, seen from this room.
-const houseRoot = "../.."
+// moduleRoot is the module's root, seen from this package.
+const moduleRoot = "../.."
 
 // folders are the house. Beside them stand only files and dotfiles.
 var folders = []string{"actors", "bench", "cmd", "docs", "examples", "httpapi", "snapshot", "wal"}
 
-// knows lists, for each room, the rooms of this house that it may import. A
-// room ending in /** stands for all below it. A room without a row fails.
+// knows lists, for each package, the packages of this module that it may import. A
+// package ending in /** stands for all below it. A package without a row fails.
 var knows = []struct {
-	room   string
+	pkg    string
 	others []string
 }{
 	{"actors/ledger", nil},
@@ -42,7 +42,7 @@ var knows = []struct {
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
 	{"actors/due", []string{"actors/ledger", "wal"}},
-	{"actors/account", []string{"actors/keyed", "actors/ledger", "actors/payout", "actors/scheme", "wal"}},
+	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/payout", "actors/scheme", "wal"}},
 	{"actors/simulation", nil}, // its lives are tests, and know everyone
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
@@ -62,10 +62,10 @@ var knows = []struct {
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }
 
-// outside lists what of the world only some rooms may import.
+// outside lists what of the world only some packages may import.
 var outside = []struct {
-	path  string // and everything below it
-	rooms []string
+	path     string // and everything below it
+	packages []string
 }{
 	{"github.com/asynkron/protoactor-go", []string{"actors/**"}},
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
@@ -96,7 +96,7 @@ var readsClock = []struct{ file, what string }{
 // source is one file that is not a test.
 type source struct {
 	file string // from the root, with slashes
-	room string
+	pkg  string
 	ast  *ast.File
 }
 
@@ -108,37 +108,37 @@ func (s source) imports() (paths []string) {
 	return paths
 }
 
-// within tells whether a room is meant by a pattern.
-func within(room, pattern string) bool {
+// within tells whether a package is meant by a pattern.
+func within(pkg, pattern string) bool {
 	below, all := strings.CutSuffix(pattern, "/**")
-	return room == below || all && strings.HasPrefix(room, below+"/")
+	return pkg == below || all && strings.HasPrefix(pkg, below+"/")
 }
 
-func among(room string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return within(room, p) })
+func among(pkg string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return within(pkg, p) })
 }
 
 // forbidden is the first of the file's imports that breaks an arrow.
 func (s source) forbidden() string {
 	row := slices.IndexFunc(knows, func(k struct {
-		room   string
+		pkg    string
 		others []string
 	},
 	) bool {
-		return within(s.room, k.room)
+		return within(s.pkg, k.pkg)
 	})
 	if row < 0 {
-		return "the room has no row in knows"
+		return "the package has no row in knows"
 	}
 	for _, i := range s.imports() {
 		if other, ours := strings.CutPrefix(i, "pixd/"); ours && !among(other, knows[row].others) {
 			return i
 		}
-		if s.room == "actors/ledger" && !slices.Contains(ledgerImports, i) {
+		if s.pkg == "actors/ledger" && !slices.Contains(ledgerImports, i) {
 			return i
 		}
 		for _, o := range outside {
-			if (i == o.path || strings.HasPrefix(i, o.path+"/")) && !among(s.room, o.rooms) {
+			if (i == o.path || strings.HasPrefix(i, o.path+"/")) && !among(s.pkg, o.packages) {
 				return i
 			}
 		}
@@ -148,7 +148,7 @@ func (s source) forbidden() string {
 
 // draws lists where the file reads a clock, waits, or takes entropy itself.
 func (s source) draws() (found []string) {
-	if within(s.room, "cmd/**") || within(s.room, "bench/**") {
+	if within(s.pkg, "cmd/**") || within(s.pkg, "bench/**") {
 		return nil
 	}
 	for _, i := range s.imports() {
@@ -171,7 +171,7 @@ func (s source) draws() (found []string) {
 	})
 }
 
-// serves is the first use of fasthttp's server outside the rooms that serve.
+// serves is the first use of fasthttp's server outside the packages that serve.
 func (s source) serves() (found string) {
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -182,7 +182,7 @@ func (s source) serves() (found string) {
 		}
 		return true
 	})
-	if among(s.room, []string{"httpapi/**", "cmd/**", "bench/**"}) {
+	if among(s.pkg, []string{"httpapi/**", "cmd/**", "bench/**"}) {
 		return ""
 	}
 	return found
@@ -190,7 +190,7 @@ func (s source) serves() (found string) {
 
 func parse(t *testing.T, file string, src any) source {
 	t.Helper()
-	name := filepath.Join(houseRoot, filepath.FromSlash(file))
+	name := filepath.Join(moduleRoot, filepath.FromSlash(file))
 	tree, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +199,8 @@ func parse(t *testing.T, file string, src any) source {
 }
 
 // house is every file of ours that is not a test.
-func house(t *testing.T) (all []source) {
-	err := fs.WalkDir(os.DirFS(houseRoot), ".", func(p string, d fs.DirEntry, err error) error {
+func layout(t *testing.T) (all []source) {
+	err := fs.WalkDir(os.DirFS(moduleRoot), ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -220,16 +220,16 @@ func house(t *testing.T) (all []source) {
 	return all
 }
 
-// TestFolders: the house has the rooms it was planned with, and no others.
+// TestFolders: the module has the packages it was planned with, and no others.
 func TestFolders(t *testing.T) {
-	entries, err := os.ReadDir(houseRoot)
+	entries, err := os.ReadDir(moduleRoot)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		ignored := strings.HasSuffix(e.Name(), "-data") || e.Name() == "bin" // .gitignore names them
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !ignored && !slices.Contains(folders, e.Name()) {
-			t.Errorf("%s/ is no room of this house", e.Name())
+			t.Errorf("%s/ is no package of this module", e.Name())
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestFolders(t *testing.T) {
 // TestArrows: who may know whom.
 func TestArrows(t *testing.T) {
 	ledger := map[string]bool{}
-	for _, s := range house(t) {
+	for _, s := range layout(t) {
 		if what := s.forbidden(); what != "" {
 			t.Errorf("%s: may not import %s", s.file, what)
 		}
@@ -247,7 +247,7 @@ func TestArrows(t *testing.T) {
 		if what := s.serves(); what != "" {
 			t.Errorf("%s: %s: only httpapi, cmd and bench serve", s.file, what)
 		}
-		if s.room == "actors/ledger" {
+		if s.pkg == "actors/ledger" {
 			for _, i := range s.imports() {
 				ledger[i] = true
 			}
@@ -280,7 +280,7 @@ func TestArrowsFindMutations(t *testing.T) {
 		{"wal/a.go", `"pixd/actors/ledger"`, "", "pixd/actors/ledger"},
 		{"wal/a.go", `"testing"`, "", "testing"},
 		{"snapshot/a.go", `"pixd/wal"`, "", "pixd/wal"},
-		{"actors/webhook/provider/a.go", "", "", "the room has no row in knows"},
+		{"actors/webhook/provider/a.go", "", "", "the package has no row in knows"},
 		{"actors/scheme/a.go", `"github.com/valyala/fasthttp"`, "var _ fasthttp.Server", "github.com/valyala/fasthttp"},
 	} {
 		s := parse(t, c.file, fmt.Sprintf("package p\nimport (%s)\n%s\n", c.imports, c.body))

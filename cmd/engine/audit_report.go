@@ -68,14 +68,14 @@ func (r *AuditReport) take(a *audit.Account) {
 	r.Records += a.Records
 	r.InFlight += a.InFlight()
 	add(r.Balance, a.Totals.Balance)
-	add(r.Pending, a.Totals.Pending)
+	add(r.Pending, a.Totals.Held)
 	r.differ(a.Found())
 	r.Rows = append(r.Rows, auditAccount(a.ID, &a.Totals, a.InFlight(), &a.Sums))
 }
 
 func auditAccount(id ledger.AccountID, t *ledger.Totals, inFlight int, s *scheme.Sums) AuditAccount {
 	return AuditAccount{
-		ID: id.String(), Balance: t.Balance, Pending: t.Pending, InFlight: inFlight,
+		ID: id.String(), Balance: t.Balance, Pending: t.Held, InFlight: inFlight,
 		Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo,
 	}
 }

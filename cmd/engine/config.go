@@ -1,4 +1,4 @@
-// Package engine puts the rooms together: it alone, with the commands, knows
+// Package engine puts the packages together: it alone, with the commands, knows
 // everyone. It hands clock and entropy inwards, opens the journal, restores what
 // must be there before the first request, connects the scheme, and listens.
 package engine

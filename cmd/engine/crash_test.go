@@ -75,7 +75,7 @@ func populate(e *Engine) ([]ledger.AccountID, error) {
 		s.CashOutFee = ledger.Fee{Fixed: 7}
 		id := ledger.AccountID(n + 1)
 		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
-		if _, err := e.Registry.ClaimAccount(id, true, s, evp); err != nil {
+		if _, err := e.Registry.RegisterAccount(id, true, s, evp); err != nil {
 			return nil, err
 		}
 		if _, err := e.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000_000}); err != nil {

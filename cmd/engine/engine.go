@@ -21,7 +21,7 @@ import (
 	"pixd/wal"
 )
 
-// Engine is a running engine without its listeners: the rooms, connected.
+// Engine is a running engine without its listeners: the packages, connected.
 type Engine struct {
 	Config   Config
 	Store    *wal.Store

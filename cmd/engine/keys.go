@@ -10,7 +10,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// registrar makes our PIX keys known to the scheme: each when it is claimed,
+// registrar makes our PIX keys known to the scheme: each when it is reserved,
 // and again at intervals what the scheme has not taken yet.
 type registrar struct {
 	registry *registry.Registry

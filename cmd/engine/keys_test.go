@@ -17,12 +17,12 @@ import (
 // pickyScheme takes no keys that it does not like.
 type pickyScheme struct {
 	scheme.Unassigned
-	refuses map[string]bool
-	told    []string
+	refuses  map[string]bool
+	reported []string
 }
 
 func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
-	p.told = append(p.told, k.Value)
+	p.reported = append(p.reported, k.Value)
 	if p.refuses[k.Value] || p.refuses["all"] {
 		return errors.New("no")
 	}
@@ -58,8 +58,8 @@ func TestRemindGoesOn(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.told = nil
-	if left = r.pass(ended, keys, r.remind); len(left) != 10 || len(s.told) != 0 {
-		t.Errorf("at the end %v were told", s.told)
+	s.reported = nil
+	if left = r.pass(ended, keys, r.remind); len(left) != 10 || len(s.reported) != 0 {
+		t.Errorf("at the end %v were told", s.reported)
 	}
 }

@@ -41,11 +41,11 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 	release()
-	told := ""
+	reported := ""
 	for range 4 {
-		told += <-answers
+		reported += <-answers
 	}
-	if strings.Count(told, `"balance":999575,`) < 2 { // the merchant's balance, and the audit's
-		t.Error(told)
+	if strings.Count(reported, `"balance":999575,`) < 2 { // the merchant's balance, and the audit's
+		t.Error(reported)
 	}
 }

@@ -142,7 +142,7 @@ func (l listeners) Collect(out chan<- prometheus.Metric) {
 // kind.
 const alertField = "alert"
 
-// alertLog finds the alerts among log lines, so that the rooms that raise them
+// alertLog finds the alerts among log lines, so that the packages that raise them
 // need to know of logging alone.
 type alertLog struct {
 	slog.Handler

@@ -20,10 +20,10 @@ func (w *harness) contradicts(o *otherSide, why, transaction string, n scheme.No
 	w.t.Helper()
 	before, money := w.found(transaction), w.money()
 	had, others := w.alerts("contradicting_notice", transaction)
-	for told := range 2 {
+	for reported := range 2 {
 		o.notify(w, n, nil)
-		if got, of := w.alerts("contradicting_notice", transaction); got != had+told+1 || of != others {
-			w.t.Errorf("%s: after notice %d there are %d alerts about the payout and %d of others, had %d and %d", why, told+1, got, of, had, others)
+		if got, of := w.alerts("contradicting_notice", transaction); got != had+reported+1 || of != others {
+			w.t.Errorf("%s: after notice %d there are %d alerts about the payout and %d of others, had %d and %d", why, reported+1, got, of, had, others)
 		}
 	}
 	if after := w.found(transaction); !reflect.DeepEqual(after, before) || w.money() != money {

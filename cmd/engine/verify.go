@@ -125,7 +125,7 @@ func (v *verification) verified() Verified {
 		out.Accounts += len(d.accounts)
 		for _, a := range d.accounts {
 			add(&out.Balance, a.head.Totals.Balance)
-			add(&out.Pending, a.head.Totals.Pending)
+			add(&out.Pending, a.head.Totals.Held)
 			add(&out.MEDHeld, a.head.Totals.MEDHeld)
 		}
 	}

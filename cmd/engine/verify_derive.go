@@ -29,10 +29,10 @@ type deriver struct {
 }
 
 // derived is an account as its records so far have made it, and what its head
-// row claims, to be compared on the way past.
+// row states, to be compared on the way past.
 type derived struct {
 	head    ledger.Account
-	claimed []byte
+	stated  []byte
 	at      uint64 // sequence of the head row; 0: none
 	threads threads
 }
@@ -157,13 +157,13 @@ func (d *deriver) account(id ledger.AccountID) (*derived, error) {
 		if len(row) < 8 || binary.BigEndian.Uint64(row) == 0 {
 			return nil, fmt.Errorf("head row of %v: %d bytes that name no record", id, len(row))
 		}
-		a.claimed, a.at = row, binary.BigEndian.Uint64(row)
+		a.stated, a.at = row, binary.BigEndian.Uint64(row)
 	}
 	d.accounts[id] = a
 	return a, nil
 }
 
-// compare holds the head row against the records, at the record it claims.
+// compare holds the head row against the records, at the record it states.
 func (a *derived) compare(sum uint64) error {
 	if a.at == 0 || a.head.Seq != a.at {
 		return nil
@@ -172,9 +172,9 @@ func (a *derived) compare(sum uint64) error {
 	want = binary.BigEndian.AppendUint64(want, sum)
 	want = binary.BigEndian.AppendUint64(want, uint64(a.head.Time))
 	want = append(want, a.head.EncodeHead()...)
-	if string(want) != string(a.claimed) {
+	if string(want) != string(a.stated) {
 		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
 	}
-	a.claimed = nil
+	a.stated = nil
 	return nil
 }

@@ -70,8 +70,8 @@ func (c *comparison) dropped(key []byte) bool {
 // rowName is a row as an error names it.
 func rowName(key []byte) string {
 	name := ledger.RowName(key)
-	if lo, hi := registry.ClaimRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
-		name = "claim"
+	if lo, hi := registry.ReservationRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
+		name = "reservation"
 	}
 	if name == "" {
 		name = "unknown"

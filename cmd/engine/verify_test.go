@@ -159,7 +159,7 @@ func everyRow(t *testing.T) *vfs.MemFS {
 	if _, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: key.Value, Amount: 70}); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := e.Registry.ClaimEndToEnd(2, "E99999004202603011200aaaaaaaaaaa"); !ok || err != nil {
+	if ok, err := e.Registry.ReserveEndToEnd(2, "E99999004202603011200aaaaaaaaaaa"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if err := e.Close(); err != nil {
@@ -235,7 +235,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	}
 	settings := ledger.DefaultSettings()
 	settings.Name = "Loja"
-	if _, err := g.ClaimAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+	if _, err := g.RegisterAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	a := account.Restored(&account.Dependencies{
@@ -343,15 +343,15 @@ func TestVerifyUntilTheDamage(t *testing.T) {
 // TestVerifyProgress: how far it is, is told on the way.
 func TestVerifyProgress(t *testing.T) {
 	disk := everyRow(t)
-	var told []Progress
+	var reported []Progress
 	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: disk, ReadOnly: true},
-		VerifyOptions{Progress: func(p Progress) { told = append(told, p) }})
-	if err != nil || len(told) < 3 {
-		t.Fatal(told, err)
+		VerifyOptions{Progress: func(p Progress) { reported = append(reported, p) }})
+	if err != nil || len(reported) < 3 {
+		t.Fatal(reported, err)
 	}
-	last := told[len(told)-1]
-	if told[0].Stage != "records" || told[0].Batches != 1 || told[0].Of != v.Batches || told[0].Records == 0 ||
+	last := reported[len(reported)-1]
+	if reported[0].Stage != "records" || reported[0].Batches != 1 || reported[0].Of != v.Batches || reported[0].Records == 0 ||
 		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
-		t.Errorf("%+v, then %+v of %+v", told[0], last, v)
+		t.Errorf("%+v, then %+v of %+v", reported[0], last, v)
 	}
 }

@@ -13,7 +13,7 @@ func TestApprovalCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
 	s := p.shop()
-	p.told("account", "set", s.ID, "--approval-threshold", "700")
+	p.reported("account", "set", s.ID, "--approval-threshold", "700")
 	p.made("/admin/accounts/"+s.ID+"/credits", `{"amount":1000000,"type":"ted"}`, nil)
 	request := func(body string) (tx struct {
 		ID     string `json:"transaction_id"`
@@ -33,7 +33,7 @@ func TestApprovalCommands(t *testing.T) {
 	if first.Status != "pending_approval" || second.Status != "pending_approval" {
 		t.Fatalf("%+v %+v", first, second)
 	}
-	same(t, p.told("decline", second.ID, "--operator", "Ana"), `
+	same(t, p.reported("decline", second.ID, "--operator", "Ana"), `
 transaction    `+second.ID+`
 account        `+s.ID+`
 state          failed
@@ -44,7 +44,7 @@ to             a@pix.test
 end-to-end id  E99999004{}
 created        {}Z
 `)
-	approved := p.told("approve", first.ID, "--operator", "Ana")
+	approved := p.reported("approve", first.ID, "--operator", "Ana")
 	same(t, approved, `
 transaction    `+first.ID+`
 account        `+s.ID+`

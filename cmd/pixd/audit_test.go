@@ -18,12 +18,12 @@ func TestAuditCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, dir)
-	empty := p.told("audit")
+	empty := p.reported("audit")
 	if !strings.Contains(empty, "\naccounts       0\n") || !strings.Contains(empty, "\ndifferences    0\n") {
 		t.Errorf("%s", empty)
 	}
 	s := p.shop()
-	p.told("account", "set", s.ID, "--approval-threshold", "0")
+	p.reported("account", "set", s.ID, "--approval-threshold", "0")
 	if status, got, err := s.ask(p.merchant, "/pix/cash-out", `{"amount":7,"pix_key":"a@pix.test"}`, ""); status != 202 || err != nil {
 		t.Fatalf("%d %s %v", status, got, err)
 	}
@@ -39,7 +39,7 @@ pending        700
 in flight      1
 `
 	want := strings.ReplaceAll(table, "ID", s.ID)
-	same(t, cutAt(p.told("audit"), "scheme's book"), want)
+	same(t, cutAt(p.reported("audit"), "scheme's book"), want)
 	var r engine.AuditReport
 	if p.read(&r, "audit"); len(r.Rows) != 1 || r.Rows[0].Pending != 700 || r.Differences == nil || len(r.Differences) > 0 {
 		t.Errorf("%+v", r)

@@ -18,8 +18,8 @@ func (p *process) operates(args ...string) (code int, out, errs string) {
 	return run(p.t, []string{"PIXD_ADMIN=" + p.operator, "PIXD_ADMIN_TOKEN=" + token}, args...)
 }
 
-// told is what a command that must succeed without a word of complaint prints.
-func (p *process) told(args ...string) string {
+// reported is what a command that must succeed without a word of complaint prints.
+func (p *process) reported(args ...string) string {
 	p.t.Helper()
 	code, out, errs := p.operates(args...)
 	if code != 0 || errs != "" {
@@ -31,7 +31,7 @@ func (p *process) told(args ...string) string {
 // read is told, as JSON.
 func (p *process) read(into any, args ...string) {
 	p.t.Helper()
-	out := p.told(append(args, "--json")...)
+	out := p.reported(append(args, "--json")...)
 	if err := json.Unmarshal([]byte(out), into); err != nil {
 		p.t.Fatalf("%s: %v", out, err)
 	}
@@ -50,10 +50,10 @@ func same(t *testing.T, got, want string) {
 func TestAccountCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
-	if got := p.told("account", "list"); got != "no accounts\n" {
+	if got := p.reported("account", "list"); got != "no accounts\n" {
 		t.Errorf("%q", got)
 	}
-	made := p.told("account", "create", "--name", "Loja \x1b[31mAurora", "--document", "12.345.678/0001-95", "--city", "Recife",
+	made := p.reported("account", "create", "--name", "Loja \x1b[31mAurora", "--document", "12.345.678/0001-95", "--city", "Recife",
 		"--active=false", "--cash-in-fixed", "7", "--cash-out-fixed", "100", "--cash-out-bps", "25", "--cash-out-ceiling", "50000000",
 		"--block-cnpj-out", "--authorized-cnpj", "12ABC34501DE35, 00000000000191", "--authorized-cnpj", "12345678000195",
 		"--repeat-window", "90s", "--approval-threshold", "10000000")
@@ -77,7 +77,7 @@ repeat window       1m30s
 created             {}Z
 `)
 	id := strings.Fields(made)[1]
-	if got := p.told("account", "show", id); got != made {
+	if got := p.reported("account", "show", id); got != made {
 		t.Errorf("shown\n%s\nmade\n%s", got, made)
 	}
 	var before, after map[string]any
@@ -97,7 +97,7 @@ created             {}Z
 		t.Errorf("what was not given changed:\n%v\n%v", before, after)
 	}
 	p.made("/admin/accounts/"+id+"/credits", `{"amount":123456789012,"type":"ted","reference":"r"}`, nil)
-	same(t, p.told("account", "list"), `
+	same(t, p.reported("account", "list"), `
 ACCOUNT            NAME                 DOCUMENT        STATE        BALANCE              BRL    AVAILABLE BRL  PENDING BRL  CREATED
 acc_{}Loja \x1b[31mAurora  12345678000195  active  123456789012  12,345,678.9012  12,345,678.9012         0.00  {}Z
 `)
@@ -146,7 +146,7 @@ The secret is shown this once: keep it now. The engine has its hash alone.
 	if reads.ClientID == "" || reads.Signing {
 		t.Errorf("%+v", reads)
 	}
-	list := p.told("key", "list", "--account", s.ID)
+	list := p.reported("key", "list", "--account", s.ID)
 	same(t, list, `
 CLIENT ID                       STATE   SIGNING  LAST USED             EXPIRES               CREATED               ADDRESSES                      PERMISSIONS
 cli_{}active  yes      never                 never                 {}127.0.0.1                      *
@@ -156,17 +156,17 @@ cli_{}active  no       never                 never                 {}127.0.0.1  
 	if strings.Contains(list, "sk_") || strings.Contains(list, "Z  never  never") {
 		t.Error(list)
 	}
-	changed := p.told("key", "set", key.Client, "--expires-at", "never", "--permission", "account:read", "--ip", "127.0.0.1")
+	changed := p.reported("key", "set", key.Client, "--expires-at", "never", "--permission", "account:read", "--ip", "127.0.0.1")
 	if !strings.Contains(changed, "expires      never\n") || !strings.Contains(changed, "permissions  account:read\n") || !strings.Contains(changed, "addresses    127.0.0.1\n") {
 		t.Error(changed)
 	}
-	if got := p.told("key", "set", key.Client, "--expires-at", "2001-01-01T00:00:00Z"); !strings.Contains(got, "state        expired\n") {
+	if got := p.reported("key", "set", key.Client, "--expires-at", "2001-01-01T00:00:00Z"); !strings.Contains(got, "state        expired\n") {
 		t.Error(got)
 	}
-	if got := p.told("key", "set", key.Client, "--ip", ""); !strings.Contains(got, "addresses    none: it works from nowhere\n") {
+	if got := p.reported("key", "set", key.Client, "--ip", ""); !strings.Contains(got, "addresses    none: it works from nowhere\n") {
 		t.Error(got)
 	}
-	if got := p.told("key", "revoke", key.Client); !strings.Contains(got, "state        revoked\n") {
+	if got := p.reported("key", "revoke", key.Client); !strings.Contains(got, "state        revoked\n") {
 		t.Error(got)
 	}
 	if status, got, err := key.ask(p.merchant, "/balance", "", ""); err != nil || status != 401 {
@@ -182,7 +182,7 @@ func TestListCommands(t *testing.T) {
 	for n := range 203 {
 		p.made("/admin/accounts", fmt.Sprintf(`{"name":"<Loja> %d","document":"12345678909"}`, n), nil)
 	}
-	if got := p.told("account", "list"); strings.Count(got, "\n") != 204 || strings.Contains(got, "more:") {
+	if got := p.reported("account", "list"); strings.Count(got, "\n") != 204 || strings.Contains(got, "more:") {
 		t.Error(got)
 	}
 	var all struct {
@@ -197,20 +197,20 @@ func TestListCommands(t *testing.T) {
 	if len(all.Data) != 2 || all.Data[0].Name != "<Loja> 200" || all.Next == nil || *all.Next != "202" {
 		t.Errorf("%+v", all)
 	}
-	page := p.told("account", "list", "--limit", "2")
+	page := p.reported("account", "list", "--limit", "2")
 	for n := 2; n <= 4; n += 2 {
 		_, more, ok := strings.Cut(page, "\n\nmore: pixd ")
 		if want := fmt.Sprintf("account list --limit 2 --cursor %d\n", n); !ok || more != want {
 			t.Fatalf("%s, want %s", page, want)
 		}
-		if page = p.told(strings.Fields(more)...); !strings.Contains(page, fmt.Sprintf("<Loja> %d ", n)) {
+		if page = p.reported(strings.Fields(more)...); !strings.Contains(page, fmt.Sprintf("<Loja> %d ", n)) {
 			t.Error(page)
 		}
 	}
-	if got := p.told("account", "list", "--cursor", "202"); strings.Count(got, "\n") != 2 {
+	if got := p.reported("account", "list", "--cursor", "202"); strings.Count(got, "\n") != 2 {
 		t.Error(got)
 	}
-	if out, raw := p.told("account", "list", "--limit", "1", "--json"), p.get("/admin/accounts?limit=1"); out != raw+"\n" {
+	if out, raw := p.reported("account", "list", "--limit", "1", "--json"), p.get("/admin/accounts?limit=1"); out != raw+"\n" {
 		t.Errorf("--json prints\n%s\nthe API answers\n%s", out, raw)
 	}
 }
@@ -348,7 +348,7 @@ func TestLastUsedAcrossProcesses(t *testing.T) {
 			t.Fatalf("%d %s %v", status, got, err)
 		}
 	}
-	p.told("key", "revoke", revoked.Client)
+	p.reported("key", "revoke", revoked.Client)
 	used := func(s shop) string {
 		var l struct {
 			Data []struct {

@@ -39,7 +39,7 @@ func pixKeyCreate(f *adminFlags) *cobra.Command {
 				return err
 			}
 			var k pixKey
-			return f.told(c, http.MethodPost, "/admin/accounts/"+id+"/pix-keys", body, &k, func() string { return k.facts() })
+			return f.reported(c, http.MethodPost, "/admin/accounts/"+id+"/pix-keys", body, &k, func() string { return k.facts() })
 		},
 	}
 	c.Flags().StringVar(&of, "account", "", "the account's `ID`")

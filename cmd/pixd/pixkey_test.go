@@ -24,17 +24,17 @@ func TestPixKeyCommands(t *testing.T) {
 		"--key 12345678000195 --type cnpj":           "pix key  12345678000195\ntype     cnpj\n", // again
 		"--key 0B6E4C1E-8f7a-4d3b-9c2a-1f2e3d4c5b6a": "pix key  0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a\ntype     evp\n",
 	} {
-		got := p.told(append([]string{"pix-key", "create", "--account", a.ID}, strings.Fields(args)...)...)
+		got := p.reported(append([]string{"pix-key", "create", "--account", a.ID}, strings.Fields(args)...)...)
 		same(t, got, "\n"+shown+"account  "+a.ID+"\nstatus   registered\ncreated  {}Z\n")
 	}
-	list := p.told("pix-key", "list", "--account", a.ID)
+	list := p.reported("pix-key", "list", "--account", a.ID)
 	if lines := strings.Split(list, "\n"); len(lines) != 10 || strings.Join(strings.Fields(lines[0]), " ") != "PIX KEY TYPE STATUS CREATED" || !strings.Contains(lines[1], "  evp    registered  ") {
 		t.Error(list)
 	}
-	if out, raw := p.told("pix-key", "list", "--account", a.ID, "--json"), p.get("/admin/accounts/"+a.ID+"/pix-keys"); out != raw+"\n" || strings.Count(raw, `"status":"registered"`) != 8 {
+	if out, raw := p.reported("pix-key", "list", "--account", a.ID, "--json"), p.get("/admin/accounts/"+a.ID+"/pix-keys"); out != raw+"\n" || strings.Count(raw, `"status":"registered"`) != 8 {
 		t.Errorf("--json prints\n%s\nthe API answers\n%s", out, raw)
 	}
-	if page := p.told("pix-key", "list", "--account", a.ID, "--limit", "1"); !strings.HasSuffix(page, "\nmore: pixd pix-key list --account "+a.ID+" --limit 1 --cursor 1\n") {
+	if page := p.reported("pix-key", "list", "--account", a.ID, "--limit", "1"); !strings.HasSuffix(page, "\nmore: pixd pix-key list --account "+a.ID+" --limit 1 --cursor 1\n") {
 		t.Error(page)
 	}
 	other := p.shop()

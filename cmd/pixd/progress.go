@@ -17,7 +17,7 @@ type progress struct {
 	terminal bool
 	every    time.Duration
 	began    time.Time
-	told     time.Time
+	reported time.Time
 	width    int // of what stands on the terminal's line
 }
 
@@ -26,13 +26,13 @@ func newProgress(out io.Writer, terminal bool) *progress {
 	if terminal {
 		p.every = 250 * time.Millisecond
 	}
-	p.told = p.began
+	p.reported = p.began
 	return p
 }
 
 func (p *progress) tell(at engine.Progress) {
-	if now := time.Now(); now.Sub(p.told) >= p.every {
-		p.told = now
+	if now := time.Now(); now.Sub(p.reported) >= p.every {
+		p.reported = now
 		p.show(progressLine(at, now.Sub(p.began)))
 	}
 }

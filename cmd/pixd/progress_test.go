@@ -29,7 +29,7 @@ func TestProgress(t *testing.T) {
 		if b.Len() > 0 {
 			t.Errorf("told at once: %q", b.String())
 		}
-		later := func() { p.began, p.told = p.began.Add(-20*time.Second), p.told.Add(-20*time.Second) }
+		later := func() { p.began, p.reported = p.began.Add(-20*time.Second), p.reported.Add(-20*time.Second) }
 		later()
 		p.tell(first)
 		p.tell(first)

@@ -250,7 +250,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	p := start(t, dir, "--log-level", "debug")
 	one := p.shop()
 	h.add("one", one)
-	made := strings.Fields(p.told("key", "create", "--account", one.ID, "--permission", "*", "--ip", "127.0.0.1"))
+	made := strings.Fields(p.reported("key", "create", "--account", one.ID, "--permission", "*", "--ip", "127.0.0.1"))
 	two := shop{ID: one.ID, Client: made[2], Secret: made[5]}
 	h.add("two", two)
 	if !strings.Contains(strings.Join(made, " "), two.Secret) {

@@ -155,14 +155,14 @@ func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 		EndToEnd string `json:"end_to_end_id"`
 		Amount   ledger.Amount
 	}
-	return f.told(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
+	return f.reported(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
 		return facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})
 	})
 }
 
-// told asks for something, and prints the answer: as JSON, or read into a value
+// reported asks for something, and prints the answer: as JSON, or read into a value
 // and shown.
-func (f *adminFlags) told(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
+func (f *adminFlags) reported(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
 	got, err := f.ask(c, method, path, body)
 	if err != nil {
 		return err

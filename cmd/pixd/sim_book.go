@@ -23,14 +23,14 @@ func simBookCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				var b simBook
-				return f.told(c, http.MethodGet, "/sim/book", nil, &b, func() string { return b.show() })
+				return f.reported(c, http.MethodGet, "/sim/book", nil, &b, func() string { return b.show() })
 			}
 			id, err := segment(args[0])
 			if err != nil {
 				return err
 			}
 			var p simPayment
-			return f.told(c, http.MethodGet, "/sim/book/"+id, nil, &p, func() string { return p.show() })
+			return f.reported(c, http.MethodGet, "/sim/book/"+id, nil, &p, func() string { return p.show() })
 		},
 	}
 	f.add(c)

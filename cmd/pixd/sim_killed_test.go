@@ -84,8 +84,8 @@ func TestPairKilled(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if told := p.engine.told("audit"); !strings.Contains(told, "scheme's book  compared\ndifferences    0\n") {
-		t.Error(told)
+	if reported := p.engine.reported("audit"); !strings.Contains(reported, "scheme's book  compared\ndifferences    0\n") {
+		t.Error(reported)
 	}
 	for _, one := range []*process{p.engine, p.sim} {
 		if code := one.end(syscall.SIGTERM); code != 0 {

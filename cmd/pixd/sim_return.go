@@ -32,7 +32,7 @@ func simReturnCommand() *cobra.Command {
 		var got struct {
 			ID string `json:"return_id"`
 		}
-		return f.told(c, http.MethodPost, "/sim/returns", body, &got, func() string {
+		return f.reported(c, http.MethodPost, "/sim/returns", body, &got, func() string {
 			return facts([]fact{{"return id", plain(got.ID)}})
 		})
 	})
@@ -77,7 +77,7 @@ func simInfractionCommand() *cobra.Command {
 			body["situation"] = situation
 		}
 		var got infractionAnswer
-		return f.told(c, http.MethodPost, "/sim/infractions", body, &got, got.show)
+		return f.reported(c, http.MethodPost, "/sim/infractions", body, &got, got.show)
 	})
 	f.add(c)
 	c.Flags().Int64Var(&amount, "amount", 0, "`N` base units (default the whole payment)")
@@ -88,7 +88,7 @@ func simInfractionCommand() *cobra.Command {
 		Example: "  pixd sim infraction cancel 019ca945-0a00-7900-8000-000000000000",
 	}, "the report to withdraw, by its infraction id", func(c *cobra.Command, id string) error {
 		var got infractionAnswer
-		return f.told(c, http.MethodPost, "/sim/infractions/"+id+"/cancel", nil, &got, got.show)
+		return f.reported(c, http.MethodPost, "/sim/infractions/"+id+"/cancel", nil, &got, got.show)
 	}))
 	return c
 }
@@ -106,7 +106,7 @@ func simCapacityCommand() *cobra.Command {
 	}
 	ofOne(c, "what lookups meet: "+strings.Join(words, ", "), func(c *cobra.Command, _ string) error {
 		var got struct{ Lookups string }
-		return f.told(c, http.MethodPut, "/sim/capacity", map[string]any{"lookups": c.Flags().Arg(0)}, &got, func() string {
+		return f.reported(c, http.MethodPut, "/sim/capacity", map[string]any{"lookups": c.Flags().Arg(0)}, &got, func() string {
 			return facts([]fact{{"lookups", plain(got.Lookups)}})
 		})
 	})

@@ -58,7 +58,7 @@ func shown(known *registry.Account, head *ledger.Account) accountView {
 		Fees: &fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: &v.CashOutCeiling,
 		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: &v.BlockCNPJOut,
 		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: new(duration(v.RepeatWindow)),
-		Balance: &t.Balance, Available: new(t.Available()), Pending: &t.Pending, MEDHeld: &t.MEDHeld,
+		Balance: &t.Balance, Available: new(t.Available()), Pending: &t.Held, MEDHeld: &t.MEDHeld,
 		CreatedAt: known.CreatedAt.String(),
 	}
 }
@@ -74,7 +74,7 @@ func quarantined(known *registry.Account) accountView {
 	return v
 }
 
-// createAccount claims the account in the registry; its own opening follows from
+// createAccount registers the account in the registry; its own opening follows from
 // that at its first touch, here or after a crash.
 func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	f := operator.Read(ctx.PostBody(), settingNames...)
@@ -83,7 +83,7 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := settings(f, &opening, &active); err != nil {
 		return 0, nil, err
 	}
-	a, key, err := s.claim(active, opening)
+	a, key, err := s.register(active, opening)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -95,13 +95,13 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, created, nil
 }
 
-// claims is how often fresh ids are drawn where they are taken.
-const claims = 4
+// tries is how often fresh ids are drawn where they are taken.
+const tries = 4
 
-func (s *service) claim(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
-	for range claims {
+func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
+	for range tries {
 		key = ledger.Key{Type: ledger.KeyEVP, Value: s.NewEVP()}
-		a, err = s.Registry.ClaimAccount(s.NewAccountID(), active, opening, key)
+		a, err = s.Registry.RegisterAccount(s.NewAccountID(), active, opening, key)
 		if !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrKeyTaken) {
 			break
 		}

@@ -49,7 +49,7 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, err
 }
 
-// createPixKey is done with the durable claim; a scheme that cannot be told now
+// createPixKey is done when the reservation is durable; a scheme that cannot be told now
 // is told later.
 func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
@@ -60,7 +60,7 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	k, err := s.Registry.ClaimPixKey(a.ID, key)
+	k, err := s.Registry.ReservePixKey(a.ID, key)
 	if errors.Is(err, registry.ErrKeyTaken) {
 		return 0, nil, operator.Refuse(fasthttp.StatusConflict, "key %q belongs to another account", key.Value)
 	}

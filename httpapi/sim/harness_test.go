@@ -184,9 +184,9 @@ func TestInfractions(t *testing.T) {
 	w.expect("POST", "/sim/infractions/"+opened[0].ID+"/cancel", "{}", 200, "")
 	w.expect("POST", "/sim/infractions/"+opened[0].ID+"/cancel", `{"why":1}`, 400, "why")
 	w.expect("POST", "/sim/infractions/nobody/cancel", "", 404, "infraction")
-	var told []scheme.Notice
+	var reported []scheme.Notice
 	for n, done, ok := w.sim.Due(); ok; n, done, ok = w.sim.Due() {
-		told = append(told, n)
+		reported = append(reported, n)
 		done(nil)
 	}
 	want := []scheme.Notice{
@@ -194,8 +194,8 @@ func TestInfractions(t *testing.T) {
 		{Kind: scheme.InfractionOpened, EndToEnd: e2e, Infraction: opened[1].ID, Amount: 20, Situation: "COERCION"},
 		{Kind: scheme.InfractionCancelled, EndToEnd: e2e, Infraction: opened[0].ID},
 	}
-	if len(told) != 4 || told[0].Kind != scheme.PaymentArrived || fmt.Sprint(told[1:]) != fmt.Sprint(want) {
-		t.Errorf("told %+v", told)
+	if len(reported) != 4 || reported[0].Kind != scheme.PaymentArrived || fmt.Sprint(reported[1:]) != fmt.Sprint(want) {
+		t.Errorf("told %+v", reported)
 	}
 }
 

@@ -49,7 +49,7 @@ type client struct {
 	base      *url.URL
 	direction Direction
 	http      *http.Client
-	told      atomic.Int64 // when a failure was last logged
+	reported  atomic.Int64 // when a failure was last logged
 }
 
 // maxConns are open at once to the other side: what is more waits for its turn,
@@ -141,8 +141,8 @@ func (c *client) failed(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	now, last := int64(c.Now()), c.told.Load()
-	if now-last >= tellEvery && c.told.CompareAndSwap(last, now) {
+	now, last := int64(c.Now()), c.reported.Load()
+	if now-last >= tellEvery && c.reported.CompareAndSwap(last, now) {
 		c.Log.Warn("no answer that can be relied on", "from", c.base.Host, "error", err)
 	}
 	return err

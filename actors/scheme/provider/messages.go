@@ -69,8 +69,8 @@ type Question struct {
 	EndToEndID    string `json:"end_to_end_id"`
 }
 
-// Told answers a Payment and a Question.
-type Told struct {
+// Reported answers a Payment and a Question.
+type Reported struct {
 	State State `json:"state"`
 }
 
@@ -117,7 +117,7 @@ func paymentOf(p scheme.Payment) Payment {
 }
 
 // TellState is a state as it is sent.
-func TellState(s scheme.State) Told { return Told{State{progressNames[s.Progress], s.Reason}} }
+func TellState(s scheme.State) Reported { return Reported{State{progressNames[s.Progress], s.Reason}} }
 
 func (s State) parse() (scheme.State, error) {
 	for p, name := range progressNames {

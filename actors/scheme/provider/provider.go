@@ -51,7 +51,7 @@ func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, er
 
 // Submit implements scheme.Scheme.
 func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, error) {
-	state, err := p.told(ctx, PathSubmit, paymentOf(s))
+	state, err := p.reported(ctx, PathSubmit, paymentOf(s))
 	if err != nil {
 		return scheme.State{}, fmt.Errorf("scheme: submit %v: %w", s.Tx, err)
 	}
@@ -60,15 +60,15 @@ func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, 
 
 // Ask implements scheme.Scheme.
 func (p *Provider) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
-	state, err := p.told(ctx, PathAsk, Question{tx.String(), endToEnd})
+	state, err := p.reported(ctx, PathAsk, Question{tx.String(), endToEnd})
 	if err != nil {
 		return scheme.State{}, fmt.Errorf("scheme: ask for %v: %w", tx, err)
 	}
 	return state, nil
 }
 
-func (p *Provider) told(ctx context.Context, path string, message any) (scheme.State, error) {
-	var t Told
+func (p *Provider) reported(ctx context.Context, path string, message any) (scheme.State, error) {
+	var t Reported
 	if err := p.ask(ctx, path, message, &t); err != nil {
 		return scheme.State{}, err
 	}

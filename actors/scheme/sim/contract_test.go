@@ -94,7 +94,7 @@ func crashing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 func TestAcknowledgedIsDone(t *testing.T) {
 	fs := vfs.NewMem()
 	b := closing(t, fs)
-	acked, told := make(chan struct{}), atomic.Int64{}
+	acked, reported := make(chan struct{}), atomic.Int64{}
 	if err := b.Start(func(_ scheme.Notice, done func(error)) { done(nil); close(acked) }); err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestAcknowledgedIsDone(t *testing.T) {
 	}
 	<-acked
 	next := b.Again(t)
-	if err := next.Start(func(_ scheme.Notice, done func(error)) { told.Add(1); done(nil) }); err != nil {
+	if err := next.Start(func(_ scheme.Notice, done func(error)) { reported.Add(1); done(nil) }); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(50 * time.Millisecond)
-	if n := told.Load(); n != 0 {
+	if n := reported.Load(); n != 0 {
 		t.Errorf("told again %d times", n)
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"pixd/wal"
 )
 
-// deliverer is the line with a lock around it, and a goroutine that hands what
+// deliverer is the outbox with a lock around it, and a goroutine that hands what
 // is due to the feed.
 type deliverer struct {
-	sim     *Sim
-	mu      sync.Mutex
-	line    line
-	told    ledger.Millis // when a failure was last logged
-	untold  int           // failures since
-	wake    chan struct{} // capacity 1
-	stop    chan struct{}
-	started atomic.Bool
-	done    chan struct{}
+	sim        *Sim
+	mu         sync.Mutex
+	outbox       outbox
+	reported   ledger.Millis // when a failure was last logged
+	unreported int           // failures since
+	wake       chan struct{} // capacity 1
+	stop       chan struct{}
+	started    atomic.Bool
+	done       chan struct{}
 }
 
 func newDeliverer(s *Sim) *deliverer {
@@ -32,7 +32,7 @@ func newDeliverer(s *Sim) *deliverer {
 
 func (d *deliverer) add(i item) {
 	d.mu.Lock()
-	first := d.line.add(i)
+	first := d.outbox.add(i)
 	d.mu.Unlock()
 	if first {
 		d.rouse()
@@ -62,14 +62,14 @@ func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 func (s *Sim) NextDue() (ledger.Millis, bool) {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
-	return s.out.line.next()
+	return s.out.outbox.next()
 }
 
 func (d *deliverer) take() (item, bool) {
 	now := d.sim.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.line.take(now)
+	return d.outbox.take(now)
 }
 
 // reopen makes an open row's notice again.
@@ -156,7 +156,7 @@ func (d *deliverer) sleep() time.Duration {
 func (d *deliverer) ended(i item, err error) {
 	now := d.sim.now()
 	d.mu.Lock()
-	moves := d.line.end(i, err == nil, now)
+	moves := d.outbox.end(i, err == nil, now)
 	d.mu.Unlock()
 	if moves {
 		d.rouse()
@@ -176,13 +176,13 @@ const tellEvery = ledger.Millis(10_000)
 
 func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
 	d.mu.Lock()
-	if d.told != 0 && now-d.told < tellEvery {
-		d.untold++
+	if d.reported != 0 && now-d.reported < tellEvery {
+		d.unreported++
 		d.mu.Unlock()
 		return
 	}
-	others := d.untold
-	d.told, d.untold = now, 0
+	others := d.unreported
+	d.reported, d.unreported = now, 0
 	d.mu.Unlock()
 	d.sim.opts.Log.Warn("simulator: notice not acknowledged", "kind", n.Kind.String(), "transaction", n.Tx.String(),
 		"end_to_end_id", n.EndToEnd, "error", err, "others_since", others)

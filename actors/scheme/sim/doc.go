@@ -12,7 +12,7 @@
 // settle and counts from its instant on; sums are kept to a mark among the
 // movements and written together with it (sums.go).
 //
-// Which notice is delivered when is a machine with explicit time (queue.go).
+// Which notice is delivered when is a machine with explicit time (outbox.go).
 // Start puts a goroutine around it; Due and NextDue hand it to a simulation that
 // keeps everything in one goroutine, on a Store of its own. The same calls, clock
 // and entropy then make the same book, byte for byte.

@@ -77,17 +77,17 @@ func TestInfractionsAreToldAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.open()
-	var told []scheme.Notice
+	var reported []scheme.Notice
 	for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
-		told = append(told, n)
+		reported = append(reported, n)
 		done(nil)
 	}
 	want := []scheme.Notice{
 		{Kind: scheme.InfractionOpened, EndToEnd: paid, Infraction: id, Amount: 4, Situation: "SCAM"},
 		{Kind: scheme.InfractionCancelled, EndToEnd: paid, Infraction: id},
 	}
-	if fmt.Sprint(told) != fmt.Sprint(want) {
-		t.Errorf("told %+v\nwant %+v", told, want)
+	if fmt.Sprint(reported) != fmt.Sprint(want) {
+		t.Errorf("told %+v\nwant %+v", reported, want)
 	}
 	p.open()
 	if got := p.drain(nil); len(got) != 0 {

@@ -97,6 +97,6 @@ func (s *Sim) Withdraw(ctx context.Context, id string) error {
 
 // tell books a report as it now is, with its notice.
 func (s *Sim) tell(at ledger.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
-	told := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
-	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), told.open(tag)}, func() { s.out.add(told) })
+	reported := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
+	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.open(tag)}, func() { s.out.add(reported) })
 }

@@ -211,16 +211,16 @@ func TestSettlesByTheClock(t *testing.T) {
 		o.Now = func() ledger.Millis { return at }
 	})
 	p := payoutAt(at)
-	var told []string
+	var reported []string
 	for _, later := range []ledger.Millis{0, 59_999, 1, 1_000_000} {
 		at += later
 		got, err := s.Submit(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, fmt.Sprint(got.Progress))
+		reported = append(reported, fmt.Sprint(got.Progress))
 	}
-	if got := fmt.Sprint(told); got != fmt.Sprint([]string{"1", "1", "2", "2"}) {
+	if got := fmt.Sprint(reported); got != fmt.Sprint([]string{"1", "1", "2", "2"}) {
 		t.Errorf("told %s", got)
 	}
 }

@@ -118,12 +118,12 @@ func (p *pump) sums() scheme.Sums {
 }
 
 // drain acknowledges, or not, what is due, and tells what it was.
-func (p *pump) drain(err error) (told []string) {
+func (p *pump) drain(err error) (reported []string) {
 	for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
-		told = append(told, n.Kind.String())
+		reported = append(reported, n.Kind.String())
 		done(err)
 	}
-	return told
+	return reported
 }
 
 var errAway = errors.New("away")
@@ -237,8 +237,8 @@ func TestClockGoesBack(t *testing.T) {
 		t.Errorf("sent %d", got.Sent)
 	}
 	p.at += 1000 // it goes on from where it stood
-	if got, told := p.sums(), p.drain(nil); got.Sent != 15 || len(told) != 4 {
-		t.Errorf("sent %d, told of %d", got.Sent, len(told))
+	if got, reported := p.sums(), p.drain(nil); got.Sent != 15 || len(reported) != 4 {
+		t.Errorf("sent %d, told of %d", got.Sent, len(reported))
 	}
 }
 
@@ -298,7 +298,7 @@ func TestSumsDoNotWrap(t *testing.T) {
 // TestLineMovesOn: where as many notices are open as may be, the end of one lets the next
 // go, and says so.
 func TestLineMovesOn(t *testing.T) {
-	l := line{most: 2}
+	l := outbox{most: 2}
 	for range 3 {
 		l.add(item{at: 1})
 	}
@@ -308,9 +308,9 @@ func TestLineMovesOn(t *testing.T) {
 		t.Fatalf("taken: %v %v %v", ok, both, third)
 	}
 	if !l.end(a, true, 1) {
-		t.Error("the line was full, and nobody is told that it moves on")
+		t.Error("the outbox was full, and nobody is told that it moves on")
 	}
 	if l.end(b, true, 1) {
-		t.Error("the line was not full")
+		t.Error("the outbox was not full")
 	}
 }

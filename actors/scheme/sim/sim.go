@@ -98,8 +98,8 @@ func Open(o Options) (*Sim, error) {
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.out = newDeliverer(s)
-	if s.out.line.most = o.OpenAtOnce; o.OpenAtOnce == 0 {
-		s.out.line.most = openAtOnce
+	if s.out.outbox.most = o.OpenAtOnce; o.OpenAtOnce == 0 {
+		s.out.outbox.most = openAtOnce
 	}
 	if err := s.restore(); err != nil {
 		s.stop()

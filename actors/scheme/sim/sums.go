@@ -211,15 +211,15 @@ func (s *Sim) addRows(t *tally) error {
 func (t *tally) book(at, oldest ledger.Millis) scheme.Book {
 	b := scheme.Book{At: at, OldestOpen: oldest}
 	for _, i := range slices.Sorted(maps.Keys(t.ispbs)) {
-		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: i, Messages: t.ispbs[i].Messages, Sums: t.ispbs[i].told()})
+		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: i, Messages: t.ispbs[i].Messages, Sums: t.ispbs[i].reported()})
 	}
 	for _, a := range slices.Sorted(maps.Keys(t.accounts)) {
-		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: a, Sums: t.accounts[a].told()})
+		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: a, Sums: t.accounts[a].reported()})
 	}
 	return b
 }
 
-func (s *sums) told() scheme.Sums {
+func (s *sums) reported() scheme.Sums {
 	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo}
 }
 

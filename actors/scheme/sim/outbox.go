@@ -43,17 +43,17 @@ func (q *items) Pop() any {
 // openAtOnce bounds the notices delivered and not acknowledged, where Options do not.
 const openAtOnce = 4096
 
-// line decides which notice is delivered when: a machine, told the time, that
+// outbox decides which notice is delivered when: a machine, told the time, that
 // one caller uses at once.
-type line struct {
+type outbox struct {
 	wait items
 	open int
 	most int // that may be open at once
 	came uint64
 }
 
-// add puts a notice in line, and tells whether it is the first now.
-func (l *line) add(i item) bool {
+// add puts a notice into the outbox, and tells whether it is the first now.
+func (l *outbox) add(i item) bool {
 	l.came++
 	i.order = l.came
 	first := len(l.wait) == 0 || i.at < l.wait[0].at
@@ -61,16 +61,16 @@ func (l *line) add(i item) bool {
 	return first
 }
 
-// next is when the first in line is due; false where none may be delivered.
-func (l *line) next() (ledger.Millis, bool) {
+// next is when the first in the outbox is due; false where none may be delivered.
+func (l *outbox) next() (ledger.Millis, bool) {
 	if len(l.wait) == 0 || l.open >= l.most {
 		return 0, false
 	}
 	return l.wait[0].at, true
 }
 
-// take hands over the first in line, where it is due.
-func (l *line) take(now ledger.Millis) (item, bool) {
+// take hands over the first in the outbox, where it is due.
+func (l *outbox) take(now ledger.Millis) (item, bool) {
 	if at, ok := l.next(); !ok || at > now {
 		return item{}, false
 	}
@@ -79,8 +79,8 @@ func (l *line) take(now ledger.Millis) (item, bool) {
 }
 
 // end follows what became of a notice that was handed over: what was not
-// acknowledged comes again. It tells whether the line moves on by it.
-func (l *line) end(i item, acknowledged bool, now ledger.Millis) bool {
+// acknowledged comes again. It tells whether the outbox moves on by it.
+func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
 	if !acknowledged {
