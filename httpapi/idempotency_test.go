@@ -102,7 +102,7 @@ func TestReplay(t *testing.T) {
 	store := openStore(t)
 	f.keys = openRegistry(t, store)
 	d := account.NewHost(account.Options{
-		Config:  account.Config{Secret: []byte("s"), Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{OwnISPB: "99999004"}},
+		Config:  account.Config{Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

@@ -24,7 +24,7 @@ func cost(e *wal.Entry) (keys, bytes int) {
 // to say so here and in docs/formats.md.
 func TestBudget(t *testing.T) {
 	b := newBench(t)
-	b.machine.config = &Config{Secret: testConfig.Secret, Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
+	b.machine.config = &Config{Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
@@ -60,8 +60,8 @@ func TestBudget(t *testing.T) {
 		{"refused", func() ledger.Command { r := request; r.Amount = 1 << 40; return r }, 0, 0},
 	} {
 		e := b.step(c.command())
-		if e.Start != nil {
-			id, e2e = e.Start.Tx.ID, e.Start.Tx.EndToEnd
+		if len(e.Start) > 0 {
+			id, e2e = e.Start[0].Tx.ID, e.Start[0].Tx.EndToEnd
 		}
 		if keys, bytes := cost(&e.Entry); keys != c.keys || bytes > c.bytes || bytes < c.bytes*9/10 {
 			t.Errorf("%s: %d keys and %d bytes, budgeted %d and %d", c.name, keys, bytes, c.keys, c.bytes)

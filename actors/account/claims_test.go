@@ -66,7 +66,7 @@ func (c *claims) ask(key string) (replayed bool) {
 	return e.Answer.Replay
 }
 
-// TestClaimMissesCostNothing: once a day was witnessed, a new key asks the store
+// TestClaimMissesCostNothing: once a ledger.Millis(24*60*60*1000) was witnessed, a new key asks the store
 // nothing, and a known one once.
 func TestClaimMissesCostNothing(t *testing.T) {
 	c := newClaims(t)
@@ -114,10 +114,10 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 		}
 	}
 	c.start(since(hourOf(c.now)))
-	for ; c.now < first+hours*testHour+day; c.now += testHour / 4 {
+	for ; c.now < first+hours*testHour+ledger.Millis(24*60*60*1000); c.now += testHour / 4 {
 		for h := range hours {
 			for i := range perHour {
-				counts := c.now-first-ledger.Millis(h)*testHour-testHour/2 < day
+				counts := c.now-first-ledger.Millis(h)*testHour-testHour/2 < ledger.Millis(24*60*60*1000)
 				if counts && !c.ask(key(h, i)) {
 					lost++
 				}
@@ -127,7 +127,7 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	return lost
 }
 
-// TestClaimsAfterAStart: every key of the day before the start is known; a filter
+// TestClaimsAfterAStart: every key of the ledger.Millis(24*60*60*1000) before the start is known; a filter
 // that believes itself in hours it did not see loses them, and this test sees it.
 func TestClaimsAfterAStart(t *testing.T) {
 	if lost := newClaims(t).forgotten(func(now int64) int64 { return now }); lost != 0 {

@@ -66,7 +66,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 	lookups := w.scheme.lookups.Load()
 	results := make(chan due.Result, 1)
-	w.deps.Begin(payout.Job{Account: 1, Goal: payout.Pay}, func(r due.Result) { results <- r })
+	w.deps.Begin(payout.Job{Account: 1, Goal: ledger.GoalPay}, func(r due.Result) { results <- r })
 	if r := <-results; !errors.Is(r.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
 		t.Errorf("a child began after the end: %+v", r)
 	}

@@ -14,7 +14,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
-	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start.Tx
+	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start[0].Tx
 	reported := map[ledger.AccountID]int{}
 	f := Feed{
 		Get: b.store.Get, Key: func(key string) (ledger.AccountID, bool) { return 9, key == "ours" },
@@ -57,11 +57,11 @@ func TestExpiresInTime(t *testing.T) {
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	id := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Answer.Tx.ID
 	b.now += testTerms.ApprovalTTL - 1
-	if e := b.step(ledger.ExpirePayout{ID: id}); len(e.Entry.Records) != 0 {
+	if e := b.step(ledger.AttendPayout{ID: id}); len(e.Entry.Records) != 0 {
 		t.Error("a millisecond too early")
 	}
 	b.now++
-	if e := b.step(ledger.ExpirePayout{ID: id}); len(e.Entry.Records) != 1 {
+	if e := b.step(ledger.AttendPayout{ID: id}); len(e.Entry.Records) != 1 {
 		t.Error("never")
 	}
 }

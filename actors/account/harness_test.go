@@ -51,7 +51,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		limits.SchemeTimeout = 10 * time.Second
 	}
 	w.Host = NewHost(Options{
-		Config: Config{Secret: []byte("secret"), Render: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
+		Config: Config{Render: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settingsOf(args{}), id >= 1 && id <= harnessAccounts

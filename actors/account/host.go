@@ -262,7 +262,7 @@ func (d *Host) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(du
 		if then != nil {
 			then(due.Result{Err: err})
 		}
-		if !errors.Is(err, errUnknownPayout) {
+		if !errors.Is(err, ledger.ErrUnknownPayout) {
 			time.AfterFunc(wait, func() { d.outcome(id, c, nil, min(2*wait, outcomeAtMost)) })
 		}
 	}})

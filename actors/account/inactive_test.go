@@ -10,16 +10,16 @@ import (
 // that would go out now. Everything else goes on.
 func TestNeedsActive(t *testing.T) {
 	for result := ledger.PayoutIsAccepted; result <= ledger.PayoutIsOpen; result++ {
-		if got := needsActive(ledger.ResolvePayout{Result: result}); got != (result == ledger.PayoutIsSending) {
+		if got := ledger.NeedsActive(ledger.ResolvePayout{Result: result}); got != (result == ledger.PayoutIsSending) {
 			t.Errorf("result %d: %v", result, got)
 		}
 	}
-	for _, c := range []ledger.Command{ledger.ReceivePayment{}, ledger.ReceiveReturn{}, ledger.ExpirePayout{}, ledger.ReadAccount{}} {
-		if needsActive(c) {
+	for _, c := range []ledger.Command{ledger.ReceivePayment{}, ledger.ReceiveReturn{}, ledger.ReadAccount{}} {
+		if ledger.NeedsActive(c) {
 			t.Errorf("%T", c)
 		}
 	}
-	if !needsActive(ledger.DecideApproval{}) {
+	if !ledger.NeedsActive(ledger.DecideApproval{}) {
 		t.Error("an approval")
 	}
 }

@@ -11,8 +11,6 @@ import (
 
 // Config is what every account's machine is given.
 type Config struct {
-	// Secret keys the derived end-to-end ids; it lives in the store.
-	Secret []byte
 	// Render makes the HTTP answer that is kept under an idempotency claim. It
 	// is pure. Only a 2xx is kept.
 	Render func(a *ledger.Answer, camel bool) (status int, body []byte)
@@ -28,8 +26,6 @@ type Config struct {
 	// Alert makes the row of an alert that a decision raises, to be written with the
 	// decision's records; nil: none is kept.
 	Alert func(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
-	// MaxRepeats bounds how many payouts may be under way under one end-to-end id; 0: 1,000.
-	MaxRepeats int
 	// Claims knows the idempotency claims of the hours that this process has
 	// witnessed; nil: none. Most requests come under a new key.
 	Claims *keyed.Hours
@@ -41,19 +37,8 @@ type Call struct {
 	Now     ledger.Reading // no stamp goes back behind the account's newest record
 	Entropy [10]byte
 	Durable wal.Ticket // everything up to it is durable
-	// Inactive: the account is. Asked for only where needsActive says so.
+	// Inactive: the account is. Asked for only where ledger.NeedsActive says so.
 	Inactive bool
-}
-
-// needsActive tells commands that an inactive account does not take.
-func needsActive(c ledger.Command) bool {
-	switch c := c.(type) {
-	case ledger.DecideApproval:
-		return true
-	case ledger.ResolvePayout:
-		return c.Result == ledger.PayoutIsSending
-	}
-	return false
 }
 
 // Effects are what a step asks the shell to do. Entry goes to the journal
@@ -66,15 +51,14 @@ type Effects struct {
 	Join   bool           // another request waits for it already: a 2xx is a replay here
 	Other  bool           // and that request's body was another
 
-	Start *payout.Job // to start
+	Start []payout.Job // children to start
 
 	Ended   ledger.TxID    // the payout whose waiters are answered
 	Outcome *ledger.Answer // with what
 
 	Alerts []ledger.Alert // for the operators
 
-	unheard bool // the scheme could not be asked
-	open    bool // it was heard, and nothing is known
+	Attended *ledger.Attended // what a due task came to, where no child was started for it
 }
 
 // Machine is one account: its head, what of it is not durable yet, and the
@@ -116,32 +100,22 @@ func (m *Machine) Trim(durable wal.Ticket) bool {
 	return true
 }
 
-func (m *Machine) facts(rows Rows) facts {
-	return facts{&m.overlay, m.head.ID, rows, m.config.EndToEnd}
-}
-
-// Step carries one command out in memory. An error is a failing world (a row
-// could not be read): nothing has changed.
+// Step carries one command out in memory. An error is an infrastructure error (a row
+// could not be read), or one of Gather's: nothing has changed.
 func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
 	m.overlay.forget(c.Durable)
-	f := m.facts(rows)
 	now := c.Now
 	now.Time = max(now.Time, m.head.Time)
-	claim := claimOf(c.Command, now.Time)
-	if claim != nil {
-		if e, found, err := m.recall(f, claim, now); err != nil || found {
-			return e, err
-		}
-	}
-	known, err := m.gather(f, c.Command, now)
+	stamp := ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms}
+	facts, err := ledger.Gather(&reader{m, rows}, &m.head, c.Command, stamp)
 	if err != nil {
 		return Effects{}, err
 	}
-	known.Inactive = c.Inactive
-	d := m.head.Decide(c.Command, known, ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms})
+	facts.Inactive = c.Inactive
+	d := m.head.Decide(c.Command, facts, stamp)
 	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
 	m.keep(&d, a)
-	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts}
+	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts, Attended: d.Attended}
 	if m.config.Alert != nil {
 		for _, a := range d.Alerts {
 			e.Entry.Ops = append(e.Entry.Ops, m.config.Alert(m.head.ID, a, now.Time))
@@ -251,12 +225,10 @@ func ops(rows []ledger.Row) []wal.Op {
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
 	for i := range m.records {
-		switch r := &m.records[i]; {
-		case r.Tx == nil || r.Tx.Kind != ledger.TxPayout || r.Kind == ledger.PayoutHeld:
-		case r.Tx.Status == ledger.StatusAccepted:
-			m.config.Recent.put(m.head.ID, r.Tx)
-		default:
-			m.config.Recent.drop(r.Tx.ID)
+		if tx := m.records[i].Tx; tx != nil && tx.AwaitsScheme() {
+			m.config.Recent.put(m.head.ID, tx)
+		} else if tx != nil {
+			m.config.Recent.drop(tx.ID)
 		}
 	}
 	m.records, m.rows = nil, nil
@@ -264,48 +236,43 @@ func (m *Machine) Submitted(t wal.Ticket) {
 
 // direct says who is answered with what, and what is to start.
 func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *ledger.Answer) {
+	if t := d.Ended; t != nil {
+		delete(m.work, t.ID)
+		e.Ended, e.Outcome = t.ID, a
+		if t != d.Tx && d.Tx != nil {
+			e.Outcome = &ledger.Answer{Tx: t, Stored: a.Stored}
+		}
+	}
+	for _, l := range d.Launch {
+		m.start(e, l)
+	}
 	switch c := c.(type) {
-	case ledger.RequestPayout:
-		if d.Refusal == nil && d.Tx.Status == ledger.StatusHeld {
-			m.start(e, d.Tx, payout.Pay)
-			e.Await = d.Tx.ID
-			return
-		}
-	case ledger.ResolvePayout:
-		if c.Notice && len(d.Records) == 0 {
-			break // it changes nothing: the child goes on, and who waits for it waits
-		}
-		delete(m.work, c.ID)
-		e.Ended, e.Outcome = c.ID, a
-		e.unheard = c.Result == ledger.PayoutIsNotHeard
-		e.open = c.Result == ledger.PayoutIsOpen || c.Result == ledger.PayoutIsVoided && len(d.Records) == 0
-		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
-			m.start(e, d.Tx, payout.Send)
-		}
-	case ledger.ReceiveReturn:
-		if t := newest(d.Records, c.ID); t != nil {
-			e.Ended, e.Outcome = c.ID, &ledger.Answer{Tx: t, Stored: a.Stored}
-		}
-	case ledger.DecideApproval:
-		if len(d.Records) > 0 && d.Tx.Status == ledger.StatusSending {
-			m.start(e, d.Tx, payout.Pay)
-		}
 	case ledger.KeepAnswer:
 		a.Stored = &c.Stored
 	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
 		head := m.head
 		a.Head = &head
 	}
-	e.Answer = a
+	switch earlier := d.Earlier; {
+	case earlier != nil && earlier.Stored == nil:
+		e.Await, e.Join, e.Other = earlier.Payout, true, earlier.Other
+	case earlier != nil:
+		e.Answer = &ledger.Answer{Stored: earlier.Stored, Replay: true, Mismatch: earlier.Other}
+	case d.Await:
+		e.Await = d.Tx.ID
+	default:
+		e.Answer = a
+	}
 }
 
-func (m *Machine) start(e *Effects, t *ledger.Transaction, goal payout.Goal) {
+func (m *Machine) start(e *Effects, l ledger.Launch) {
 	if m.work == nil {
 		m.work = map[ledger.TxID]*ledger.Transaction{}
 	}
-	m.work[t.ID] = t
-	e.Start = &payout.Job{Account: m.head.ID, Tx: *t, Goal: goal}
+	m.work[l.Tx.ID] = l.Tx
+	job := payout.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
-		e.Start.Refuses = settings.RefusesPayoutTo
+		job.Refuses = settings.RefusesPayoutTo
 	}
+	e.Start = append(e.Start, job)
 }

@@ -13,7 +13,7 @@ func TestEmptyNotice(t *testing.T) {
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000})
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
-	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start.Tx
+	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start[0].Tx
 	other := held.EndToEnd[:20] + string('0'+'9'-held.EndToEnd[20]) + held.EndToEnd[21:]
 	e := b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: other, Notice: true, Result: ledger.PayoutIsSettled})
 	if len(e.Entry.Records) != 0 || e.Outcome != nil || len(b.machine.work) != 1 {

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -74,36 +73,3 @@ func (o *overlay) forget(durable wal.Ticket) {
 
 // empty tells whether everything submitted is durable.
 func (o *overlay) empty() bool { return len(o.order) == 0 }
-
-// facts reads through the overlay to the store.
-type facts struct {
-	overlay *overlay
-	account ledger.AccountID
-	store   Rows
-	known   *keyed.Filter // of end-to-end rows
-}
-
-func (f facts) get(key []byte) ([]byte, bool, error) {
-	if r, ok := f.overlay.rows[string(key)]; ok {
-		return r.value, r.value != nil, nil
-	}
-	return f.store.Get(key)
-}
-
-func (f facts) record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
-	if a == f.account {
-		if r, ok := f.overlay.records[seq]; ok {
-			return r, nil
-		}
-	}
-	return f.store.Record(a, seq)
-}
-
-// transaction is the item that the record carries.
-func (f facts) transaction(a ledger.AccountID, seq uint64) (*ledger.Transaction, error) {
-	r, err := f.record(a, seq)
-	if err != nil {
-		return nil, err
-	}
-	return r.Tx, nil
-}

@@ -62,7 +62,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					notices[n].reported.Add(1)
 				})
 				w.Due(due.Task{Account: id, ID: ledger.TxID{1}}, func(r due.Result) {
-					if !errors.Is(r.Err, errUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
+					if !errors.Is(r.Err, ledger.ErrUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
 						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
 					tasks[n].reported.Add(1)
@@ -121,7 +121,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 		t.Errorf("the command: %+v", r)
 	}
 	for range 2 {
-		if err := <-reported; err != nil && !errors.Is(err, errUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
+		if err := <-reported; err != nil && !errors.Is(err, ledger.ErrUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
 			t.Error(err)
 		}
 	}

@@ -91,10 +91,10 @@ func (s *shell) remake() {
 // reviveWork makes the payouts with a child known again, as they stand now: a notice may
 // have taken one further since its child began.
 func (s *shell) reviveWork() error {
-	f := s.machine.facts(s.Rows)
+	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
 	for id, began := range s.running {
-		t, err := f.state(id, began.Record())
+		t, err := ledger.State(r, &s.machine.head, id, began.Record())
 		if err != nil {
 			return fmt.Errorf("account %v: payout %v, whose child runs: %w", s.id, id, err)
 		}

@@ -11,23 +11,20 @@ import (
 // may be under way than the bound says (1,000; here 20). The next is told to wait before anything is held, and goes out once
 // there is room.
 func TestRepeatsAtOnce(t *testing.T) {
-	if maxRepeats != 1_000 {
-		t.Errorf("the bound is %d", maxRepeats)
-	}
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	for name, own := range map[string]string{"derived": "", "own": "E9999900420260301120000000000000"} {
 		t.Run(name, func(t *testing.T) {
 			config := *testConfig
-			config.MaxRepeats = 20
+			config.Terms.MaxRepeats = 20
 			b := newBench(t)
 			b.machine = newMachine(&config, testAccount)
 			b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 			b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 			ask := ledger.RequestPayout{Amount: 1, Key: k, EndToEnd: own}
 			var held []*ledger.Transaction
-			for range config.MaxRepeats {
+			for range config.Terms.MaxRepeats {
 				e := b.step(ask)
-				held = append(held, &e.Start.Tx)
+				held = append(held, &e.Start[0].Tx)
 			}
 			seq := b.machine.head.Seq
 			call := Call{Command: ask, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable}
@@ -35,7 +32,7 @@ func TestRepeatsAtOnce(t *testing.T) {
 				t.Fatalf("one more is answered %v, after record %d", err, b.machine.head.Seq)
 			}
 			b.step(ledger.ResolvePayout{ID: held[5].ID, EndToEnd: held[5].EndToEnd, Result: ledger.PayoutIsRefused, Refusal: ledger.RefuseKeyNotFound})
-			if e := b.step(ask); e.Start == nil || e.Start.Tx.EndToEnd != held[0].EndToEnd {
+			if e := b.step(ask); len(e.Start) == 0 || e.Start[0].Tx.EndToEnd != held[0].EndToEnd {
 				t.Fatalf("there is room again, and it comes to %+v", e)
 			}
 		})
@@ -51,7 +48,7 @@ func TestDuplicateOf(t *testing.T) {
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	var held []*ledger.Transaction
 	for range 3 {
-		held = append(held, &b.step(ledger.RequestPayout{Amount: 1, Key: k}).Start.Tx)
+		held = append(held, &b.step(ledger.RequestPayout{Amount: 1, Key: k}).Start[0].Tx)
 	}
 	reported := func(i int, r ledger.PayoutResult, reason string) *ledger.Transaction {
 		return b.step(ledger.ResolvePayout{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Answer.Tx

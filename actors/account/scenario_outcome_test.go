@@ -53,7 +53,7 @@ func (b *bench) noticeID(a args) string {
 		return endToEnd("another")
 	}
 	held := b.held(b.ids[a["of"]])
-	t, err := b.machine.facts(b.store).state(held.Tx.ID, held.Seq)
+	t, err := ledger.State(&reader{b.machine, b.store}, &b.machine.head, held.Tx.ID, held.Seq)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -65,12 +65,12 @@ func (b *bench) due(a args, retry bool) string {
 	if !retry {
 		task.Seq = b.held(task.ID).Seq
 	}
-	e, r, err := b.machine.Due(b.store, task, Call{Now: b.reading(), Durable: b.store.ticket, Inactive: a["inactive"] != ""})
+	e, err := b.machine.Due(b.store, task, Call{Now: b.reading(), Durable: b.store.ticket, Inactive: a["inactive"] != ""})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.submit(&e)
-	out := b.tell(e)
+	out, r := b.tell(e), e.result()
 	if r.Again != 0 {
 		out = "again at " + r.Again.String() + "\n" + out
 	}

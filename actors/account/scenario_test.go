@@ -29,9 +29,9 @@ type bench struct {
 	seen    map[ledger.RefusalCode]bool
 }
 
-var testConfig = &Config{Secret: []byte("a secret of the test's own"), Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
+var testConfig = &Config{Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
 
-var testTerms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
+var testTerms = ledger.Terms{Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 
 // renderForTest shows the answer in a line.
 func renderForTest(a *ledger.Answer, camel bool) (int, []byte) {
@@ -98,8 +98,8 @@ func (b *bench) tell(e Effects) string {
 		}
 		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.reported(r))
 	}
-	if e.Start != nil {
-		fmt.Fprintf(&out, "child starts: %s\n", goalNames[e.Start.Goal])
+	for _, j := range e.Start {
+		fmt.Fprintf(&out, "child starts: %s\n", goalNames[j.Goal])
 	}
 	if e.Join {
 		fmt.Fprintf(&out, "waits for the first request, other body: %v\n", e.Other)
@@ -356,8 +356,8 @@ func (b *bench) payout(a args) string {
 	}
 	c.Claim, c.KeyIsOurs = claimFor(a), a["ours"] != ""
 	e := b.step(c)
-	if e.Start != nil {
-		b.ids[a["as"]] = e.Start.Tx.ID
+	if len(e.Start) > 0 {
+		b.ids[a["as"]] = e.Start[0].Tx.ID
 	} else if e.Answer != nil && e.Answer.Tx != nil {
 		b.ids[a["as"]] = e.Answer.Tx.ID
 	}

@@ -122,7 +122,7 @@ func (s *shell) contain(work func() error) (err error, panicked bool) {
 
 func (s *shell) command(m *call) error {
 	c := Call{Command: m.command, Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable()}
-	if needsActive(m.command) {
+	if ledger.NeedsActive(m.command) {
 		c.Inactive = !s.Active(s.id)
 	}
 	e, err := s.machine.Step(s.Rows, c)
@@ -139,14 +139,14 @@ func (s *shell) command(m *call) error {
 }
 
 func (s *shell) due(m *dueTask) error {
-	e, result, err := s.machine.Due(s.Rows, m.Task, Call{
+	e, err := s.machine.Due(s.Rows, m.Task, Call{
 		Inactive: m.Retry && !s.Active(s.id), Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable(),
 	})
 	if err != nil {
 		return err
 	}
-	if e.Start == nil && len(e.Entry.Records) == 0 {
-		m.then(result)
+	if len(e.Start) == 0 && len(e.Entry.Records) == 0 {
+		m.then(e.result())
 		return nil
 	}
 	s.carryOut(e, caller{}, nil, m.then)
@@ -161,7 +161,7 @@ func (m *dueTask) failed(err error) { m.then(due.Result{Err: err}) }
 func (s *shell) carryOut(e Effects, to caller, done func(error), then func(due.Result)) {
 	entry := e.Entry
 	entry.Stream = wal.Stream(s.id)
-	if len(entry.Records) > 0 || e.Start != nil {
+	if len(entry.Records) > 0 || len(e.Start) > 0 {
 		entry.Out = append(make([]wal.Out, 0, 3), s.guard(&e))
 	}
 	switch {
@@ -185,14 +185,15 @@ func (s *shell) carryOut(e Effects, to caller, done func(error), then func(due.R
 	if len(e.Alerts) > 0 {
 		entry.Out = append(entry.Out, &alarm{s, e.Alerts})
 	}
-	switch {
-	case e.Start != nil:
-		entry.Out = append(entry.Out, &launch{s.Dependencies, *e.Start, then, done != nil})
+	for i := range e.Start {
+		entry.Out = append(entry.Out, &launch{s.Dependencies, e.Start[i], then, done != nil})
+		then = nil // the first child's
 		if s.running == nil {
 			s.running = map[ledger.TxID]*ledger.Transaction{}
 		}
-		s.running[e.Start.Tx.ID] = &e.Start.Tx
-	case then != nil:
+		s.running[e.Start[i].Tx.ID] = &e.Start[i].Tx
+	}
+	if then != nil {
 		entry.Out = append(entry.Out, &ended{then, e.result(), done != nil})
 	}
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
@@ -225,7 +226,7 @@ func (s *shell) holdToWritten(outs []wal.Out) {
 // one only where the account is not where the machine believes it to be.
 func (s *shell) guard(e *Effects) wal.Out {
 	s.flying.Add(1)
-	if t := s.running[e.Ended]; t != nil || e.Start != nil {
+	if t := s.running[e.Ended]; t != nil || len(e.Start) > 0 {
 		return &guard{s, undo{ended: t, started: e.Start}}
 	}
 	return s
@@ -238,10 +239,10 @@ type guard struct {
 }
 
 // undo is what an entry that was refused did to the children: it ended one's work, or
-// was to start another.
+// was to start others.
 type undo struct {
 	ended   *ledger.Transaction
-	started *payout.Job
+	started []payout.Job
 	next    *undo
 }
 
@@ -277,8 +278,8 @@ func (s *shell) catchUp() {
 // one whose end it held will report again, the one that it was to start never began,
 // and who waits for that one is cut.
 func (s *shell) unwritten(r *undo) {
-	if r.started != nil {
-		id := r.started.Tx.ID
+	for i := range r.started {
+		id := r.started[i].Tx.ID
 		delete(s.running, id)
 		if w := s.waiting[id]; len(w) > 0 {
 			delete(s.waiting, id)

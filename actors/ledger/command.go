@@ -40,6 +40,8 @@ type Stamp struct {
 // Terms are what the service does for every account alike. Durations are in
 // milliseconds.
 type Terms struct {
+	Secret      []byte // keys the derived end-to-end ids; it lives in the store
+	MaxRepeats  int    // how many payouts may be under way under one end-to-end id; 0: 1,000
 	OwnISPB     string
 	OrphanAfter Millis // how long the scheme may owe its word on an accepted payout
 	QueueTTL    Millis // how long a payout may wait for directory capacity
@@ -137,16 +139,21 @@ type ResolvePayout struct {
 	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it
 }
 
+// AttendPayout looks after a payout that waits for something.
+type AttendPayout struct {
+	ID  TxID
+	Seq uint64 // of a record about it; 0: of one that is shown
+	// Retry: capacity may be back for a queued one. Else its due time has come, or a
+	// lost process had it in hand.
+	Retry bool
+}
+
 // DecideApproval is an operator's word on a payout that waits for it.
 type DecideApproval struct {
 	ID       TxID
 	Word     Approval
 	Operator string // 1 to 100 characters
 }
-
-// ExpirePayout gives up a payout that has waited too long, in the queue or for an
-// operator.
-type ExpirePayout struct{ ID TxID }
 
 // ReceiveReturn credits what a payout's recipient gave back.
 type ReceiveReturn struct {
@@ -182,7 +189,7 @@ func (ReceivePayment) command() {}
 func (RequestPayout) command()  {}
 func (ResolvePayout) command()  {}
 func (DecideApproval) command() {}
-func (ExpirePayout) command()   {}
+func (AttendPayout) command()   {}
 func (ReceiveReturn) command()  {}
 
 // Facts are what a command names and the account's head does not hold, read
@@ -196,28 +203,9 @@ type Facts struct {
 	Holder   *TxID        // of a duplicate: the transaction that has its end-to-end id; nil: none that is known here
 	Return   *Transaction // what a return's id has credited in this account already
 	Credited bool         // a return's id has credited another account
-	Inactive bool         // the account is
-}
-
-// Chain is where a fingerprint's (or an own end-to-end id's) history stands.
-type Chain struct {
-	EndToEnd string // the id to use; empty: derive a fresh one from Suffix
-	Suffix   string // of the attempt
-	Attempt  uint64
-	Shared   *EndToEndRow // the row of EndToEnd, which this payout repeats
-	Holder   TxID         // of Shared: the transaction that moved money, else the first that may; zero: none known here
-	Moved    *Moved       // the older use of Suffix whose row makes room
-	Foreign  bool         // another account used EndToEnd
-
-	UnderSuffix bool // EndToEnd is the merchant's own, and was derived here before
-}
-
-// holder is the transaction that EndToEnd belongs to; nil where none is known here.
-func (c *Chain) holder() *TxID {
-	if c.Holder == (TxID{}) {
-		return nil
-	}
-	return &c.Holder
+	Inactive bool         // the account is; see NeedsActive
+	Carried  bool         // a child carries the payout to attend to
+	Earlier  *Earlier     // the request that was made before under the same claim: nothing else was gathered
 }
 
 // Decision is what Decide came to: records, or a refusal, or neither where the
@@ -228,6 +216,12 @@ type Decision struct {
 	Tx      *Transaction // the item the command is about, as it is after the records
 	Repeat  bool         // nothing new: Tx is the first result
 	Alerts  []Alert      // for the operators, once the records are durable
+
+	Earlier  *Earlier     // the request was made before: it is answered the same, or waits for the same
+	Launch   []Launch     // children to start, once the records are durable
+	Await    bool         // the asker is answered by the outcome of Tx
+	Ended    *Transaction // the payout whose child's work has come to an end: who waits for it is answered
+	Attended *Attended    // what came of looking after a payout, where no child was started for it
 }
 
 // Alert is what operators must look at.

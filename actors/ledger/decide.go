@@ -11,6 +11,9 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	if _, opening := c.(OpenAccount); !opening && a.Seq == 0 {
 		return Decision{Refusal: refuse(RefuseNotOpened, "account is not opened")}
 	}
+	if e := f.Earlier; e != nil {
+		return e.decision()
+	}
 	d := draft{account: a, stamp: s, totals: a.Totals}
 	switch c := c.(type) {
 	case ReadAccount, Recall:
@@ -35,8 +38,8 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 		return d.resolvePayout(c, f)
 	case DecideApproval:
 		return d.decideApproval(c, f)
-	case ExpirePayout:
-		return d.expirePayout(f)
+	case AttendPayout:
+		return d.attend(c, f)
 	case ReceiveReturn:
 		return d.receiveReturn(c, f)
 	}
@@ -50,6 +53,7 @@ type draft struct {
 	totals  Totals
 	records []Record
 	alerts  []Alert
+	launch  []Launch
 }
 
 // add appends a record of the kind, and works out its totals. A sum that does not
@@ -83,7 +87,7 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 }
 
 func (d *draft) done(tx *Transaction) Decision {
-	return Decision{Records: d.records, Tx: tx, Alerts: d.alerts}
+	return Decision{Records: d.records, Tx: tx, Alerts: d.alerts, Launch: d.launch}
 }
 
 // show gives a transaction its place among the account's items.

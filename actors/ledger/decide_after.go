@@ -90,7 +90,11 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	}
 	if c.Amount > t.Amount-t.Returned {
 		d.contradicts(&t, "the scheme returns more than was paid")
-		return d.done(&t)
+		out := d.done(&t)
+		if len(out.Records) > 0 {
+			out.Ended = &t
+		}
+		return out
 	}
 	t.Returned += c.Amount
 	back := d.back(c, &t)
@@ -100,7 +104,9 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 		return Decision{Refusal: r}
 	}
 	d.mustAdd(PayoutReturned, Body{Tx: &t, Events: []EventKind{EventPayoutReturned}})
-	return d.done(&back)
+	out := d.done(&back)
+	out.Ended = &t
+	return out
 }
 
 // back is the return's own transaction.

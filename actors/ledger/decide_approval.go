@@ -72,6 +72,7 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	d.renew(&t, c, &b)
 	t.Status = StatusSending
 	d.wait(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
+	d.launch = []Launch{{&t, GoalPay}}
 	return t
 }
 
@@ -95,22 +96,4 @@ func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 		t.Former = append(slices.Clone(t.Former), t.EndToEnd)
 		t.EndToEnd, b.Moved = fresh, c.Moved
 	}
-}
-
-// expirePayout fails a payout that has waited for too long; one that has not, or no
-// longer waits, is left as it is, and so is every one while the clock is doubted.
-func (d *draft) expirePayout(f Facts) Decision {
-	if f.Tx == nil || d.stamp.Doubted || d.stamp.Clock < f.Tx.DueAt {
-		return Decision{Tx: f.Tx, Repeat: true}
-	}
-	t := *f.Tx
-	switch t.Status {
-	case StatusQueued:
-		t = d.fail(t, ReasonQueueTimeout)
-	case StatusPending:
-		t = d.fail(t, ReasonExpired)
-	default:
-		return Decision{Tx: &t, Repeat: true}
-	}
-	return d.done(&t)
 }

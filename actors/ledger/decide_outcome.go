@@ -1,11 +1,27 @@
 package ledger
 
-// resolvePayout brings an outcome home. What repeats what is known changes
-// nothing; what contradicts a final state neither, and is an alert.
+// resolvePayout brings an outcome home, and says what ends with it: the work of the
+// payout's child, save where a notice changes nothing: then the child goes on, and who
+// waits for it waits.
 func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
-	if f.Tx == nil {
-		return Decision{Repeat: true}
+	out := d.outcome(c, f)
+	if c.Notice && len(out.Records) == 0 {
+		return out
 	}
+	if out.Ended = out.Tx; out.Ended == nil {
+		out.Ended = f.Tx
+	}
+	out.Attended = &Attended{
+		Unheard: c.Result == PayoutIsNotHeard,
+		Open:    c.Result == PayoutIsOpen || c.Result == PayoutIsVoided && len(out.Records) == 0,
+		Queued:  out.Ended.Status == StatusQueued,
+	}
+	return out
+}
+
+// outcome takes what has become of a payout. What repeats what is known changes
+// nothing; what contradicts a final state neither, and is an alert.
+func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	t := *f.Tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
 		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
@@ -183,6 +199,7 @@ func (d *draft) sending(t Transaction, f Facts) Decision {
 	d.renew(&t, &f.Chain, &b)
 	t.Status, t.ReasonCode = StatusSending, ""
 	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
+	d.launch = []Launch{{&t, GoalSend}}
 	return d.done(&t)
 }
 

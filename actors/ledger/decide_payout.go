@@ -40,7 +40,10 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		pending := d.awaitApproval(t)
 		return d.done(&pending)
 	}
-	return d.done(&t)
+	d.launch = []Launch{{&t, GoalPay}}
+	out := d.done(&t)
+	out.Await = true
+	return out
 }
 
 // awaitApproval is the first record that shows the payout.

@@ -101,6 +101,11 @@ func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	return 0, false
 }
 
+// all are the transactions under the id, the one that has it first.
+func (r *EndToEndRow) all() []Member {
+	return append([]Member{{ID: r.ID, Seq: r.Seq}}, r.Members...)
+}
+
 // refused is the row after a transaction under the id was refused inside the
 // call: the holder's part names the refusal, a repeat's is gone.
 func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {

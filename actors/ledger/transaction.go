@@ -229,6 +229,9 @@ func (t *Transaction) SentAt() Millis {
 	return t.CreatedAt
 }
 
+// AwaitsScheme tells an accepted payout: what becomes of it the scheme says next.
+func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
+
 // OrphanAt is the instant of engine time from which an accepted payout may be voided. A
 // stamp that lies ahead is an earlier process's, whose clock was: the payout is no
 // younger than this process.

@@ -49,7 +49,7 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 // not known.
 func Lost(j Job) ledger.ResolvePayout {
 	out := ledger.ResolvePayout{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.PayoutIsNotHeard}
-	if j.Goal == Pay || j.Goal == Resume || j.Goal == Send {
+	if j.Goal == ledger.GoalPay || j.Goal == ledger.GoalResume || j.Goal == ledger.GoalSend {
 		out.Result, out.Doubt = ledger.PayoutIsAccepted, true
 	}
 	return out

@@ -110,7 +110,7 @@ func TestCarry(t *testing.T) {
 		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
 		j := job
 		if c.doubt {
-			j.Goal = Resume
+			j.Goal = ledger.GoalResume
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 		out := Carry(ctx, s, j)
@@ -130,7 +130,7 @@ func TestCarry(t *testing.T) {
 func TestCarryWaits(t *testing.T) {
 	s := &scripted{t: t, lines: strings.Split("failed/failed/settled", "/")}
 	j := job
-	j.Goal = Resume
+	j.Goal = ledger.GoalResume
 	began := time.Now()
 	if out := Carry(t.Context(), s, j); out.Result != ledger.PayoutIsSettled {
 		t.Errorf("reported %s", said(&out))
@@ -150,7 +150,7 @@ func TestCarryUnassigned(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	j := job
-	j.Goal = Resume
+	j.Goal = ledger.GoalResume
 	if out := Carry(ctx, scheme.Unassigned{}, j); said(&out) != "accepted in doubt" {
 		t.Errorf("in doubt: reported %s", said(&out))
 	}

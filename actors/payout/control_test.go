@@ -22,20 +22,20 @@ func TestControl(t *testing.T) {
 			t.Errorf("%s: act %d, %+v", document, act, m.Outcome)
 		}
 	}
-	m := New(Job{Goal: Resume, Refuses: s.RefusesPayoutTo})
+	m := New(Job{Goal: ledger.GoalResume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{}) // the scheme does not know it
 	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}
-	m = New(Job{Goal: Clear, Refuses: s.RefusesPayoutTo})
+	m = New(Job{Goal: ledger.GoalClear, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{})
 	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
 		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
 	}
 	known := ledger.Transaction{ID: ledger.TxID{1}, CounterpartyName: "Loja", OwnerDocument: "11222333000182"}
-	for goal, result := range map[Goal]ledger.PayoutResult{Resume: ledger.PayoutIsAccepted, Clear: ledger.PayoutIsOpen} {
+	for goal, result := range map[ledger.Goal]ledger.PayoutResult{ledger.GoalResume: ledger.PayoutIsAccepted, ledger.GoalClear: ledger.PayoutIsOpen} {
 		m = New(Job{Goal: goal, Tx: known, Refuses: s.RefusesPayoutTo})
 		m.Begin()
 		if act := m.Step(Reply{}); act != Report || m.Outcome.Result != result {

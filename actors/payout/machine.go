@@ -11,33 +11,11 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Goal is what a child is sent out for.
-type Goal uint8
-
-// The goals.
-const (
-	// Pay looks the key up and submits: of a payout just held, or just approved.
-	Pay Goal = iota
-	// Resume is Pay of one that a lost process had in hand, and may have sent: it
-	// asks first, and never reports a refusal. What it is refused is accepted in
-	// doubt, for Clear.
-	Resume
-	// Retry looks the key up again, of a queued one, and no more.
-	Retry
-	// Send submits what was looked up by Retry.
-	Send
-	// Clear asks about one accepted in doubt, and submits it again where the scheme
-	// does not know it. A refusal counts: it is the scheme's word.
-	Clear
-	// Void asks once, of one that the scheme has owed its word on for too long.
-	Void
-)
-
 // Job is a payout to carry.
 type Job struct {
 	Account ledger.AccountID
 	Tx      ledger.Transaction // as it stands
-	Goal    Goal
+	Goal    ledger.Goal
 	// Refuses is the account's control on payouts to companies, as it was when the
 	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool
@@ -67,7 +45,7 @@ type Machine struct {
 
 // New is a machine before its first act.
 func New(j Job) *Machine {
-	m := &Machine{job: j, doubt: j.Goal == Resume || j.Goal == Clear}
+	m := &Machine{job: j, doubt: j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
 	m.Outcome.Owner = ledger.Owner{Name: j.Tx.CounterpartyName, Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}
 	return m
@@ -95,9 +73,9 @@ func (m *Machine) Payment() scheme.Payment {
 // Begin is the first act.
 func (m *Machine) Begin() Act {
 	switch m.job.Goal {
-	case Resume, Clear, Void:
+	case ledger.GoalResume, ledger.GoalClear, ledger.GoalVoid:
 		return m.next(Ask)
-	case Send:
+	case ledger.GoalSend:
 		return m.next(Submit)
 	default:
 		return m.next(Lookup)
@@ -122,7 +100,7 @@ func (m *Machine) Step(r Reply) Act {
 	case Submit:
 		return m.submitted(r)
 	case Ask:
-		if m.job.Goal == Void {
+		if m.job.Goal == ledger.GoalVoid {
 			return m.voided(r)
 		}
 		return m.asked(r)
@@ -150,7 +128,7 @@ func (m *Machine) lookedUp(r Reply) Act {
 	if m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {
 		return m.refused(ledger.RefuseCNPJBlocked)
 	}
-	if m.job.Goal == Retry {
+	if m.job.Goal == ledger.GoalRetry {
 		return m.report(ledger.PayoutIsSending)
 	}
 	return m.next(Submit)
@@ -162,7 +140,7 @@ func (m *Machine) unasked() Act {
 	switch {
 	case m.doubt:
 		return m.open()
-	case m.job.Goal == Retry:
+	case m.job.Goal == ledger.GoalRetry:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	return m.refused(ledger.RefuseLookupFailed)
@@ -178,7 +156,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt:
 		return m.open()
-	case m.job.Goal == Retry:
+	case m.job.Goal == ledger.GoalRetry:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	m.Outcome.Refusal = code
@@ -187,7 +165,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
-	case r.Refused != nil && m.job.Goal == Clear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
+	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
 		return m.open() // no word on the payment
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
@@ -205,7 +183,7 @@ func (m *Machine) asked(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil // who refuses the question says nothing of the payment
 	m.heard = m.heard || !unheard
 	switch {
-	case unheard && (r.Expired || m.job.Goal == Clear):
+	case unheard && (r.Expired || m.job.Goal == ledger.GoalClear):
 		return m.open() // it is asked again later, after others
 	case unheard:
 		return m.next(Pause)
@@ -251,7 +229,7 @@ func (m *Machine) know(s scheme.State) Act {
 // sent before: there the hold stays, and the orphan rule decides.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
-	case m.doubt && (m.job.Goal != Clear || m.last == Lookup):
+	case m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):
 		return m.open()
 	}
 	m.Outcome.Refusal = code
@@ -262,9 +240,9 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 // or stays so.
 func (m *Machine) open() Act {
 	switch {
-	case m.job.Goal == Clear && m.heard:
+	case m.job.Goal == ledger.GoalClear && m.heard:
 		return m.report(ledger.PayoutIsOpen)
-	case m.job.Goal == Clear:
+	case m.job.Goal == ledger.GoalClear:
 		return m.report(ledger.PayoutIsNotHeard)
 	}
 	m.Outcome.Doubt = true

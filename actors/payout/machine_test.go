@@ -22,8 +22,8 @@ var ana = ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
 
-var goals = map[string]Goal{
-	"payout": Pay, "in-doubt": Resume, "retry": Retry, "send": Send, "clear": Clear, "void": Void,
+var goals = map[string]ledger.Goal{
+	"payout": ledger.GoalPay, "in-doubt": ledger.GoalResume, "retry": ledger.GoalRetry, "send": ledger.GoalSend, "clear": ledger.GoalClear, "void": ledger.GoalVoid,
 }
 
 var progress = map[string]scheme.Progress{
@@ -126,7 +126,7 @@ type walk struct {
 }
 
 // again replays the way so far on a fresh machine, and gives its next act.
-func (w *walk) again(e Goal) (*Machine, Act) {
+func (w *walk) again(e ledger.Goal) (*Machine, Act) {
 	j := job
 	j.Goal = e
 	m := New(j)
@@ -139,9 +139,9 @@ func (w *walk) again(e Goal) (*Machine, Act) {
 
 // TestEveryReplyToEveryAct walks every way of up to seven acts.
 func TestEveryReplyToEveryAct(t *testing.T) {
-	least := map[Goal]int{Pay: 100, Resume: 100, Send: 100, Clear: 50, Retry: 5, Void: 5}
+	least := map[ledger.Goal]int{ledger.GoalPay: 100, ledger.GoalResume: 100, ledger.GoalSend: 100, ledger.GoalClear: 50, ledger.GoalRetry: 5, ledger.GoalVoid: 5}
 	for name, e := range goals {
-		w := &walk{t: t, maySee: e == Resume || e == Clear}
+		w := &walk{t: t, maySee: e == ledger.GoalResume || e == ledger.GoalClear}
 		w.on(e, 7)
 		if w.ended < least[e] {
 			t.Errorf("%s: only %d ways ended", name, w.ended)
@@ -149,7 +149,7 @@ func TestEveryReplyToEveryAct(t *testing.T) {
 	}
 }
 
-func (w *walk) on(e Goal, left int) {
+func (w *walk) on(e ledger.Goal, left int) {
 	m, act := w.again(e)
 	if act == Report {
 		w.ended++
@@ -182,25 +182,25 @@ func (w *walk) on(e Goal, left int) {
 }
 
 // judge holds a report against what was told on the way.
-func (w *walk) judge(e Goal, m *Machine) {
+func (w *walk) judge(e ledger.Goal, m *Machine) {
 	o := &m.Outcome
 	last := reply(w.t, w.reported[len(w.reported)-1])
 	switch {
 	case o.ID != job.Tx.ID || o.EndToEnd != job.Tx.EndToEnd:
 		w.t.Errorf("%q: reports on %+v", w.reported, o)
-	case (o.Result == ledger.PayoutIsRefused || o.Result == ledger.PayoutIsLimited) && w.maySee && e != Clear:
+	case (o.Result == ledger.PayoutIsRefused || o.Result == ledger.PayoutIsLimited) && w.maySee && e != ledger.GoalClear:
 		w.t.Errorf("%q: reported a refusal, and the money may have left", w.reported)
-	case o.Result == ledger.PayoutIsRefused && e == Clear && (last.Refused == nil || !w.unknown):
+	case o.Result == ledger.PayoutIsRefused && e == ledger.GoalClear && (last.Refused == nil || !w.unknown):
 		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.reported)
-	case o.Result == ledger.PayoutIsRefused && e == Clear && w.acts[len(w.acts)-1] != Submit:
+	case o.Result == ledger.PayoutIsRefused && e == ledger.GoalClear && w.acts[len(w.acts)-1] != Submit:
 		w.t.Errorf("%q: refused, and that was no word of the scheme's", w.reported)
-	case o.Result == ledger.PayoutIsVoided && (e != Void || w.reported[0] != "pending" && !strings.HasPrefix(w.reported[0], "unknown")):
+	case o.Result == ledger.PayoutIsVoided && (e != ledger.GoalVoid || w.reported[0] != "pending" && !strings.HasPrefix(w.reported[0], "unknown")):
 		w.t.Errorf("%q: voided", w.reported)
-	case o.Result == ledger.PayoutIsSending && e != Retry:
+	case o.Result == ledger.PayoutIsSending && e != ledger.GoalRetry:
 		w.t.Errorf("%q: taken out of a line that it does not stand in", w.reported)
-	case (e == Retry || e == Void) && slices.Contains(w.acts, Submit):
+	case (e == ledger.GoalRetry || e == ledger.GoalVoid) && slices.Contains(w.acts, Submit):
 		w.t.Errorf("%q: submitted", w.reported)
-	case (e == Retry || e == Void || e == Clear) && o.Result == ledger.PayoutIsAccepted && w.word != "pending":
+	case (e == ledger.GoalRetry || e == ledger.GoalVoid || e == ledger.GoalClear) && o.Result == ledger.PayoutIsAccepted && w.word != "pending":
 		w.t.Errorf("%q: accepted without a word", w.reported)
 	case o.Result == ledger.PayoutIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
 		w.t.Errorf("%q: refused with %v, which nobody said", w.reported, o.Refusal)
@@ -223,7 +223,7 @@ func TestTimeRunsOut(t *testing.T) {
 			if way != "" {
 				w.reported = strings.Split(way, "/")
 			}
-			m, act := w.again(Pay)
+			m, act := w.again(ledger.GoalPay)
 			for range 2 {
 				if act != Report {
 					act = m.Step(reply(t, end))

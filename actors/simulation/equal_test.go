@@ -39,7 +39,7 @@ func (l *life) takenAtTheScheme() {
 	}
 	l.numbers++
 	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+t%d@pix.test", l.numbers)}
-	suffix := ledger.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.deps.Config.Secret, 0)
+	suffix := ledger.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
 	_, err := l.outside.sim.Submit(ctx, scheme.Payment{
 		Tx: ledger.NewTxID(l.clock, l.entropy()), Account: id, EndToEnd: ledger.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
 		Key: ledger.Key{Type: ledger.KeyEmail, Value: "silent@pix.test"},
@@ -67,7 +67,7 @@ func (l *life) foreignSuffixAtOnce() {
 	l.numbers++
 	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("victim%d@example.com", l.numbers)}
 	amount := ledger.Amount(1_000)
-	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.deps.Config.Secret, 0)
+	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
 	own := ledger.EndToEnd(ispb, l.now(), suffix)
 	if !l.ownID(thief, own) {
 		l.fail("%v may not have %s, which nobody uses", thief, own)
@@ -137,7 +137,7 @@ func (l *life) underFormerID() {
 
 // manyEqual are more equal payouts at once than may be under way under one id.
 func (l *life) manyEqual() {
-	most := l.deps.Config.MaxRepeats
+	most := l.terms.MaxRepeats
 	if most == 0 {
 		return
 	}

@@ -215,11 +215,11 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
+	config := &account.Config{Render: l.renders, HeadEvery: 8, Alert: l.alert, EndToEnd: l.filled(), Claims: l.claims()}
+	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
+	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
-		Config: &account.Config{
-			Secret: []byte("a secret of the simulation's own"), Render: l.renders, HeadEvery: 8, Terms: l.terms, Alert: l.alert,
-			EndToEnd: l.filled(), Claims: l.claims(), MaxRepeats: l.few(0), Recent: account.NewRecent(l.few(1 << 15)),
-		},
+		Config:  config,
 		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
 		Opening: l.opening, Active: l.active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Begin: l.begin, Write: l.write,

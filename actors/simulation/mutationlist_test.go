@@ -26,8 +26,8 @@ var mutations = []mutation{
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, &launch{s.Dependencies, *e.Start, then, done != nil})",
-		"(&launch{s.Dependencies, *e.Start, then, done != nil}).Release(nil)",
+		"entry.Out = append(entry.Out, &launch{s.Dependencies, e.Start[i], then, done != nil})",
+		"(&launch{s.Dependencies, e.Start[i], then, done != nil}).Release(nil)",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
@@ -61,9 +61,9 @@ var mutations = []mutation{
 	},
 	{
 		"notice-by-end-to-end-id", "an outcome is matched by its end-to-end id alone, which payouts share",
-		"actors/account/facts.go",
-		"if t := m.work[id]; t != nil {\n\t\treturn t, nil\n\t}",
-		"for _, key := range ledger.EndToEndKeys(endToEnd) {\n\t\tif row, ok, err := f.endToEnd(key); err == nil && ok && row.Account == f.account {\n\t\t\tid = row.ID\n\t\t}\n\t}\n\tif t := m.work[id]; t != nil {\n\t\treturn t, nil\n\t}",
+		"actors/ledger/reader.go",
+		"\tif t := g.Carried(id); t != nil {\n\t\treturn t, nil\n\t}",
+		"\tfor _, key := range EndToEndKeys(endToEnd) {\n\t\tif row, ok, err := g.endToEnd(key); err == nil && ok && row.Account == g.account.ID {\n\t\t\tid = row.ID\n\t\t}\n\t}\n\tif t := g.Carried(id); t != nil {\n\t\treturn t, nil\n\t}",
 	},
 	{
 		"filter-trusted-unfilled", "the filter over end-to-end rows is believed after a start before it was filled",
@@ -79,9 +79,9 @@ var mutations = []mutation{
 	},
 	{
 		"overlay-ignored", "a fact is read past what is on its way to the disk",
-		"actors/account/overlay.go",
-		"if r, ok := f.overlay.rows[string(key)]; ok {\n\t\treturn r.value, r.value != nil, nil\n\t}\n\treturn f.store.Get(key)",
-		"return f.store.Get(key)",
+		"actors/account/reader.go",
+		"func (r *reader) Row(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok {",
+		"func (r *reader) Row(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok && false {",
 	},
 	{
 		"voided-unasked", "an orphan is voided while the scheme cannot be reached",
@@ -98,14 +98,14 @@ var mutations = []mutation{
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
 		"actors/payout/machine.go",
-		"case m.doubt && (m.job.Goal != Clear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
-		"}\n\tm.Outcome.Refusal = code",
+		"\tcase m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
+		"\t}\n\tm.Outcome.Refusal = code",
 	},
 	{
 		"refusal-believed-after-crash", "a refusal is taken at its word of what a lost process may have sent",
 		"actors/payout/machine.go",
-		"case m.doubt && (m.job.Goal != Clear",
-		"case m.doubt && m.job.Goal != Resume && (m.job.Goal != Clear",
+		"case m.doubt && (m.job.Goal != ledger.GoalClear",
+		"case m.doubt && m.job.Goal != ledger.GoalResume && (m.job.Goal != ledger.GoalClear",
 	},
 	{
 		"refusal-believed-for-good", "a refusal in doubt ends a payout for good, and an earlier submission settles",
@@ -121,14 +121,14 @@ var mutations = []mutation{
 	},
 	{
 		"return-credited-twice", "a return that is told twice is credited twice",
-		"actors/account/facts.go",
-		"here, err = f.received(id)",
+		"actors/ledger/reader.go",
+		"here, err = g.received(id)",
 		"_ = here",
 	},
 	{
 		"payment-credited-twice", "a customer's payment that is told twice is credited twice",
-		"actors/account/facts.go",
-		"if out.Tx, err = f.received(c.EndToEnd); err == nil && out.Tx == nil {",
+		"actors/ledger/gather.go",
+		"if f.Tx, err = g.received(c.EndToEnd); err == nil && f.Tx == nil {",
 		"if err == nil {",
 	},
 	{
@@ -152,13 +152,13 @@ var mutations = []mutation{
 	{
 		"stale-recent", "an outcome is judged by what the cache of accepted payouts had before",
 		"actors/account/machine.go",
-		"m.config.Recent.drop(r.Tx.ID)",
-		"_ = r",
+		"m.config.Recent.drop(tx.ID)",
+		"_ = tx",
 	},
 	{
 		"repeat-under-fresh-id", "an equal request soon after a settlement pays a second time",
-		"actors/account/chain.go",
-		"u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||\n",
+		"actors/ledger/use.go",
+		"\t\tu.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||\n",
 		"",
 	},
 	{
@@ -169,13 +169,13 @@ var mutations = []mutation{
 	},
 	{
 		"window-ends-under-doubt", "a window of repeats ends by a clock that may be wrong by hours",
-		"actors/account/chain.go",
+		"actors/ledger/use.go",
 		"u.moved && (u.now.Doubted || u.now.Clock-u.since < window)",
 		"u.moved && u.now.Clock-u.since < window",
 	},
 	{
 		"claim-ends-under-doubt", "an idempotency claim ends by a clock that may be wrong by hours",
-		"actors/account/idempotency.go",
+		"actors/ledger/claim.go",
 		"if !now.Doubted && row.Age(now) >= day {",
 		"if row.Age(now) >= day {",
 	},
@@ -211,7 +211,7 @@ var mutations = []mutation{
 	},
 	{
 		"renewed-apart", "two equal payouts that have waited go out under two fresh ids",
-		"actors/account/chain.go",
+		"actors/ledger/use.go",
 		"c.EndToEnd, c.Holder = others.endToEnd, others.holder",
 		"c.Holder = others.holder",
 	},
@@ -259,9 +259,9 @@ var mutations = []mutation{
 	},
 	{
 		"sent-while-inactive", "a queued payout of an account that is not active goes out",
-		"actors/account/machine.go",
-		"return c.Result == ledger.PayoutIsSending",
-		"return c.Result == ledger.PayoutIsSending && c.Doubt",
+		"actors/ledger/attend.go",
+		"return c.Result == PayoutIsSending",
+		"return c.Result == PayoutIsSending && c.Doubt",
 	},
 	{
 		"owner-forgotten", "a later child's report takes away what an earlier one learned of the recipient",
@@ -295,9 +295,9 @@ var mutations = []mutation{
 	},
 	{
 		"oldest-hour-forgotten", "a claim in its last hour is ruled out without a look",
-		"actors/account/idempotency.go",
-		"max(first, hourOf(c.At-day))",
-		"max(first, hourOf(c.At-day)+1)",
+		"actors/ledger/claim.go",
+		"max(from, c.At-day)",
+		"max(from, c.At-day+hour)",
 	},
 	{
 		"void-on-a-refused-question", "a scheme that refuses the last question counts as one that knows nothing",
@@ -308,13 +308,13 @@ var mutations = []mutation{
 	{
 		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
 		"actors/payout/machine.go",
-		"m.doubt && (m.job.Goal != Clear || m.last == Lookup)",
-		"m.doubt && m.job.Goal != Clear",
+		"m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup)",
+		"m.doubt && m.job.Goal != ledger.GoalClear",
 	},
 	{
 		"queued-fails-unasked", "a directory that cannot be asked fails what waits in the queue",
 		"actors/payout/machine.go",
-		"\t\treturn m.open()\n\tcase m.job.Goal == Retry:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
+		"\t\treturn m.open()\n\tcase m.job.Goal == ledger.GoalRetry:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 		"\t\treturn m.open()\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 	},
 	{
@@ -337,8 +337,8 @@ var mutations = []mutation{
 	},
 	{
 		"empty-notice-answers", "a notice that changes nothing answers who waits for the payout",
-		"actors/account/machine.go",
-		"if c.Notice && len(d.Records) == 0 {",
+		"actors/ledger/decide_outcome.go",
+		"if c.Notice && len(out.Records) == 0 {",
 		"if false {",
 	},
 	{
@@ -361,19 +361,19 @@ var mutations = []mutation{
 	},
 	{
 		"attempts-passed-over", "the newest attempt of a payment is not found among many",
-		"actors/account/chain.go",
+		"actors/ledger/chain.go",
 		"\tfor high-low > 1 {",
 		"\tfor high-low > 2 {",
 	},
 	{
 		"one-more-equal", "one payout more than may be is under way under one id",
-		"actors/account/chain.go",
+		"actors/ledger/chain.go",
 		"if u.matter >= most {",
 		"if u.matter > most {",
 	},
 	{
 		"duplicate-of-a-hold", "a duplicate names what was held first, whether or not the scheme has it",
-		"actors/account/chain.go",
+		"actors/ledger/use.go",
 		"\t\treturn 0 // its child has not been heard of",
 		"\t\treturn 1 // its child has not been heard of",
 	},
@@ -427,8 +427,8 @@ var mutations = []mutation{
 	},
 	{
 		"unknown-duplicate-forgotten", "an id under which the scheme has something unknown makes room for another",
-		"actors/account/chain.go",
-		"\tcase t.DuplicateOfUnknown():\n\t\tu.voided = max(u.voided, ledger.ExpiryOf(t.EndToEnd))\n",
+		"actors/ledger/use.go",
+		"\tcase t.DuplicateOfUnknown():\n\t\tu.voided = max(u.voided, ExpiryOf(t.EndToEnd))\n",
 		"\tcase t.DuplicateOfUnknown():\n",
 	},
 	{
@@ -463,7 +463,7 @@ var mutations = []mutation{
 	},
 	{
 		"former-id-forgotten", "an id that was renewed goes out once more, named by the merchant",
-		"actors/account/chain.go",
+		"actors/ledger/chain.go",
 		"if slices.Contains(use.former, endToEnd) {",
 		"if slices.Contains(use.former[:0], endToEnd) {",
 	},

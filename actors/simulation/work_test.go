@@ -69,7 +69,7 @@ func (l *life) begin(j payout.Job, then func(due.Result)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
 	l.count("goal: " + goals[j.Goal])
-	if at := l.retried[j.Tx.ID]; j.Goal == payout.Retry && at.Clock >= j.Tx.QueueEnds && !at.Doubted && !j.Tx.Doubted {
+	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.QueueEnds && !at.Doubted && !j.Tx.Doubted {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.QueueEnds)
 	}
 	l.children = append(l.children, &child{
@@ -82,11 +82,11 @@ func (l *life) begin(j payout.Job, then func(due.Result)) {
 // what begins a child was decided under one of them. None are of a child that only
 // submits what another has looked up.
 func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
-	if j.Goal == payout.Send {
+	if j.Goal == ledger.GoalSend {
 		return nil
 	}
 	newest := j.Tx.Record()
-	for r := l.recordAfter(j, newest); j.Goal != payout.Pay && r != nil; r = l.recordAfter(j, r.Seq) {
+	for r := l.recordAfter(j, newest); j.Goal != ledger.GoalPay && r != nil; r = l.recordAfter(j, r.Seq) {
 		if r.Settings != nil {
 			s = append(s, *r.Settings)
 		}

@@ -240,7 +240,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	}
 	a := account.Restored(&account.Dependencies{
 		Config: &account.Config{
-			Secret: []byte("s"), HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
+			HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
 		},
 		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
 		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },

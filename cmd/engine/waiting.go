@@ -12,9 +12,9 @@ import (
 func millis(d time.Duration) ledger.Millis { return ledger.Millis(d / time.Millisecond) }
 
 // terms are the service's own, as the flags have them.
-func (c *Config) terms() ledger.Terms {
+func (c *Config) terms(secret []byte) ledger.Terms {
 	return ledger.Terms{
-		OwnISPB: c.ISPB, OrphanAfter: millis(c.OrphanAfter), QueueTTL: millis(c.QueueTTL), ApprovalTTL: millis(c.ApprovalTTL),
+		Secret: secret, OwnISPB: c.ISPB, OrphanAfter: millis(c.OrphanAfter), QueueTTL: millis(c.QueueTTL), ApprovalTTL: millis(c.ApprovalTTL),
 	}
 }
 

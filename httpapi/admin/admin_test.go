@@ -24,7 +24,7 @@ import (
 
 const testNow = ledger.Millis(1_790_000_000_000)
 
-var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1_800_000, QueueTTL: 7_200_000, ApprovalTTL: 604_800_000}
+var terms = ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004", OrphanAfter: 1_800_000, QueueTTL: 7_200_000, ApprovalTTL: 604_800_000}
 
 type rows struct{ *wal.Store }
 
@@ -59,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	log := slog.New(slog.DiscardHandler)
 	d := account.NewHost(account.Options{
-		Config:  account.Config{Secret: []byte("s"), Render: httpapi.Queueing{}.Render, HeadEvery: 256, Terms: terms},
+		Config:  account.Config{Render: httpapi.Queueing{}.Render, HeadEvery: 256, Terms: terms},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

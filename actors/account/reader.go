@@ -1,0 +1,68 @@
+package account
+
+import (
+	"pixd/actors/ledger"
+)
+
+// reader is where the ledger reads: the machine's rows and records that are not
+// durable yet in front of the store's, behind filters that save most looks for what is
+// not there, and what is in memory.
+type reader struct {
+	machine *Machine
+	store   Rows
+}
+
+// Row implements ledger.Reader.
+func (r *reader) Row(key []byte) ([]byte, bool, error) {
+	if row, ok := r.machine.overlay.rows[string(key)]; ok {
+		return row.value, row.value != nil, nil
+	}
+	if ledger.IsEndToEnd(key) && !r.machine.config.EndToEnd.MayHave(key) {
+		return nil, false, nil
+	}
+	return r.store.Get(key)
+}
+
+// Scan implements ledger.Reader.
+func (r *reader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	return r.store.Scan(lo, hi, fn)
+}
+
+// Record implements ledger.Reader.
+func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	if a == r.machine.head.ID {
+		if fresh, ok := r.machine.overlay.records[seq]; ok {
+			return fresh, nil
+		}
+	}
+	return r.store.Record(a, seq)
+}
+
+// Claim implements ledger.Reader. Most requests come under a new key: the store is
+// asked only where the claims that this process has witnessed do not rule it out.
+func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error) {
+	if row, ok := r.machine.overlay.rows[string(key)]; ok {
+		return row.value, row.value != nil, nil
+	}
+	if !r.machine.config.Claims.MayHave(hourOf(from), hourOf(to), claimant(key)) {
+		return nil, false, nil
+	}
+	return r.store.Get(key)
+}
+
+// Carried implements ledger.Reader.
+func (r *reader) Carried(id ledger.TxID) *ledger.Transaction { return r.machine.work[id] }
+
+// Recent implements ledger.Reader.
+func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
+	if p := r.machine.config.Recent.get(id); p != nil && p.account == r.machine.head.ID {
+		return p.tx
+	}
+	return nil
+}
+
+// claimant is the part of an idempotency key that says who claims what: without
+// its tag and day.
+func claimant(key []byte) []byte { return key[3:] }
+
+func hourOf(t ledger.Millis) int64 { return int64(t / (60 * 60 * 1000)) }
