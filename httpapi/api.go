@@ -30,7 +30,7 @@ type Options struct {
 	History        History
 	Registry       *registry.Registry
 	ISPB           string // the service's own
-	Queueing       Queueing
+	Renderer       Renderer
 	TrustedProxies []netip.Prefix
 
 	RateLimit       int // requests of one address in a minute; 0: no limit

@@ -154,7 +154,7 @@ func TestCamelRequests(t *testing.T) {
 	}
 	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // not asked for
 	f.send(camelCased(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", "k"}}))
-	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || !c.Camel {
+	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || c.Style != camelKeys {
 		t.Errorf("claim %+v", c)
 	}
 	for _, name := range []string{"PixKey", "PIX_KEY", "pixKEY", "pix_Key", "pix__key"} {

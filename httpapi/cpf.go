@@ -23,10 +23,10 @@ func validateCPF(c *call) {
 		}, refuseField)
 		return
 	}
-	kept := ledger.Stored{Status: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}
+	kept := ledger.Stored{Code: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}
 	claim := c.claimed()
 	if claim == nil {
-		answer(c.ctx, kept.Status, kept.Body)
+		answer(c.ctx, kept.Code, kept.Body)
 		return
 	}
 	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)

@@ -41,10 +41,10 @@ func TestValidateCPF(t *testing.T) {
 func TestValidateCPFUnderAKey(t *testing.T) {
 	f := newFixture(t)
 	body := `{"worked":true,"valid":true,"cpf":"12345678909"}`
-	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Status: 200, Body: []byte(body)}}
+	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 200, Body: []byte(body)}}
 	f.expect(sent{path: validate, body: `{"cpf":"12345678909"}`, headers: []string{"Idempotency-Key", "k"}}, 200, body)
 	k, ok := f.engine.command.(ledger.KeepAnswer)
-	if !ok || k.Claim == nil || k.Stored.Status != 200 || string(k.Stored.Body) != body {
+	if !ok || k.Claim == nil || k.Stored.Code != 200 || string(k.Stored.Body) != body {
 		t.Errorf("%+v", f.engine.command)
 	}
 }

@@ -18,7 +18,7 @@ func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (in
 		status, body := refuse(a.Refusal, c.camel)
 		answer(c.ctx, status, body)
 	default:
-		status, body := c.Queueing.Render(&a, c.camel)
+		status, body := c.Renderer.write(&a, c.camel)
 		answer(c.ctx, status, body)
 	}
 }
@@ -32,7 +32,7 @@ func (c *call) stored(a *ledger.Answer) {
 		c.ctx.Response.Header.Set("X-Idempotent-Body-Mismatch", "true")
 		c.Log.Warn("http: idempotency key used with another body", "account", c.key.Account.String(), "path", c.route.path)
 	}
-	answer(c.ctx, a.Stored.Status, a.Stored.Body)
+	answer(c.ctx, a.Stored.Code, a.Stored.Body)
 }
 
 // malformed answers a request whose form is refused, unless its idempotency key
@@ -71,5 +71,5 @@ func (c *call) claimed() *ledger.Claim {
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
 	body := sha256.Sum256(c.ctx.PostBody())
-	return &ledger.Claim{Scope: [16]byte(sum[:16]), BodyHash: [16]byte(body[:16]), Camel: c.camel}
+	return &ledger.Claim{Scope: [16]byte(sum[:16]), BodyHash: [16]byte(body[:16]), Style: styleOf(c.camel)}
 }

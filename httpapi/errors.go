@@ -10,34 +10,113 @@ import (
 
 // This file alone turns a refusal into a status and a body.
 
+// form is how a refusal is written.
+type form uint8
+
+const (
+	ours    form = iota // none is meant to see it: a mistake of ours, 500
+	named               // {"errors":{"bad_request":name}}, format B
+	field               // {"errors":{"bad_request":{name:[message]}}}, format B
+	message             // {"errors":{"unprocessable_entity":message}}
+	code                // {"status":"failed","errors":[{"code":name,…}]}, format A
+)
+
+// refusal is what one looks like.
+type refusal struct {
+	payout  form   // to who asks for a payout
+	status  int    // with it; after the hold always 400
+	name    string // on the wire
+	outside string // its message where the directory or the provider refuses: they send the code alone
+	other   bool   // also a refusal of what has no codes of its own: a charge, a CPF; 400 with its field
+	admin   int    // status to operators; 0: they never see it
+}
+
+// refusalRows has a row for each of the ledger's.
+var refusalRows = map[ledger.RefusalCode]refusal{
+	ledger.RefuseAmount:        {payout: named, status: 400, name: "invalid or missing amount", other: true},
+	ledger.RefuseKeyInvalid:    {payout: named, status: 400, name: "invalid pix_key"},
+	ledger.RefuseKeyType:       {payout: field, status: 400, name: "pix_key_type"},
+	ledger.RefuseKeyAmbiguous:  {payout: code, status: 422, name: "pix_key_ambiguous"},
+	ledger.RefuseDescription:   {payout: field, status: 400, name: "description", other: true},
+	ledger.RefuseRecipientISPB: {payout: field, status: 400, name: "recipient_ispb"},
+	ledger.RefuseEndToEnd:      {payout: field, status: 400, name: "end_to_end_id"},
+	ledger.RefusePurpose:       {payout: field, status: 400, name: "purpose"},
+
+	ledger.RefuseSameInstitution:  {payout: code, status: 422, name: "same_institution_transfer"},
+	ledger.RefuseDocumentRequired: {payout: code, status: 422, name: "cnpj_out_document_required"},
+	ledger.RefuseCNPJBlocked: {payout: code, status: 422, name: "cnpj_out_blocked",
+		outside: "the key belongs to a CNPJ that payouts are not authorized to"},
+	ledger.RefuseCeiling:  {payout: code, status: 422, name: "ceiling_exceeded"},
+	ledger.RefuseUnderMED: {payout: code, status: 422, name: "funds_under_med_hold"},
+	ledger.RefuseBalance:  {payout: code, status: 422, name: "insufficient_balance"},
+
+	ledger.RefuseKeyNotFound: {payout: code, status: 400, name: "dict_key_not_found",
+		outside: "the directory does not know the key"},
+	ledger.RefuseKeyBlocked: {payout: code, status: 400, name: "dict_key_blocked",
+		outside: "the directory blocks the key"},
+	ledger.RefuseLookupFailed: {payout: code, status: 400, name: "dict_lookup_failed",
+		outside: "the directory could not be asked; no money has left"},
+	ledger.RefuseRateLimited: {payout: code, status: 400, name: "dict_rate_limited",
+		outside: "the directory's limit for this payer is reached, try again later"},
+	ledger.RefuseBucket: {payout: code, status: 400, name: "dict_bucket_exhausted",
+		outside: "the directory's capacity for this institution is used up, try again later"},
+	ledger.RefuseProvider: {payout: code, status: 400, name: "provider_rejected",
+		outside: "the provider refused the payment"},
+	ledger.RefuseProviderSchema: {payout: code, status: 400, name: "provider_schema_error",
+		outside: "the provider could not read the payment"},
+	ledger.RefuseProviderOther: {payout: code, status: 400, name: "provider_unknown_error",
+		outside: "the provider refused the payment with an unexpected status"},
+
+	ledger.RefuseSetting:      {admin: 400},
+	ledger.RefuseCredit:       {admin: 400},
+	ledger.RefuseReference:    {admin: 409},
+	ledger.RefuseOverflow:     {payout: message, status: 422, admin: 422},
+	ledger.RefuseNotOpened:    {admin: 400},
+	ledger.RefuseAlreadyThere: {admin: 400},
+
+	ledger.RefuseCPF: {name: "cpf", other: true},
+
+	ledger.RefuseUnknownPayout: {admin: 404},
+	ledger.RefuseNotPending:    {admin: 409},
+	ledger.RefuseInactive:      {admin: 409},
+	ledger.RefuseExpired:       {admin: 409},
+}
+
+// AdminStatus is the status under which operators read an account's refusal: 400 to
+// 499, or 500 for one that they never see.
+func AdminStatus(r *ledger.Refusal) int {
+	if status := refusalRows[r.Code].admin; status != 0 {
+		return status
+	}
+	return fasthttp.StatusInternalServerError
+}
+
 // refusePayout is a cash-out's refusal: a field or a message under bad_request
 // (format B) where the request's form is wrong, a code (format A) where the form
 // is right and the payment cannot be.
 func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
-	switch r.Code {
-	case ledger.RefuseAmount, ledger.RefuseKeyInvalid:
-		return fasthttp.StatusBadRequest, atomBody(camel, "bad_request", r.Code.String())
-	case ledger.RefuseKeyType, ledger.RefuseDescription, ledger.RefuseRecipientISPB, ledger.RefuseEndToEnd, ledger.RefusePurpose:
-		return fasthttp.StatusBadRequest, fieldBody(opened(camel, 256), r.Code.String(), r.Message)
-	case ledger.RefuseSetting, ledger.RefuseCredit, ledger.RefuseReference, ledger.RefuseNotOpened, ledger.RefuseAlreadyThere,
-		ledger.RefuseCPF, ledger.RefuseUnknownPayout, ledger.RefuseNotPending, ledger.RefuseInactive, ledger.RefuseExpired:
-		return internalBody()
-	case ledger.RefuseOverflow:
-		return fasthttp.StatusUnprocessableEntity, atomBody(camel, "unprocessable_entity", r.Message)
+	row := refusalRows[r.Code]
+	switch row.payout {
+	case named:
+		return row.status, atomBody(camel, "bad_request", row.name)
+	case field:
+		return row.status, fieldBody(opened(camel, 256), row.name, r.Message)
+	case message:
+		return row.status, atomBody(camel, "unprocessable_entity", r.Message)
+	case code:
+		if r.AfterHold {
+			row.status = fasthttp.StatusBadRequest
+		}
+		return row.status, codeBody(r, &row, camel)
 	}
-	return codeStatus(r), codeBody(r, camel)
+	return internalBody()
 }
 
-// codeStatus is 422 for what is known before the payment is held, and 400 for
-// what the directory or the provider says.
-func codeStatus(r *ledger.Refusal) int {
-	if r.AfterHold || r.Code >= ledger.RefuseKeyNotFound && r.Code <= ledger.RefuseProviderOther {
-		return fasthttp.StatusBadRequest
+func codeBody(r *ledger.Refusal, row *refusal, camel bool) []byte {
+	text := r.Message
+	if r.AfterHold && row.outside != "" {
+		text = row.outside
 	}
-	return fasthttp.StatusUnprocessableEntity
-}
-
-func codeBody(r *ledger.Refusal, camel bool) []byte {
 	o := opened(camel, 256)
 	o.text("status", "failed")
 	if r.Code == ledger.RefuseKeyAmbiguous {
@@ -45,8 +124,8 @@ func codeBody(r *ledger.Refusal, camel bool) []byte {
 	}
 	o.name("errors")
 	o.b = append(o.b, `[{`...)
-	o.text("code", r.Code.String())
-	o.text("message", codeMessage(r))
+	o.text("code", row.name)
+	o.text("message", text)
 	o.inner("params")
 	if r.Code == ledger.RefuseCeiling {
 		o.number("ceiling", int64(r.Ceiling))
@@ -56,37 +135,15 @@ func codeBody(r *ledger.Refusal, camel bool) []byte {
 	return o.closed()
 }
 
-// outsideMessages say what the directory's and the provider's codes mean: those
-// who refuse send the code alone.
-var outsideMessages = map[ledger.RefusalCode]string{
-	ledger.RefuseCNPJBlocked:    "the key belongs to a CNPJ that payouts are not authorized to",
-	ledger.RefuseKeyNotFound:    "the directory does not know the key",
-	ledger.RefuseKeyBlocked:     "the directory blocks the key",
-	ledger.RefuseLookupFailed:   "the directory could not be asked; no money has left",
-	ledger.RefuseRateLimited:    "the directory's limit for this payer is reached, try again later",
-	ledger.RefuseBucket:         "the directory's capacity for this institution is used up, try again later",
-	ledger.RefuseProvider:       "the provider refused the payment",
-	ledger.RefuseProviderSchema: "the provider could not read the payment",
-	ledger.RefuseProviderOther:  "the provider refused the payment with an unexpected status",
-}
-
-func codeMessage(r *ledger.Refusal) string {
-	if m := outsideMessages[r.Code]; r.AfterHold && m != "" {
-		return m
-	}
-	return r.Message
-}
-
 // refuseField is the refusal of what has no codes of its own: a field under
 // bad_request.
 func refuseField(r *ledger.Refusal, camel bool) (int, []byte) {
-	switch r.Code {
-	case ledger.RefuseAmount, ledger.RefuseDescription, ledger.RefuseCPF:
-		o := opened(camel, 256)
-		o.flag("worked", false)
-		return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
+	if !refusalRows[r.Code].other {
+		return internalBody()
 	}
-	return internalBody()
+	o := opened(camel, 256)
+	o.flag("worked", false)
+	return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
 }
 
 // fieldBody closes o with {"errors":{"bad_request":{field:[message]}}}.

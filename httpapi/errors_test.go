@@ -55,13 +55,13 @@ func TestRefusePayout(t *testing.T) {
 		ledger.RefuseInactive:         {500, ours},
 		ledger.RefuseExpired:          {500, ours},
 	}
-	for code := ledger.RefuseNothing + 1; code <= ledger.RefuseExpired; code++ {
+	for _, code := range ledger.Refusals() {
 		r := &ledger.Refusal{Code: code, Field: code.String(), Message: "why", Ceiling: 5000}
 		status, body := refusePayout(r, false)
 		if status != want[code].status || string(body) != want[code].body {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
-		rendered, same := queueing.Render(&ledger.Answer{Refusal: r}, false)
+		rendered, same := (Renderer{queueing}).write(&ledger.Answer{Refusal: r}, false)
 		if rendered != status || string(same) != string(body) {
 			t.Errorf("%v: rendered %d %s", code, rendered, same)
 		}

@@ -78,7 +78,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) options() Options {
 	return Options{
-		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", Queueing: queueing,
+		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },

@@ -37,7 +37,7 @@ func TestClaim(t *testing.T) {
 
 func TestStoredAnswer(t *testing.T) {
 	f := newFixture(t)
-	stored := &ledger.Stored{Status: 202, Body: []byte(`{"as":"it was"}`)}
+	stored := &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}
 	for _, v := range []struct{ replay, mismatch bool }{{false, false}, {true, false}, {true, true}} {
 		f.engine.answer = ledger.Answer{Stored: stored, Replay: v.replay, Mismatch: v.mismatch}
 		for _, body := range []string{payBody, `{}`} { // a body of no use is a replay all the same
@@ -83,7 +83,7 @@ func TestOwnEndToEnd(t *testing.T) {
 	if _, recalls := f.engine.command.(ledger.Recall); !recalls {
 		t.Errorf("the engine was asked: %+v", f.engine.command)
 	}
-	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Status: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
+	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
 	f.expect(own, 202, `{"as":"it was"}`)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
@@ -102,7 +102,7 @@ func TestReplay(t *testing.T) {
 	store := openStore(t)
 	f.keys = openRegistry(t, store)
 	d := account.NewHost(account.Options{
-		Config:  account.Config{Render: queueing.Render, HeadEvery: 256, Terms: ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004"}},
+		Config:  account.Config{Renderer: Renderer{queueing}, HeadEvery: 256, Terms: ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

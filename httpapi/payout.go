@@ -83,7 +83,7 @@ const (
 // renderPayout writes the answer to a payout that was taken: as it was when the
 // request was answered, whatever it may have come to since. Settled is only said
 // where the scheme settled it inside the call.
-func (q Queueing) renderPayout(t *ledger.Transaction, camel bool) (int, []byte) {
+func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, detailAccepted
 	switch t.Status {
 	case ledger.StatusSettled:

@@ -6,17 +6,35 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Render is the answer to a charge or a payout, or a payout's refusal, as it is
-// sent and, under an idempotency key, kept; with camel its keys are camelCase. It
-// is pure.
-func (q Queueing) Render(a *ledger.Answer, camel bool) (status int, body []byte) {
+// camelKeys is the style of answers whose keys are camelCase.
+const camelKeys ledger.Style = 1
+
+func styleOf(camel bool) ledger.Style {
+	if camel {
+		return camelKeys
+	}
+	return 0
+}
+
+// Renderer writes the answers to charges and payouts.
+type Renderer struct{ Queueing Queueing }
+
+// Render is the answer to a charge or a payout as it is kept under an idempotency key:
+// HTTP status and body. False for a refusal, which is never kept. It is pure.
+func (r Renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
+	status, body := r.write(a, s == camelKeys)
+	return ledger.Stored{Code: status, Body: body}, status/100 == 2
+}
+
+// write is the answer to a charge or a payout, or a payout's refusal, as it is sent.
+func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) {
 	switch {
 	case a.Refusal != nil:
 		return refusePayout(a.Refusal, camel)
 	case a.Tx.Kind == ledger.TxCharge:
 		return renderCharge(a.Tx, camel)
 	case a.Tx.Kind == ledger.TxPayout:
-		return q.renderPayout(a.Tx, camel)
+		return renderPayout(a.Tx, r.Queueing, camel)
 	}
 	panic(fmt.Sprintf("httpapi: no answer is made of a %v", a.Tx.Kind))
 }

@@ -23,17 +23,17 @@ func TestRenderPayout(t *testing.T) {
 		ledger.StatusRejected: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
 	} {
 		p.Status = s
-		if status, body := queueing.Render(&ledger.Answer{Tx: &p}, false); status != want.status || string(body) != want.body {
+		if status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false); status != want.status || string(body) != want.body {
 			t.Errorf("%d: %d %s", s, status, body)
 		}
 	}
 	p.Status = ledger.StatusPending
 	want := `{"worked":true,"final":false,` + mid + `"status":"pending_approval","detail":"Payment awaits approval by the institution"}`
-	if status, body := queueing.Render(&ledger.Answer{Tx: &p}, false); status != 202 || string(body) != want {
+	if status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false); status != 202 || string(body) != want {
 		t.Errorf("pending: %d %s", status, body)
 	}
 	p.ExternalID = ""
-	if _, body := queueing.Render(&ledger.Answer{Tx: &p}, false); !strings.Contains(string(body), `,"external_id":null,`) {
+	if _, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false); !strings.Contains(string(body), `,"external_id":null,`) {
 		t.Errorf("%s", body)
 	}
 }
@@ -42,7 +42,7 @@ func TestRenderPayout(t *testing.T) {
 // are the flags', in whole seconds that are over when the time is.
 func TestRenderQueued(t *testing.T) {
 	p := payout(ledger.StatusQueued)
-	status, body := queueing.Render(&ledger.Answer{Tx: &p}, false)
+	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false)
 	want := `{"worked":true,"final":false,"transaction_id":"` + p.Public() + `","end_to_end_id":"` + e2e + `","external_id":"o-1",` +
 		`"amount":10000,"fee_amount":50,"net_amount":10050,"status":"queued","type":"pix","outbound_request_id":"` + itemUUID + `",` +
 		`"message":"Payment is rate-limited by the directory and enqueued for automatic retry",` +
@@ -50,7 +50,7 @@ func TestRenderQueued(t *testing.T) {
 	if status != 202 || string(body) != want {
 		t.Errorf("%d %s\nwant %s", status, body, want)
 	}
-	_, body = queueing.Render(&ledger.Answer{Tx: &p}, true)
+	_, body = (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, true)
 	if bad := underscored(t, string(body)); bad != nil || turnedBack(t, string(body)) != turnedBack(t, want) {
 		t.Errorf("in camelCase: %s", body)
 	}
@@ -66,7 +66,7 @@ func TestRenderCharge(t *testing.T) {
 		ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 123_400, Description: "café & pão",
 		ExternalID: "o:1", KeyType: ledger.KeyEVP, Key: testEVP, MerchantName: "Padaria São João", MerchantCity: "São Paulo",
 	}
-	status, body := queueing.Render(&ledger.Answer{Tx: &tx}, false)
+	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false)
 	var fields struct {
 		Code  string `json:"qr_code"`
 		Image string `json:"qr_code_image"`
@@ -90,11 +90,11 @@ func TestRenderCharge(t *testing.T) {
 	if code != (brcode.Code{Key: testEVP, Description: "cafe pao", Name: "Padaria Sao Joao", City: "Sao Paulo", TxID: tx.Public(), AmountCentavos: 1234}) {
 		t.Errorf("%+v", code)
 	}
-	if _, again := queueing.Render(&ledger.Answer{Tx: &tx}, false); !bytes.Equal(again, body) {
+	if _, again := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false); !bytes.Equal(again, body) {
 		t.Error("the same charge again is other bytes")
 	}
 	tx.Key = ""
-	if status, _ := queueing.Render(&ledger.Answer{Tx: &tx}, false); status != 500 {
+	if status, _ := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false); status != 500 {
 		t.Errorf("a charge without a key: %d", status)
 	}
 }

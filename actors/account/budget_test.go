@@ -24,7 +24,7 @@ func cost(e *wal.Entry) (keys, bytes int) {
 // to say so here and in docs/formats.md.
 func TestBudget(t *testing.T) {
 	b := newBench(t)
-	b.machine.config = &Config{Render: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
+	b.machine.config = &Config{Renderer: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
 	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
@@ -54,7 +54,7 @@ func TestBudget(t *testing.T) {
 		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 352},
 		{"payout settled", func() ledger.Command { return resolve(ledger.PayoutIsSettled) }, 5, 378},
 		{"answer kept", func() ledger.Command {
-			return ledger.KeepAnswer{Claim: &ledger.Claim{Scope: [16]byte{1}}, Stored: ledger.Stored{Status: 200, Body: []byte(`{"worked":true,"valid":true,"cpf":"12345678909"}`)}}
+			return ledger.KeepAnswer{Claim: &ledger.Claim{Scope: [16]byte{1}}, Stored: ledger.Stored{Code: 200, Body: []byte(`{"worked":true,"valid":true,"cpf":"12345678909"}`)}}
 		}, 2, 240},
 		{"read", func() ledger.Command { return ledger.ReadAccount{} }, 0, 0},
 		{"refused", func() ledger.Command { r := request; r.Amount = 1 << 40; return r }, 0, 0},

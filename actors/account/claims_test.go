@@ -53,7 +53,7 @@ func (c *claims) ask(key string) (replayed bool) {
 	claim := claimFor(args{"key": key, "body": "x"})
 	c.store.durable = c.store.ticket
 	e, err := c.machine.Step(counting{c.store, &c.asked}, Call{
-		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Status: 200, Body: []byte(key)}},
+		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Code: 200, Body: []byte(key)}},
 		Now:     ledger.At(c.now), Entropy: c.draw(), Durable: c.store.durable,
 	})
 	if err != nil {

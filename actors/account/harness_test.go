@@ -51,7 +51,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		limits.SchemeTimeout = 10 * time.Second
 	}
 	w.Host = NewHost(Options{
-		Config: Config{Render: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
+		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settingsOf(args{}), id >= 1 && id <= harnessAccounts
@@ -83,12 +83,12 @@ func (w *harness) draw() (c [10]byte) {
 }
 
 // touchyRender cannot bear a charge that is described as poison.
-func touchyRender(a *ledger.Answer, camel bool) (int, []byte) {
+var touchyRender = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Tx != nil && a.Tx.Description == "poison" {
 		panic("poison")
 	}
-	return renderForTest(a, camel)
-}
+	return renderForTest(a, s)
+})
 
 func (w *harness) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
 	w.t.Helper()

@@ -245,7 +245,7 @@ func TestSilentScheme(t *testing.T) {
 	w.scheme.release()
 	w.eventually("the outcome", func() bool {
 		a, err := w.Do(1, payoutTo(1, under(1)))
-		return err == nil && a.Replay && string(a.Stored.Body) == "accepted camel=false"
+		return err == nil && a.Replay && string(a.Stored.Body) == "accepted style 0"
 	})
 	if n := w.scheme.submits.Load(); n != 1 {
 		t.Errorf("submitted %d times", n)

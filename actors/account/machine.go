@@ -11,9 +11,7 @@ import (
 
 // Config is what every account's machine is given.
 type Config struct {
-	// Render makes the HTTP answer that is kept under an idempotency claim. It
-	// is pure. Only a 2xx is kept.
-	Render func(a *ledger.Answer, camel bool) (status int, body []byte)
+	Renderer Renderer
 	// HeadEvery is the interval of head rows, in records: a hard setting.
 	HeadEvery uint64
 	// Terms are the service's own.
@@ -29,6 +27,12 @@ type Config struct {
 	// Claims knows the idempotency claims of the hours that this process has
 	// witnessed; nil: none. Most requests come under a new key.
 	Claims *keyed.Hours
+}
+
+// Renderer writes the answers that are kept under idempotency claims.
+type Renderer interface {
+	// Render is pure. False: the answer is none that may be kept.
+	Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
 }
 
 // Call is one command with what the machine may not draw itself.
@@ -135,11 +139,11 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 		}
 		reported := *a
 		reported.Tx = newest(d.Records[i:], r.Tx.ID)
-		status, body := m.config.Render(&reported, r.Claim.Camel)
-		if status/100 != 2 {
-			panic(fmt.Sprintf("account %v: %v answers a claim with status %d", m.head.ID, r.Kind, status))
+		stored, ok := m.config.Renderer.Render(&reported, r.Claim.Style)
+		if !ok {
+			panic(fmt.Sprintf("account %v: %v answers a claim with %d", m.head.ID, r.Kind, stored.Code))
 		}
-		r.Stored = &ledger.Stored{Status: status, Body: body}
+		r.Stored = &stored
 		a.Stored = r.Stored
 	}
 }

@@ -27,7 +27,7 @@ func replaysOf(t *testing.T, answers <-chan reply, n int) (replays int) {
 	t.Helper()
 	for range n {
 		r := <-answers
-		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted camel=false" {
+		if r.err != nil || r.answer.Stored == nil || string(r.answer.Stored.Body) != "accepted style 0" {
 			t.Fatalf("answered %+v", r)
 		}
 		if r.answer.Replay {
@@ -43,12 +43,12 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	const many = 20
 	w := newHarness(t, Limits{})
 	var panicked atomic.Bool
-	w.deps.Config.Render = func(a *ledger.Answer, camel bool) (int, []byte) {
+	w.deps.Config.Renderer = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 		if a.Tx != nil && a.Tx.Kind == ledger.TxPayout && panicked.CompareAndSwap(false, true) {
 			panic("for the test")
 		}
-		return renderForTest(a, camel)
-	}
+		return renderForTest(a, s)
+	})
 	w.fund(1, 10_000)
 	w.scheme.hold(false)
 	answers := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
@@ -77,12 +77,12 @@ func TestOneKeyTimesOut(t *testing.T) {
 		}
 	}
 	w.scheme.release()
-	if r := <-first; r.err != nil || r.answer.Replay || string(r.answer.Stored.Body) != "accepted camel=false" {
+	if r := <-first; r.err != nil || r.answer.Replay || string(r.answer.Stored.Body) != "accepted style 0" {
 		t.Errorf("the first: %+v", r)
 	}
 	again := w.many(many, func() ledger.Command { return payoutTo(1, under(1)) })
 	for range many {
-		if r := <-again; r.err != nil || !r.answer.Replay || string(r.answer.Stored.Body) != "accepted camel=false" {
+		if r := <-again; r.err != nil || !r.answer.Replay || string(r.answer.Stored.Body) != "accepted style 0" {
 			t.Errorf("who came back: %+v", r)
 		}
 	}

@@ -29,22 +29,28 @@ type bench struct {
 	seen    map[ledger.RefusalCode]bool
 }
 
-var testConfig = &Config{Render: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
+var testConfig = &Config{Renderer: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
 
 var testTerms = ledger.Terms{Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 
+// rendering is a function as a Renderer.
+type rendering func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
+
+// Render implements Renderer.
+func (f rendering) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) { return f(a, s) }
+
 // renderForTest shows the answer in a line.
-func renderForTest(a *ledger.Answer, camel bool) (int, []byte) {
+var renderForTest = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Refusal != nil {
-		return 422, []byte(a.Refusal.Code.String())
+		return ledger.Stored{}, false
 	}
-	status := 200
+	code := 200
 	switch a.Tx.Status {
 	case ledger.StatusAccepted, ledger.StatusRejected, ledger.StatusQueued, ledger.StatusPending:
-		status = 202
+		code = 202
 	}
-	return status, fmt.Appendf(nil, "%s camel=%v", statusName(a.Tx.Status), camel)
-}
+	return ledger.Stored{Code: code, Body: fmt.Appendf(nil, "%s style %d", a.Tx.Status, s)}, true
+})
 
 func statusName(s ledger.TxStatus) string { return s.String() }
 
@@ -173,7 +179,7 @@ func (b *bench) answer(a *ledger.Answer) string {
 		out.WriteString("nothing new\n")
 	}
 	if s := a.Stored; s != nil {
-		fmt.Fprintf(&out, "stored: %d %s, replay: %v, other body: %v\n", s.Status, s.Body, a.Replay, a.Mismatch)
+		fmt.Fprintf(&out, "stored: %d %s, replay: %v, other body: %v\n", s.Code, s.Body, a.Replay, a.Mismatch)
 	}
 	return out.String()
 }
@@ -219,7 +225,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "recall":
 		return b.tell(b.step(ledger.Recall{Claim: claimFor(a)}))
 	case "keep":
-		return b.tell(b.step(ledger.KeepAnswer{Claim: claimFor(a), Stored: ledger.Stored{Status: 200, Body: []byte(a["answer"])}}))
+		return b.tell(b.step(ledger.KeepAnswer{Claim: claimFor(a), Stored: ledger.Stored{Code: 200, Body: []byte(a["answer"])}}))
 	case "wait":
 		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
 		b.now += ledger.Millis(ms)
@@ -417,7 +423,7 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
-	for c := ledger.RefuseAmount; c <= ledger.RefuseExpired; c++ {
+	for _, c := range ledger.Refusals() {
 		if !seen[c] && c != ledger.RefuseCPF {
 			t.Errorf("no story shows the refusal %q", c)
 		}

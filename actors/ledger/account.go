@@ -22,11 +22,10 @@ func (a *Account) Apply(r *Record) error {
 	if err := a.follows(r); err != nil {
 		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
 	}
-	switch r.Kind {
-	case AccountOpened:
+	if r.Kind == AccountOpened {
 		a.Opened = r.Time
-		a.Settings = *r.Settings
-	case SettingsChanged:
+	}
+	if r.Settings != nil {
 		a.Settings = *r.Settings
 	}
 	a.Seq, a.Time, a.Totals = r.Seq, r.Time, r.Totals
@@ -43,9 +42,9 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("time %v before %v", r.Time, a.Time)
 	case (r.Kind == AccountOpened) != (a.Seq == 0):
 		return fmt.Errorf("an opening is the first record and only that")
-	case (r.Kind == AccountOpened || r.Kind == SettingsChanged) != (r.Settings != nil):
+	case (r.Kind.row().entity == entityAccount) != (r.Settings != nil):
 		return fmt.Errorf("settings where none belong, or none where they do")
-	case r.Kind.about() != (r.Tx != nil):
+	case (r.Kind.row().entity == entityTransaction) != (r.Tx != nil):
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
 	case r.Tx == nil && r.Prev != 0 || r.Prev >= r.Seq:
 		return fmt.Errorf("names record %d as the one before it", r.Prev)
@@ -61,24 +60,13 @@ func (a *Account) follows(r *Record) error {
 	return r.Totals.check()
 }
 
-// about tells whether records of the kind are about a transaction.
-func (k RecordKind) about() bool { return k > SettingsChanged && k != AnswerKept }
-
 // after is what the totals must be once the record has happened; false where a
 // sum does not fit.
 func (t Totals) after(r *Record) (Totals, bool) {
+	k := r.Kind.row()
 	var balance, held Amount
-	switch r.Kind {
-	case Credited, PaymentReceived, ReturnReceived:
-		balance = r.Tx.Net()
-	case PayoutHeld:
-		held = r.Tx.Gross()
-	case PayoutSettled:
-		balance, held = -r.Tx.Gross(), -r.Tx.Gross()
-	case PayoutSettledLate:
-		balance = -r.Tx.Gross()
-	case PayoutRejected, PayoutRefused, PayoutFailed:
-		held = -r.Tx.Gross()
+	if r.Tx != nil {
+		balance, held = k.balance.of(r.Tx), k.held.of(r.Tx)
 	}
 	var ok bool
 	if t.Balance, ok = t.Balance.Add(balance); !ok {

@@ -10,7 +10,7 @@ type Answer struct {
 	Head    *Account     // with ReadAccount, OpenAccount and ChangeSettings: a copy
 
 	// Idempotency: the answer kept under the request's claim.
-	Stored   *Stored // status and bytes to send instead of rendering the rest
+	Stored   *Stored // what to send instead of writing the rest
 	Replay   bool    // Stored is that of an earlier request
 	Mismatch bool    // and that request's body was another
 }

@@ -44,7 +44,7 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	case PayoutIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
 	case PayoutIsLimited:
-		return d.limited(t, bucketOf(c.Refusal))
+		return d.limited(t, c.Refusal.Limit())
 	case PayoutIsSending:
 		return d.sending(t, f)
 	case PayoutIsVoided:
@@ -135,7 +135,7 @@ func (d *draft) fail(t Transaction, reason string) Transaction {
 // refused is the directory's or the provider's no. One that nobody has seen
 // leaves nothing behind; a limit met on the way out of the queue leads back there.
 func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decision {
-	bucket := bucketOf(code)
+	bucket := code.Limit()
 	switch {
 	case t.Status == StatusHeld:
 		return d.refusedInCall(&t, code, row)

@@ -6,64 +6,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// RecordKind is what happened. Its values are stored: new kinds are added at
-// the end, none ever gets a new meaning. Kinds 64 and up are the registry's.
-type RecordKind uint8
-
-// The kinds of an account's records.
-const (
-	AccountOpened   RecordKind = 1
-	SettingsChanged RecordKind = 2
-	Credited        RecordKind = 3  // TED or internal credit
-	ChargeCreated   RecordKind = 4  // a QR code waits for its payer
-	PaymentReceived RecordKind = 5  // a customer paid: a charge's completion or a plain receipt
-	PayoutHeld      RecordKind = 6  // gross amount held
-	PayoutAccepted  RecordKind = 7  // the scheme has it, or may have it
-	PayoutSettled   RecordKind = 8  // debited
-	PayoutRejected  RecordKind = 9  // by the scheme, after acceptance: hold released
-	PayoutRefused   RecordKind = 10 // inside the call: hold released, nothing shown
-	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
-	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
-
-	PayoutPending           RecordKind = 13 // waits for an operator; shown from here on
-	PayoutApproved          RecordKind = 14 // and goes out
-	PayoutQueued            RecordKind = 15 // waits for directory capacity; shown from here on
-	PayoutRequeued          RecordKind = 16 // the same of one that was shown before
-	PayoutSending           RecordKind = 17 // its lookup passed: it is submitted after this
-	PayoutSent              RecordKind = 18 // the scheme has one that was shown before, or may have it
-	PayoutSettledLate       RecordKind = 19 // after it was voided: debited without a hold
-	ReturnReceived          RecordKind = 20 // a payout came back, in full or in part: credited
-	PayoutReturned          RecordKind = 21 // what the payout has returned so far
-	PayoutRejectedAfterVoid RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
-)
-
-const lastKind = PayoutRejectedAfterVoid
-
-var kindNames = [...]string{
-	"", "account.opened", "settings.changed", "credited", "charge.created", "payment.received",
-	"payout.held", "payout.accepted", "payout.settled", "payout.rejected", "payout.refused", "payout.failed",
-	"answer.kept",
-	"payout.pending", "payout.approved", "payout.queued", "payout.requeued", "payout.sending", "payout.sent",
-	"payout.settled_late", "return.received", "payout.returned", "payout.rejected_after_void",
-}
-
-// String is the kind's name in dumps and messages.
-func (k RecordKind) String() string {
-	if int(k) < len(kindNames) && k > 0 {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
-
-// Answers tells kinds that answer the request whose claim they carry.
-func (k RecordKind) Answers() bool {
-	switch k {
-	case ChargeCreated, PayoutAccepted, PayoutPending, PayoutQueued:
-		return true
-	}
-	return false
-}
-
 // Totals are an account's sums and counters after a record.
 type Totals struct {
 	Balance  Amount `cbor:"1,keyasint"`           // settled credits - settled debits
@@ -157,7 +99,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote into r.Body. A kind or a field that this
 // version does not know is an error: it never guesses.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountOpened || r.Kind > lastKind {
+	if !r.Kind.known() {
 		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, &r.Body); err != nil {

@@ -49,53 +49,79 @@ const (
 	RefuseExpired       // the payout's own end-to-end id is too old to go out, and cannot be renewed
 )
 
-var refusalNames = [...]string{
-	RefuseNothing:          "",
-	RefuseAmount:           "invalid or missing amount",
-	RefuseKeyInvalid:       "invalid pix_key",
-	RefuseKeyType:          "pix_key_type",
-	RefuseKeyAmbiguous:     "pix_key_ambiguous",
-	RefuseDescription:      "description",
-	RefuseRecipientISPB:    "recipient_ispb",
-	RefuseEndToEnd:         "end_to_end_id",
-	RefusePurpose:          "purpose",
-	RefuseSameInstitution:  "same_institution_transfer",
-	RefuseDocumentRequired: "cnpj_out_document_required",
-	RefuseCNPJBlocked:      "cnpj_out_blocked",
-	RefuseCeiling:          "ceiling_exceeded",
-	RefuseUnderMED:         "funds_under_med_hold",
-	RefuseBalance:          "insufficient_balance",
-	RefuseKeyNotFound:      "dict_key_not_found",
-	RefuseKeyBlocked:       "dict_key_blocked",
-	RefuseLookupFailed:     "dict_lookup_failed",
-	RefuseRateLimited:      "dict_rate_limited",
-	RefuseBucket:           "dict_bucket_exhausted",
-	RefuseProvider:         "provider_rejected",
-	RefuseProviderSchema:   "provider_schema_error",
-	RefuseProviderOther:    "provider_unknown_error",
-	RefuseSetting:          "setting",
-	RefuseCredit:           "credit",
-	RefuseReference:        "reference",
-	RefuseOverflow:         "overflow",
-	RefuseNotOpened:        "not_opened",
-	RefuseAlreadyThere:     "already_there",
-	RefuseCPF:              "cpf",
-	RefuseUnknownPayout:    "unknown_payout",
-	RefuseNotPending:       "not_pending",
-	RefuseInactive:         "inactive",
-	RefuseExpired:          "approval_expired",
+// refusalRow is one refusal.
+type refusalRow struct {
+	name    string // in messages, and as the reason of a payout that failed by it
+	outside bool   // the directory's or the provider's word, not ours
+	limit   Bucket // the directory's limit that it tells of
 }
 
-// String is the code as merchants see it (shape A), or the field or message
-// that the refusal is about.
-func (c RefusalCode) String() string { return refusalNames[c] }
+// refusals has a row for each, in the order of the codes. What a refusal looks like to
+// merchants and operators, httpapi/errors.go says.
+var refusals = [...]refusalRow{
+	RefuseAmount:        {name: "amount"},
+	RefuseKeyInvalid:    {name: "pix_key"},
+	RefuseKeyType:       {name: "pix_key_type"},
+	RefuseKeyAmbiguous:  {name: "pix_key_ambiguous"},
+	RefuseDescription:   {name: "description"},
+	RefuseRecipientISPB: {name: "recipient_ispb"},
+	RefuseEndToEnd:      {name: "end_to_end_id"},
+	RefusePurpose:       {name: "purpose"},
+
+	RefuseSameInstitution:  {name: "same_institution_transfer"},
+	RefuseDocumentRequired: {name: "cnpj_out_document_required"},
+	RefuseCNPJBlocked:      {name: "cnpj_out_blocked"},
+	RefuseCeiling:          {name: "ceiling_exceeded"},
+	RefuseUnderMED:         {name: "funds_under_med_hold"},
+	RefuseBalance:          {name: "insufficient_balance"},
+
+	RefuseKeyNotFound:    {name: "dict_key_not_found", outside: true},
+	RefuseKeyBlocked:     {name: "dict_key_blocked", outside: true},
+	RefuseLookupFailed:   {name: "dict_lookup_failed", outside: true},
+	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: BucketClient},
+	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketInstitution},
+	RefuseProvider:       {name: "provider_rejected", outside: true},
+	RefuseProviderSchema: {name: "provider_schema_error", outside: true},
+	RefuseProviderOther:  {name: "provider_unknown_error", outside: true},
+
+	RefuseSetting:      {name: "setting"},
+	RefuseCredit:       {name: "credit"},
+	RefuseReference:    {name: "reference"},
+	RefuseOverflow:     {name: "overflow"},
+	RefuseNotOpened:    {name: "not_opened"},
+	RefuseAlreadyThere: {name: "already_there"},
+
+	RefuseCPF: {name: "cpf"},
+
+	RefuseUnknownPayout: {name: "unknown_payout"},
+	RefuseNotPending:    {name: "not_pending"},
+	RefuseInactive:      {name: "inactive"},
+	RefuseExpired:       {name: "approval_expired"},
+}
+
+// Refusals are all refusals, in order.
+func Refusals() []RefusalCode {
+	out := make([]RefusalCode, 0, len(refusals))
+	for c := range refusals {
+		if refusals[c].name != "" {
+			out = append(out, RefusalCode(c))
+		}
+	}
+	return out
+}
+
+// String is the code's name in messages.
+func (c RefusalCode) String() string { return refusals[c].name }
+
+// Limit is the directory's limit that a refusal tells of; 0 for any other refusal.
+func (c RefusalCode) Limit() Bucket { return refusals[c].limit }
 
 // ParseRefusal reads a code's name as the scheme port reports it; false for
 // anything that is not a refusal of the directory or the provider.
 func ParseRefusal(name string) (RefusalCode, bool) {
-	for c := RefuseKeyNotFound; c <= RefuseProviderOther; c++ {
-		if refusalNames[c] == name {
-			return c, true
+	for c := range refusals {
+		if refusals[c].outside && refusals[c].name == name {
+			return RefusalCode(c), true
 		}
 	}
 	return RefuseNothing, false
@@ -108,7 +134,7 @@ type Refusal struct {
 	Field     string // the field at fault, where one is
 	Message   string // for people
 	Ceiling   Amount // with RefuseCeiling
-	AfterHold bool   // found by the directory or the provider: HTTP 400 where the same code is 422 before
+	AfterHold bool   // the money was held when it was found: by the directory, the provider, or the account's control on the owner
 }
 
 func refuse(c RefusalCode, message string) *Refusal { return &Refusal{Code: c, Message: message} }

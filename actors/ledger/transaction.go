@@ -175,17 +175,6 @@ func (b Bucket) Reason() string {
 	return "DICT_BUCKET_EXHAUSTED"
 }
 
-// bucketOf is the bucket that a refusal names; 0 for any other refusal.
-func bucketOf(c RefusalCode) Bucket {
-	switch c {
-	case RefuseRateLimited:
-		return BucketClient
-	case RefuseBucket:
-		return BucketInstitution
-	}
-	return 0
-}
-
 // Approval is an operator's word on a payout. Its values are stored.
 type Approval uint8
 
@@ -277,12 +266,16 @@ type Claim struct {
 	Bucket   uint16   `cbor:"2,keyasint"` // days since 1970-01-01 UTC at the claim
 	At       Millis   `cbor:"3,keyasint"`
 	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
-	Camel    bool     `cbor:"5,keyasint,omitempty"` // the answer's keys are camelCase
+	Style    Style    `cbor:"5,keyasint,omitempty"` // how the answer is to be written
 	Doubted  bool     `cbor:"6,keyasint,omitempty"` // the clock was at the claim
 }
 
+// Style says how a request's answer is to be written, to whoever writes it: it is kept
+// with the claim and not read here.
+type Style uint8
+
 // Stored is the answer kept under a claim: what a replay sends again.
 type Stored struct {
-	Status int    `cbor:"1,keyasint"` // HTTP status, 2xx
-	Body   []byte `cbor:"2,keyasint"`
+	Code int    `cbor:"1,keyasint"` // what it is, to whoever sends it; not read here
+	Body []byte `cbor:"2,keyasint"`
 }

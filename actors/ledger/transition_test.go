@@ -13,12 +13,12 @@ func TestTransitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := AccountOpened; k <= lastKind; k++ {
-		s, ok := transitions[k]
-		if ok != k.about() {
-			t.Errorf("%v: about a transaction %v, in the table %v", k, k.about(), ok)
+	for k := range RecordKind(len(kinds)) {
+		s := k.row()
+		if about := s.entity == entityTransaction; about != (s.from != nil) || about != (s.to != 0) {
+			t.Errorf("%v: about a transaction %v, from %v to %v", k, about, s.from, s.to)
 		}
-		if !ok {
+		if s.entity != entityTransaction {
 			continue
 		}
 		from := make([]string, len(s.from))

@@ -115,7 +115,7 @@ func (m *Machine) Step(r Reply) Act {
 
 func (m *Machine) lookedUp(r Reply) Act {
 	switch {
-	case r.Refused != nil && limit(r.Refused.Code):
+	case r.Refused != nil && r.Refused.Code.Limit() != 0:
 		return m.limited(r.Refused.Code)
 	case r.Refused != nil && r.Refused.Code == ledger.RefuseLookupFailed:
 		return m.unasked()
@@ -146,10 +146,6 @@ func (m *Machine) unasked() Act {
 	return m.refused(ledger.RefuseLookupFailed)
 }
 
-func limit(c ledger.RefusalCode) bool {
-	return c == ledger.RefuseRateLimited || c == ledger.RefuseBucket
-}
-
 // limited is a lookup that met a limit: the payout goes into the queue, or stays
 // there; one in doubt waits as it is.
 func (m *Machine) limited(code ledger.RefusalCode) Act {
@@ -165,7 +161,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
-	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed):
+	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed):
 		return m.open() // no word on the payment
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)

@@ -88,7 +88,7 @@ func describe(a *ledger.Answer) string {
 	case a.Refusal != nil:
 		return a.Refusal.Code.String()
 	case a.Stored != nil:
-		return fmt.Sprintf("%d %s", a.Stored.Status, a.Stored.Body)
+		return fmt.Sprintf("%d %s", a.Stored.Code, a.Stored.Body)
 	case a.Tx != nil:
 		return fmt.Sprintf("%v is %v", a.Tx.ID, a.Tx.Status)
 	}

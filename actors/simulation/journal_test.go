@@ -54,14 +54,18 @@ func (l *life) trueTimeOf(r *ledger.Record) written {
 // expected is thrown by a renderer that is to panic.
 type expected struct{}
 
-// renders is the merchant API's renderer, which panics now and then, and never so often
+// renderer is the merchant API's renderer, which panics now and then, and never so often
 // that its account is closed off.
-func (l *life) renders(a *ledger.Answer, camel bool) (int, []byte) {
+type renderer struct{ l *life }
+
+// Render implements account.Renderer.
+func (r renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
+	l := r.l
 	if l.living && (l.odds(l.mood.panic) || l.panics) && l.clock-l.panicked > 31_000 {
 		l.panics = false
 		l.panicked = l.clock
 		l.count("fault: panic in an account")
 		panic(expected{})
 	}
-	return render(a, camel)
+	return render(a, s)
 }

@@ -107,11 +107,11 @@ func (l *life) drawTerms() ledger.Terms {
 var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
 // render is the merchant API's, without the drawing of QR codes.
-func render(a *ledger.Answer, camel bool) (int, []byte) {
+func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Refusal == nil && a.Tx.Kind == ledger.TxCharge {
-		return 200, []byte(a.Tx.Public())
+		return ledger.Stored{Code: 200, Body: []byte(a.Tx.Public())}, true
 	}
-	return queueing.Render(a, camel)
+	return httpapi.Renderer{Queueing: queueing}.Render(a, s)
 }
 
 // newLife is a world with a few funded accounts in it.
@@ -215,7 +215,7 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
-	config := &account.Config{Render: l.renders, HeadEvery: 8, Alert: l.alert, EndToEnd: l.filled(), Claims: l.claims()}
+	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alert: l.alert, EndToEnd: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{

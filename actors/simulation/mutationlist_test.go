@@ -50,14 +50,14 @@ var mutations = []mutation{
 	{
 		"fee-not-returned", "a payout that fails gives the amount back and keeps the fee held",
 		"actors/ledger/account.go",
-		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\theld = -r.Tx.Gross()",
-		"case PayoutRejected, PayoutRefused, PayoutFailed:\n\t\theld = -r.Tx.Amount",
+		"balance, held = k.balance.of(r.Tx), k.held.of(r.Tx)",
+		"balance, held = k.balance.of(r.Tx), k.held.of(r.Tx)\n\t\tif k.held == takes && k.balance == 0 {\n\t\t\theld = -r.Tx.Amount\n\t\t}",
 	},
 	{
 		"replay-not-stored", "the claim is kept and its answer is not",
 		"actors/account/machine.go",
-		"r.Stored = &ledger.Stored{Status: status, Body: body}\n\t\ta.Stored = r.Stored",
-		"a.Stored = &ledger.Stored{Status: status, Body: body}",
+		"r.Stored = &stored\n\t\ta.Stored = r.Stored",
+		"a.Stored = &stored",
 	},
 	{
 		"notice-by-end-to-end-id", "an outcome is matched by its end-to-end id alone, which payouts share",
@@ -254,8 +254,8 @@ var mutations = []mutation{
 	{
 		"old-terms", "a fee is worked out from the terms of the opening, whatever they were changed to",
 		"actors/ledger/account.go",
-		"case SettingsChanged:\n\t\ta.Settings = *r.Settings",
-		"case SettingsChanged:\n\t\tfee := a.Settings.CashOutFee\n\t\ta.Settings = *r.Settings\n\t\ta.Settings.CashOutFee = fee",
+		"\tif r.Settings != nil {\n\t\ta.Settings = *r.Settings",
+		"\tif r.Settings != nil {\n\t\tfee, changed := a.Settings.CashOutFee, r.Kind == SettingsChanged\n\t\tdefer func() {\n\t\t\tif changed {\n\t\t\t\ta.Settings.CashOutFee = fee\n\t\t\t}\n\t\t}()\n\t\ta.Settings = *r.Settings",
 	},
 	{
 		"sent-while-inactive", "a queued payout of an account that is not active goes out",
@@ -440,7 +440,7 @@ var mutations = []mutation{
 	{
 		"limit-believed-in-doubt", "a limit that a second submission meets ends what may have been sent",
 		"actors/payout/machine.go",
-		"(limit(r.Refused.Code) || r.Refused.Code == ledger.RefuseLookupFailed)",
+		"(r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed)",
 		"r.Refused.Code == ledger.RefuseLookupFailed",
 	},
 	{

@@ -200,7 +200,7 @@ func (l *life) idle() {
 	key, said := fmt.Sprintf("k%d", l.numbers), 0
 	l.ask(&request{account: l.someone(), key: key, make: func() ledger.Command {
 		said++ // another answer each time: the first is the one that counts
-		return ledger.KeepAnswer{Claim: l.claim(key), Stored: ledger.Stored{Status: 200, Body: fmt.Append(nil, key, " ", said)}}
+		return ledger.KeepAnswer{Claim: l.claim(key), Stored: ledger.Stored{Code: 200, Body: fmt.Append(nil, key, " ", said)}}
 	}})
 }
 

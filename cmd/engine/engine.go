@@ -92,7 +92,7 @@ func (e *Engine) open() error {
 	}
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
-			Render: c.queueing().Render, HeadEvery: headEvery, Terms: c.terms(secret),
+			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
 			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alert: alertOp,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},

@@ -227,7 +227,7 @@ func roomWithin(files uint64) int {
 func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
-		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Queueing: c.queueing(),
+		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Renderer: c.renderer(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
 	}

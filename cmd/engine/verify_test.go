@@ -240,7 +240,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	}
 	a := account.Restored(&account.Dependencies{
 		Config: &account.Config{
-			HeadEvery: headEvery, Render: func(*ledger.Answer, bool) (int, []byte) { return 200, nil },
+			HeadEvery: headEvery, Renderer: plain{},
 		},
 		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
 		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },
@@ -354,4 +354,12 @@ func TestVerifyProgress(t *testing.T) {
 		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
 		t.Errorf("%+v, then %+v of %+v", reported[0], last, v)
 	}
+}
+
+// plain writes answers without a word.
+type plain struct{}
+
+// Render implements account.Renderer.
+func (plain) Render(*ledger.Answer, ledger.Style) (ledger.Stored, bool) {
+	return ledger.Stored{Code: 200}, true
 }

@@ -18,9 +18,9 @@ func (c *Config) terms(secret []byte) ledger.Terms {
 	}
 }
 
-// queueing is what merchants are told of the queue.
-func (c *Config) queueing() httpapi.Queueing {
-	return httpapi.Queueing{Retry: c.QueueRetry, TTL: c.QueueTTL}
+// renderer writes answers with what merchants read of the queue.
+func (c *Config) renderer() httpapi.Renderer {
+	return httpapi.Renderer{Queueing: httpapi.Queueing{Retry: c.QueueRetry, TTL: c.QueueTTL}}
 }
 
 // scanner has payouts that wait looked after by their accounts.

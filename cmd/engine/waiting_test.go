@@ -15,7 +15,7 @@ func TestTerms(t *testing.T) {
 	if got := c.terms([]byte("s")); !reflect.DeepEqual(got, ledger.Terms{Secret: []byte("s"), OwnISPB: "12345678", OrphanAfter: 60_000, QueueTTL: 180_000, ApprovalTTL: 240_000}) {
 		t.Errorf("%+v", got)
 	}
-	if got := c.queueing(); got != (httpapi.Queueing{Retry: 2 * time.Second, TTL: 3 * time.Minute}) {
+	if got := c.renderer(); got != (httpapi.Renderer{Queueing: httpapi.Queueing{Retry: 2 * time.Second, TTL: 3 * time.Minute}}) {
 		t.Errorf("%+v", got)
 	}
 }

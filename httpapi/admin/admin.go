@@ -145,15 +145,11 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 	return a, nil
 }
 
-// refused turns an account's refusal into what the operator is told.
+// refused turns an account's refusal into what the operator reads.
 func refused(r *ledger.Refusal) error {
-	switch r.Code {
-	case ledger.RefuseUnknownPayout:
-		return operator.Missing("%s", r.Message)
-	case ledger.RefuseReference, ledger.RefuseNotPending, ledger.RefuseInactive, ledger.RefuseExpired:
-		return operator.Refuse(fasthttp.StatusConflict, "%s", r.Message)
-	case ledger.RefuseOverflow:
-		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "%s", r.Message)
+	status := httpapi.AdminStatus(r)
+	if status == fasthttp.StatusBadRequest {
+		return operator.Bad("%s", fieldMessage(r))
 	}
-	return operator.Bad("%s", fieldMessage(r))
+	return operator.Refuse(status, "%s", r.Message)
 }

@@ -59,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	log := slog.New(slog.DiscardHandler)
 	d := account.NewHost(account.Options{
-		Config:  account.Config{Render: httpapi.Queueing{}.Render, HeadEvery: 256, Terms: terms},
+		Config:  account.Config{Renderer: httpapi.Renderer{}, HeadEvery: 256, Terms: terms},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)

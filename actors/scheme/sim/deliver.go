@@ -17,7 +17,7 @@ import (
 type deliverer struct {
 	sim        *Sim
 	mu         sync.Mutex
-	outbox       outbox
+	outbox     outbox
 	reported   ledger.Millis // when a failure was last logged
 	unreported int           // failures since
 	wake       chan struct{} // capacity 1
