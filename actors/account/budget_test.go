@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -25,7 +26,7 @@ func cost(e *wal.Entry) (keys, bytes int) {
 func TestBudget(t *testing.T) {
 	b := newBench(t)
 	b.machine.config = &Config{Renderer: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
-	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.OpenAccount{Settings: settings()})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
 	request := ledger.RequestPayout{Amount: 10_000, Key: k, Description: "supplier"}
@@ -45,10 +46,10 @@ func TestBudget(t *testing.T) {
 		{"charge with external id", func() ledger.Command { return ledger.CreateCharge{Amount: 500, Key: k, ExternalID: "order-1"} }, 4, 270},
 		{"charge under a key", func() ledger.Command { return ledger.CreateCharge{Amount: 500, Key: k, Claim: &ledger.Claim{}} }, 4, 390},
 		{"payment of a charge", func() ledger.Command {
-			return ledger.ReceivePayment{EndToEnd: endToEnd("1"), Amount: 500, TxID: charge.Answer.Tx.Public(), Key: k.Value}
+			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "1"), Amount: 500, TxID: charge.Answer.Tx.Public(), Key: k.Value}
 		}, 4, 345},
 		{"payment without one", func() ledger.Command {
-			return ledger.ReceivePayment{EndToEnd: endToEnd("2"), Amount: 500, Key: k.Value}
+			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "2"), Amount: 500, Key: k.Value}
 		}, 5, 370},
 		{"payout held", func() ledger.Command { return request }, 3, 272},
 		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 352},

@@ -32,7 +32,7 @@ type claims struct {
 func newClaims(t *testing.T) *claims {
 	c := &claims{bench: newBench(t)}
 	c.start(hourOf(c.now))
-	c.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	c.step(ledger.OpenAccount{Settings: settings()})
 	return c
 }
 
@@ -50,7 +50,8 @@ func (c *claims) start(since int64) {
 // ask validates a CPF under a key, and tells whether an earlier answer came.
 func (c *claims) ask(key string) (replayed bool) {
 	c.t.Helper()
-	claim := claimFor(args{"key": key, "body": "x"})
+	claim := &ledger.Claim{}
+	copy(claim.Scope[:], key)
 	c.store.durable = c.store.ticket
 	e, err := c.machine.Step(counting{c.store, &c.asked}, Call{
 		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Code: 200, Body: []byte(key)}},

@@ -11,7 +11,7 @@ import (
 // kind that somebody takes; else it comes again.
 func TestFeedKnowsItsOwn(t *testing.T) {
 	b := newBench(t)
-	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.OpenAccount{Settings: settings()})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start[0].Tx
@@ -46,23 +46,6 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	}
 	if err := take(scheme.Notice{Kind: scheme.InfractionOpened, Tx: held.ID, EndToEnd: held.EndToEnd}); err == nil {
 		t.Error("an infraction was taken")
-	}
-}
-
-// TestExpiresInTime: waiting ends at its instant, whoever says that it has come.
-func TestExpiresInTime(t *testing.T) {
-	b := newBench(t)
-	b.step(ledger.OpenAccount{Settings: settingsOf(args{"threshold": "1"})})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
-	id := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Answer.Tx.ID
-	b.now += testTerms.ApprovalTTL - 1
-	if e := b.step(ledger.AttendPayout{ID: id}); len(e.Entry.Records) != 0 {
-		t.Error("a millisecond too early")
-	}
-	b.now++
-	if e := b.step(ledger.AttendPayout{ID: id}); len(e.Entry.Records) != 1 {
-		t.Error("never")
 	}
 }
 

@@ -54,7 +54,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
-			return settingsOf(args{}), id >= 1 && id <= harnessAccounts
+			return settings(), id >= 1 && id <= harnessAccounts
 		},
 		Now:     func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
 		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),

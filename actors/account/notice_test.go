@@ -10,7 +10,7 @@ import (
 // changes nothing: who waits for the payout waits on, and its child goes on.
 func TestEmptyNotice(t *testing.T) {
 	b := newBench(t)
-	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.OpenAccount{Settings: settings()})
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000})
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start[0].Tx

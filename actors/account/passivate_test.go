@@ -189,7 +189,7 @@ func TestPassivateDrains(t *testing.T) {
 func TestChildKeepsItsAccount(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 10_000)
-	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
+	w.must(1, ledger.ChangeSettings{Settings: approvedFrom(100)})
 	tx := w.must(1, payoutTo(1, nil)).Tx
 	w.scheme.hold(true)
 	w.must(1, ledger.DecideApproval{ID: tx.ID, Word: ledger.Approved, Operator: "ana"})

@@ -44,7 +44,7 @@ func (r *refuser) Append(e *wal.Entry) wal.Ticket {
 func TestRefusedApproval(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
-	w.must(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "100"})})
+	w.must(1, ledger.ChangeSettings{Settings: approvedFrom(100)})
 	id := w.must(1, payoutTo(1, nil)).Tx.ID
 	w.deps.Journal = &refuser{Journal: w.deps.Journal, kind: ledger.PayoutApproved}
 	approve := ledger.DecideApproval{ID: id, Word: ledger.Approved, Operator: "ana"}
@@ -106,7 +106,7 @@ func TestRefusedRead(t *testing.T) {
 	}}
 	refused := make(chan error)
 	go func() {
-		_, err := w.Do(1, ledger.ChangeSettings{Settings: settingsOf(args{"threshold": "77"})})
+		_, err := w.Do(1, ledger.ChangeSettings{Settings: approvedFrom(77)})
 		refused <- err
 	}()
 	<-reached

@@ -21,7 +21,7 @@ func (r *readFrom) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record
 
 func grown(t *testing.T, records int) *bench {
 	b := newBench(t)
-	b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+	b.step(ledger.OpenAccount{Settings: settings()})
 	for range records - 1 {
 		b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1})
 	}
@@ -74,7 +74,7 @@ func TestRestoreStops(t *testing.T) {
 		"short row": func(m *memory) { m.rows[string(ledger.HeadKey(testAccount))] = []byte{1} },
 		"other balance": func(m *memory) {
 			b := newBench(t)
-			b.step(ledger.OpenAccount{Settings: settingsOf(args{})})
+			b.step(ledger.OpenAccount{Settings: settings()})
 			b.machine.head.Totals.Balance = 5
 			row := m.rows[string(ledger.HeadKey(testAccount))]
 			m.rows[string(ledger.HeadKey(testAccount))] = append(row[:headRowStart:headRowStart], b.machine.head.EncodeHead()...)

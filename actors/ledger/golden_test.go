@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
+var rewrite = flag.Bool("golden", false, "write the golden files anew: a stored format may only grow")
 
 func fullTx(kind TxKind, status TxStatus) *Transaction {
 	return &Transaction{

@@ -1,0 +1,101 @@
+package account
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// bench drives one machine by hand.
+type bench struct {
+	t       *testing.T
+	store   *memory
+	machine *Machine
+	now     ledger.Millis
+	behind  ledger.Millis // how far engine time is behind the newest record
+	doubted bool
+	entropy uint64
+	durable bool // every entry is durable at once
+}
+
+var testConfig = &Config{Renderer: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
+
+var testTerms = ledger.Terms{Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
+
+// rendering is a function as a Renderer.
+type rendering func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
+
+// Render implements Renderer.
+func (f rendering) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) { return f(a, s) }
+
+// renderForTest shows the answer in a line.
+var renderForTest = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
+	if a.Refusal != nil {
+		return ledger.Stored{}, false
+	}
+	code := 200
+	switch a.Tx.Status {
+	case ledger.StatusAccepted, ledger.StatusRejected, ledger.StatusQueued, ledger.StatusPending:
+		code = 202
+	}
+	return ledger.Stored{Code: code, Body: fmt.Appendf(nil, "%s style %d", a.Tx.Status, s)}, true
+})
+
+const testAccount = ledger.AccountID(7)
+
+// startOfTest is 2026-03-01T12:00:00Z.
+const startOfTest = ledger.Millis(1772366400000)
+
+func newBench(t *testing.T) *bench {
+	return &bench{
+		t: t, store: newMemory(), machine: newMachine(testConfig, testAccount), now: startOfTest,
+		durable: true,
+	}
+}
+
+func (b *bench) draw() (c [10]byte) {
+	b.entropy++
+	binary.BigEndian.PutUint64(c[2:], b.entropy*0x9E3779B97F4A7C15)
+	return c
+}
+
+func (b *bench) reading() ledger.Reading {
+	return ledger.Reading{Time: b.now, Clock: b.now - b.behind, Doubted: b.doubted}
+}
+
+func (b *bench) step(c ledger.Command) Effects {
+	if b.durable {
+		b.store.durable = b.store.ticket
+	}
+	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.submit(&e)
+	return e
+}
+
+func (b *bench) submit(e *Effects) {
+	b.machine.Submitted(b.store.append(&e.Entry))
+}
+
+// settings are an account's, who is nobody in particular.
+func settings() ledger.Settings {
+	s := ledger.DefaultSettings()
+	s.Name, s.Document = "Loja", "12345678901"
+	return s
+}
+
+// approvedFrom are settings under which payouts of an amount wait for an operator.
+func approvedFrom(threshold ledger.Amount) ledger.Settings {
+	s := settings()
+	s.ApprovalThreshold = &threshold
+	return s
+}
+
+// endToEnd makes a whole end-to-end id of its last characters.
+func endToEnd(tail string) string {
+	return "E99999003202603011200" + fmt.Sprintf("%011s", tail)
+}

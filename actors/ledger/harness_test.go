@@ -1,0 +1,226 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// harness is one account whose records and rows lie in memory: it takes a command's
+// four steps, and remembers which payouts a child carries.
+type harness struct {
+	t       *testing.T
+	account *Account
+	records []Record
+	rows    map[string][]byte
+	carried map[TxID]*Transaction
+	waiting map[TxID]bool // payouts that an asker waits for
+
+	terms   Terms
+	now     Millis
+	behind  Millis // how far engine time is behind the newest record
+	doubted bool
+	entropy uint64
+	failing error // of every read
+}
+
+const testAccount = AccountID(7)
+
+// startOfTest is 2026-03-01T12:00:00Z.
+const startOfTest = Millis(1772366400000)
+
+func newHarness(t *testing.T) *harness {
+	return &harness{
+		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[TxID]*Transaction{}, waiting: map[TxID]bool{},
+		now: startOfTest, terms: Terms{
+			Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
+		},
+	}
+}
+
+// Row implements Reader.
+func (h *harness) Row(key []byte) ([]byte, bool, error) {
+	v, ok := h.rows[string(key)]
+	return v, ok, h.failing
+}
+
+// Scan implements Reader.
+func (h *harness) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	for _, k := range slices.Sorted(maps.Keys(h.rows)) {
+		if k < string(lo) || k >= string(hi) {
+			continue
+		}
+		if more, err := fn([]byte(k), h.rows[k]); err != nil || !more {
+			return err
+		}
+	}
+	return h.failing
+}
+
+// Record implements Reader. Another account has none.
+func (h *harness) Record(a AccountID, seq uint64) (*Record, error) {
+	if a != testAccount || seq == 0 || seq > uint64(len(h.records)) {
+		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
+	}
+	stored := h.records[seq-1]
+	r := &Record{Account: a, Seq: seq, Time: stored.Time, Kind: stored.Kind}
+	if err := r.Decode(stored.Encode()); err != nil {
+		return nil, err
+	}
+	return r, h.failing
+}
+
+// Claim implements Reader. Nothing rules a claim out here.
+func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+	if from > to {
+		return nil, false, h.failing
+	}
+	return h.Row(key)
+}
+
+// Carried implements Reader.
+func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
+
+// Recent implements Reader: it remembers nothing.
+func (h *harness) Recent(TxID) *Transaction { return nil }
+
+func (h *harness) draw() (c [10]byte) {
+	h.entropy++
+	binary.BigEndian.PutUint64(c[2:], h.entropy*0x9E3779B97F4A7C15)
+	return c
+}
+
+func (h *harness) stamp() Stamp {
+	r := Reading{Time: h.now, Clock: h.now - h.behind, Doubted: h.doubted}
+	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
+}
+
+// try takes the four steps; an error is Gather's.
+func (h *harness) try(c Command, inactive bool) (Decision, error) {
+	s := h.stamp()
+	f, err := Gather(h, h.account, c, s)
+	if err != nil {
+		return Decision{}, err
+	}
+	f.Inactive = inactive
+	d := h.account.Decide(c, f, s)
+	for i := range d.Records {
+		r := &d.Records[i]
+		if r.Claim != nil && r.Kind.Answers() {
+			r.Stored = h.render(d.Records[i:], r)
+		}
+		h.write(r)
+	}
+	h.follow(&d)
+	return d, nil
+}
+
+func (h *harness) step(c Command) Decision {
+	h.t.Helper()
+	d, err := h.try(c, false)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return d
+}
+
+// render is the answer under a record's claim, in a line: what its transaction has come
+// to after all the decision's records.
+func (h *harness) render(records []Record, r *Record) *Stored {
+	t := r.Tx
+	for i := range records {
+		if other := records[i].Tx; other != nil && other.ID == t.ID {
+			t = other
+		}
+	}
+	code := 200
+	switch t.Status {
+	case StatusAccepted, StatusRejected, StatusQueued, StatusPending:
+		code = 202
+	}
+	return &Stored{Code: code, Body: fmt.Appendf(nil, "%v style %d", t.Status, r.Claim.Style)}
+}
+
+// write applies a record and its rows.
+func (h *harness) write(r *Record) {
+	h.t.Helper()
+	if err := h.account.Apply(r); err != nil {
+		h.t.Fatal(err)
+	}
+	var before *Record
+	if r.Prev != 0 {
+		before = &h.records[r.Prev-1]
+	}
+	if err := r.Follows(before); err != nil {
+		h.t.Fatal(err)
+	}
+	h.records = append(h.records, *r)
+	for _, row := range Project(nil, r) {
+		if row.Value == nil {
+			delete(h.rows, string(row.Key))
+		} else {
+			h.rows[string(row.Key)] = row.Value
+		}
+	}
+	if r.Tx == nil || h.carried[r.Tx.ID] == nil {
+		return
+	}
+	if h.carried[r.Tx.ID] = r.Tx; !r.Tx.Status.InFlight() {
+		delete(h.carried, r.Tx.ID)
+	}
+}
+
+// follow knows the children that a decision ends and starts.
+func (h *harness) follow(d *Decision) {
+	if d.Ended != nil {
+		delete(h.carried, d.Ended.ID)
+	}
+	for _, l := range d.Launch {
+		h.carried[l.Tx.ID] = l.Tx
+	}
+}
+
+// open opens the account and funds it.
+func (h *harness) open(s Settings, balance Amount) {
+	h.t.Helper()
+	h.step(OpenAccount{Settings: s})
+	if balance > 0 {
+		h.step(Credit{Kind: TxTED, Amount: balance})
+	}
+}
+
+// restart loses what is in memory and makes the head again from the records.
+func (h *harness) restart() {
+	h.carried = map[TxID]*Transaction{}
+	again := &Account{ID: testAccount}
+	for i := range h.records {
+		if err := again.Apply(&h.records[i]); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if string(again.EncodeHead()) != string(h.account.EncodeHead()) || again.Seq != h.account.Seq || again.Time != h.account.Time {
+		h.t.Errorf("made again %+v, was %+v", again, h.account)
+	}
+	h.account = again
+}
+
+// dump is every row.
+func (h *harness) dump() string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(h.rows)) {
+		fmt.Fprintf(&b, "%x = %x\n", k, h.rows[k])
+	}
+	return b.String()
+}
+
+// rebuilt is every row that the records alone make.
+func (h *harness) rebuilt() string {
+	other := newHarness(h.t)
+	for i := range h.records {
+		other.write(&h.records[i])
+	}
+	return other.dump()
+}

@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// failingReader fails at the n-th read.
+type failingReader struct {
+	Reader
+	left int
+	hit  bool
+}
+
+var errDisk = errors.New("disk")
+
+func (f *failingReader) next() error {
+	if f.left--; f.left < 0 {
+		f.hit = true
+		return errDisk
+	}
+	return nil
+}
+
+func (f *failingReader) Row(key []byte) ([]byte, bool, error) {
+	if err := f.next(); err != nil {
+		return nil, false, err
+	}
+	return f.Reader.Row(key)
+}
+
+func (f *failingReader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	if err := f.next(); err != nil {
+		return err
+	}
+	return f.Reader.Scan(lo, hi, fn)
+}
+
+func (f *failingReader) Record(a AccountID, seq uint64) (*Record, error) {
+	if err := f.next(); err != nil {
+		return nil, err
+	}
+	return f.Reader.Record(a, seq)
+}
+
+func (f *failingReader) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+	if err := f.next(); err != nil {
+		return nil, false, err
+	}
+	return f.Reader.Claim(key, from, to)
+}
+
+// crippled is a reader whose rows are of no length that a row can have.
+type crippled struct{ Reader }
+
+func (c crippled) Row(key []byte) ([]byte, bool, error) {
+	v, ok, err := c.Reader.Row(key)
+	return append(v, 1, 2, 3), ok, err
+}
+
+func (c crippled) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+	v, ok, err := c.Reader.Claim(key, from, to)
+	return append(v, 1, 2, 3), ok, err
+}
+
+// TestReadsThatFail: wherever a read fails, the error comes back, and no fact is made
+// up; a row that no version wrote is an error too.
+func TestReadsThatFail(t *testing.T) {
+	h := open(t, 1_000_000)
+	h.terms.Secret = []byte("s")
+	claim := func(n byte) *Claim { return &Claim{Scope: [16]byte{n}} }
+	key := emailKey(t, "a@example.com")
+	h.step(Credit{Kind: TxTED, Amount: 1, Reference: "r"})
+	charge := h.step(CreateCharge{Amount: 5, Key: key, Claim: claim(1)}).Tx
+	h.step(ReceivePayment{EndToEnd: storyID("paid"), Amount: 7})
+	first := h.step(RequestPayout{Amount: 1, Key: key, Claim: claim(2)}).Launch[0].Tx
+	second := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
+	third := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
+	h.step(ResolvePayout{ID: first.ID, EndToEnd: first.EndToEnd, Result: PayoutIsAccepted})
+	own := h.step(RequestPayout{Amount: 2, Key: key, EndToEnd: "E9999900420260301120000000000000"}).Launch[0].Tx
+	queued := h.step(RequestPayout{Amount: 3, Key: key}).Launch[0].Tx
+	h.step(ResolvePayout{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: PayoutIsLimited, Refusal: RefuseBucket})
+	h.step(RequestPayout{Amount: 3, Key: key})
+	h.restart()
+	for _, c := range []Command{
+		Credit{Kind: TxTED, Amount: 1, Reference: "r"},
+		CreateCharge{Amount: 5, Key: key, Claim: claim(1)},
+		ReceivePayment{EndToEnd: storyID("paid"), Amount: 7},
+		ReceivePayment{EndToEnd: storyID("new"), Amount: 5, TxID: charge.Public()},
+		RequestPayout{Amount: 1, Key: key},
+		RequestPayout{Amount: 1, Key: key, Claim: claim(2)},
+		RequestPayout{Amount: 2, Key: key, EndToEnd: own.EndToEnd},
+		ResolvePayout{ID: second.ID, EndToEnd: second.EndToEnd, Result: PayoutIsRefused, Refusal: RefuseKeyBlocked},
+		ResolvePayout{ID: third.ID, EndToEnd: third.EndToEnd, Result: PayoutIsRejected, Reason: ReasonDuplicate},
+		ResolvePayout{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: PayoutIsSending},
+		ReceiveReturn{ID: first.ID, EndToEnd: first.EndToEnd, ReturnID: "D" + storyID("back")[1:], Amount: 1},
+		AttendPayout{ID: second.ID, Seq: second.Record()},
+		DecideApproval{ID: queued.ID, Word: Approved},
+	} {
+		for _, doubted := range []bool{false, true} {
+			h.doubted = doubted
+			reads := 0
+			for ; ; reads++ {
+				f := &failingReader{Reader: h, left: reads}
+				_, err := Gather(f, h.account, c, h.stamp())
+				if !f.hit && err == nil {
+					break
+				}
+				if f.hit != errors.Is(err, errDisk) {
+					t.Fatalf("%+v: read %d failed: %v, %v", c, reads, f.hit, err)
+				}
+			}
+			if _, asksOnlyWhetherOneIs := c.(AttendPayout); !asksOnlyWhetherOneIs {
+				if _, err := Gather(crippled{h}, h.account, c, h.stamp()); err == nil {
+					t.Errorf("%+v: rows of no form are taken", c)
+				}
+			}
+			if reads == 0 {
+				t.Errorf("%+v reads nothing", c)
+			}
+		}
+	}
+}
+
+func storyID(tail string) string { return fmt.Sprintf("E99999003202603011200%011s", tail) }

@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"errors"
+	"testing"
+)
+
+func open(t *testing.T, balance Amount) *harness {
+	h := newHarness(t)
+	s := DefaultSettings()
+	s.Name, s.Document = "Loja", "12345678901"
+	h.open(s, balance)
+	return h
+}
+
+func emailKey(t *testing.T, raw string) Key {
+	t.Helper()
+	k, ok := ParseKey(KeyEmail, raw)
+	if !ok {
+		t.Fatal(raw)
+	}
+	return k
+}
+
+// TestRepeatsAtOnce: under one end-to-end id, derived or the merchant's own, no more
+// payouts may be under way than the bound says (1,000; here 20). The next is told to wait
+// before anything is held, and goes out once there is room.
+func TestRepeatsAtOnce(t *testing.T) {
+	if maxRepeats != 1_000 {
+		t.Errorf("the bound is %d", maxRepeats)
+	}
+	for name, own := range map[string]string{"derived": "", "own": "E9999900420260301120000000000000"} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, 1_000_000)
+			h.terms.MaxRepeats = 20
+			ask := RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com"), EndToEnd: own}
+			var held []*Transaction
+			for range h.terms.MaxRepeats {
+				held = append(held, h.step(ask).Launch[0].Tx)
+			}
+			seq := h.account.Seq
+			if _, err := h.try(ask, false); !errors.Is(err, ErrBusy) || h.account.Seq != seq {
+				t.Fatalf("one more is answered %v, after record %d", err, h.account.Seq)
+			}
+			h.step(ResolvePayout{ID: held[5].ID, EndToEnd: held[5].EndToEnd, Result: PayoutIsRefused, Refusal: RefuseKeyNotFound})
+			if d := h.step(ask); len(d.Launch) != 1 || d.Launch[0].Tx.EndToEnd != held[0].EndToEnd {
+				t.Fatalf("there is room again, and it comes to %+v", d)
+			}
+		})
+	}
+}
+
+// TestDuplicateOf: a duplicate names what the scheme is known to have, not what was held
+// first and may never get there; of several, what settled, else what was sent first.
+func TestDuplicateOf(t *testing.T) {
+	h := open(t, 1_000)
+	var held []*Transaction
+	for range 5 {
+		held = append(held, h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx)
+		h.now++
+	}
+	reported := func(i int, r PayoutResult, reason string) *Transaction {
+		return h.step(ResolvePayout{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Tx
+	}
+	names := func(i, want int) {
+		t.Helper()
+		if of := reported(i, PayoutIsRejected, ReasonDuplicate).DuplicateOf; of == nil || *of != held[want].ID {
+			t.Errorf("payout %d is a duplicate of %v, and the scheme has %v", i, of, held[want].ID)
+		}
+	}
+	reported(2, PayoutIsAccepted, "")
+	names(0, 2)
+	h.now++
+	reported(1, PayoutIsAccepted, "")
+	names(3, 2)
+	reported(1, PayoutIsSettled, "")
+	names(4, 1)
+}
+
+// TestExpiresInTime: waiting ends at its instant, whoever says that it has come.
+func TestExpiresInTime(t *testing.T) {
+	threshold := Amount(1)
+	s := DefaultSettings()
+	s.Name, s.Document, s.ApprovalThreshold = "Loja", "12345678901", &threshold
+	h := newHarness(t)
+	h.open(s, 1_000_000)
+	id := h.step(RequestPayout{Amount: 100, Key: emailKey(t, "a@example.com")}).Tx.ID
+	h.now += h.terms.ApprovalTTL - 1
+	if d := h.step(AttendPayout{ID: id}); len(d.Records) != 0 || d.Attended.Again != h.now+1 {
+		t.Errorf("a millisecond too early: %+v", d)
+	}
+	h.now++
+	if d := h.step(AttendPayout{ID: id}); len(d.Records) != 1 {
+		t.Error("never")
+	}
+}
+
+// TestAttended: what has no child needs one, what has one is looked at again, and what
+// has ended needs nothing.
+func TestAttended(t *testing.T) {
+	h := open(t, 1_000)
+	id := h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx.ID
+	seq := h.account.Seq
+	if d := h.step(AttendPayout{ID: id, Seq: seq}); len(d.Launch) != 0 || d.Attended.Again != h.now+carriedAgain || !d.Attended.Skipped {
+		t.Errorf("a child carries it: %+v", d)
+	}
+	h.restart()
+	if d := h.step(AttendPayout{ID: id, Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
+		t.Errorf("its child is lost: %+v", d)
+	}
+	h.step(ResolvePayout{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: PayoutIsSettled})
+	if d := h.step(AttendPayout{ID: id}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{}) {
+		t.Errorf("it has ended: %+v", d)
+	}
+	if d := h.step(AttendPayout{ID: id, Retry: true}); !d.Attended.Skipped {
+		t.Errorf("it is in no queue: %+v", d)
+	}
+	for _, c := range []Command{AttendPayout{ID: TxID{9}}, ResolvePayout{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
+		if _, err := h.try(c, false); !errors.Is(err, ErrUnknownPayout) {
+			t.Errorf("%T of a payout that is none: %v", c, err)
+		}
+	}
+	if _, err := h.try(AttendPayout{ID: TxID{9}, Seq: 1}, false); err == nil {
+		t.Error("a record that is about no payout")
+	}
+}

@@ -1,0 +1,192 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestRowKeys: a key is read back as what it was made of, lies in the ranges that its
+// kind is scanned by, has a name, and is none of another kind.
+func TestRowKeys(t *testing.T) {
+	const a = AccountID(7)
+	id := TxID{1, 2, 3}
+	within := func(k []byte, lo, hi []byte) bool { return bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0 }
+	for _, account := range []AccountID{1, a, ^AccountID(0)} {
+		k := OpenKey(account, id)
+		if lo, hi := OpenOf(account); !within(k, lo, hi) {
+			t.Errorf("%x is not among its account's", k)
+		}
+		if lo, hi := OpenRange(); !within(k, lo, hi) || !IsOpenKey(k) {
+			t.Errorf("%x is not among the open", k)
+		}
+		if got, tx, err := DecodeOpenKey(k); got != account || tx != id || err != nil {
+			t.Errorf("%x is read as %v %v %v", k, got, tx, err)
+		}
+		k = ItemKey(account, 1<<63)
+		if lo, hi := ItemsOf(account); !within(k, lo, hi) || !IsItemKey(k) || ItemOwner(k) != account {
+			t.Errorf("%x is not among its account's items", k)
+		}
+		if lo, hi := ItemsOf(0); !within(k, lo, hi) {
+			t.Errorf("%x is not among all items", k)
+		}
+		if owner, ok := HeadOwner(HeadKey(account)); !ok || owner != account {
+			t.Errorf("head of %v: %v %v", account, owner, ok)
+		}
+		lo, hi := ReceivedRange(storyID("x"))
+		if got, err := DecodeReceivedKey(ReceivedKey(storyID("x"), account)); got != account || err != nil || !within(ReceivedKey(storyID("x"), account), lo, hi) {
+			t.Errorf("received by %v: %v %v", account, got, err)
+		}
+	}
+	if lo, hi := OpenOf(6); within(OpenKey(a, TxID{}), lo, hi) {
+		t.Error("an account's open rows are another's")
+	}
+	if lo, hi := EndToEndRange(); !within(EndToEndKey(storyID("x")), lo, hi) || !IsEndToEnd(lo) {
+		t.Error("an end-to-end key is not among them")
+	}
+	if _, ok := HeadOwner(OpenKey(a, id)); ok || IsOpenKey(HeadKey(a)) || IsItemKey(OpenKey(a, id)) || IsIdempotency(HeadKey(a)) {
+		t.Error("a key of another kind is taken")
+	}
+	if !IsIdempotency(IdempotencyKey(1, a, [16]byte{})) || RowName(HeadKey(a)) != "head" || RowName(nil) != "" || RowName([]byte("Z")) != "" {
+		t.Error("names")
+	}
+	for k, fact := range map[string]bool{
+		string(OpenKey(a, id)): true, string(HeadKey(a)): false, string(StatementKey(a, 1)): false, string(ExternalKey(a, "x", 1)): false,
+		string(QueueKey(0, id)): false, string(ItemKey(a, 1)): true,
+	} {
+		if IsFact([]byte(k)) != fact {
+			t.Errorf("%x is a fact: %v", k, !fact)
+		}
+	}
+}
+
+// TestDayRanges: the claims of a day lie behind those of earlier days.
+func TestDayRanges(t *testing.T) {
+	k := IdempotencyKey(9, 7, [16]byte{1})
+	for bucket, before := range map[uint16]bool{8: false, 9: false, 10: true} {
+		lo, hi := IdempotencyBefore(bucket)
+		if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != before {
+			t.Errorf("before day %d: %v", bucket, got)
+		}
+		lo, hi = IdempotencyFrom(bucket)
+		if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got == before {
+			t.Errorf("from day %d on: %v", bucket, got)
+		}
+	}
+	if d, err := DecodeIdempotencyDay(k); d != 9 || err != nil {
+		t.Error(d, err)
+	}
+}
+
+// TestDueRows: due rows lie by kind, then by instant, and are read back whole.
+func TestDueRows(t *testing.T) {
+	id := TxID{5}
+	seen := map[bool]int{}
+	for _, kind := range DueKinds() {
+		seen[kind.NeedsScheme()]++
+		k := DueKey(kind, 50, 7, id)
+		d, err := DecodeDue(k, seqRow(12))
+		if want := (Due{Kind: kind, At: 50, Account: 7, ID: id, Seq: 12}); d != want || err != nil {
+			t.Errorf("read as %+v, %v", d, err)
+		}
+		if after := DueKeyAfter(&d); bytes.Compare(k, after) >= 0 || bytes.Compare(after, DueKey(kind, 50, 7, TxID{5, 1})) > 0 {
+			t.Errorf("%x comes after %x", after, k)
+		}
+		for until, in := range map[Millis]bool{50: false, 51: true} {
+			lo, hi := DueRange(kind, 0, until)
+			if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != in {
+				t.Errorf("%v until %d: %v", kind, until, got)
+			}
+		}
+		if lo, hi := AllDue(); bytes.Compare(k, lo) < 0 || bytes.Compare(k, hi) >= 0 {
+			t.Errorf("%x is not among all", k)
+		}
+	}
+	if seen[true] != 3 || seen[false] != 2 {
+		t.Errorf("kinds that need the scheme, and others: %v", seen)
+	}
+}
+
+// TestQueueRows: a queue's payouts lie in the order of their requests, apart from
+// other queues'.
+func TestQueueRows(t *testing.T) {
+	for _, q := range []QueueID{0, 7, ^QueueID(0)} {
+		k := QueueKey(q, TxID{5})
+		got, err := DecodeQueued(k, queueRow(7))
+		if want := (Queued{q, 7, TxID{5}}); got != want || err != nil {
+			t.Errorf("read as %+v, %v", got, err)
+		}
+		for after, in := range map[TxID]bool{{}: true, {4}: true, {5}: false} {
+			lo, hi := QueueOf(q, after)
+			if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != in {
+				t.Errorf("queue %d behind %v: %v", q, after, got)
+			}
+		}
+		if lo, hi := QueueFrom(q); bytes.Compare(k, lo) < 0 || bytes.Compare(k, hi) >= 0 {
+			t.Errorf("%x is not from its queue on", k)
+		}
+	}
+}
+
+// TestRowsOfNoForm: bytes that no version wrote are an error, never a guess.
+func TestRowsOfNoForm(t *testing.T) {
+	for name, decode := range map[string]func(b []byte) error{
+		"id":          func(b []byte) error { _, err := DecodeIDRow(b); return err },
+		"item":        func(b []byte) error { _, err := DecodeItemRow(b); return err },
+		"idempotency": func(b []byte) error { _, err := DecodeIdempotencyRow(b); return err },
+		"day":         func(b []byte) error { _, err := DecodeIdempotencyDay(b); return err },
+		"sequence":    func(b []byte) error { _, err := DecodeSeqRow(b); return err },
+		"end-to-end":  func(b []byte) error { _, err := DecodeEndToEndRow(b); return err },
+		"received":    func(b []byte) error { _, err := DecodeReceivedKey(b); return err },
+		"due":         func(b []byte) error { _, err := DecodeDue(b, seqRow(1)); return err },
+		"queue":       func(b []byte) error { _, err := DecodeQueued(b, queueRow(1)); return err },
+		"open":        func(b []byte) error { _, _, err := DecodeOpenKey(b); return err },
+		"head":        func(b []byte) error { return (&Account{}).DecodeHead(b) },
+	} {
+		for _, b := range [][]byte{nil, {1, 2, 3}} {
+			if decode(b) == nil {
+				t.Errorf("%s: %x is taken", name, b)
+			}
+		}
+	}
+	holdBelowZero := Account{Totals: Totals{Held: -1}}
+	if (&Account{}).DecodeHead(holdBelowZero.EncodeHead()) == nil {
+		t.Error("a head with a hold below zero is taken")
+	}
+}
+
+// TestSettingsEqual: each setting counts.
+func TestSettingsEqual(t *testing.T) {
+	threshold, other, same := Amount(1), Amount(2), Amount(1)
+	base := func() Settings {
+		s := DefaultSettings()
+		s.ApprovalThreshold = &threshold
+		return s
+	}
+	for name, change := range map[string]func(*Settings){
+		"name": func(s *Settings) { s.Name = "x" }, "document": func(s *Settings) { s.Document = "x" }, "city": func(s *Settings) { s.City = "x" },
+		"in": func(s *Settings) { s.CashInFee.Fixed = 1 }, "out": func(s *Settings) { s.CashOutFee.BPS = 1 }, "ceiling": func(s *Settings) { s.CashOutCeiling = 1 },
+		"threshold": func(s *Settings) { s.ApprovalThreshold = &other }, "no threshold": func(s *Settings) { s.ApprovalThreshold = nil },
+		"control": func(s *Settings) { s.BlockCNPJOut = true }, "list": func(s *Settings) { s.AuthorizedCNPJs = []string{"x"} }, "window": func(s *Settings) { s.RepeatWindow++ },
+	} {
+		a, b := base(), base()
+		if change(&b); a.Equal(&b) || b.Equal(&a) {
+			t.Errorf("%s does not count", name)
+		}
+	}
+	a, b := base(), base()
+	if b.ApprovalThreshold = &same; !a.Equal(&b) {
+		t.Error("the same threshold is another")
+	}
+}
+
+// TestValidCPF: the check digits of the Receita Federal.
+func TestValidCPF(t *testing.T) {
+	for cpf, want := range map[string]bool{
+		"52998224725": true, "12345678909": true, "11144477735": true, "52998224724": false, "52998224715": false, "00000000000": false,
+		"11111111111": false, "5299822472": false, "5299822472a": false, "": false,
+	} {
+		if ValidCPF(cpf) != want {
+			t.Errorf("%s: %v", cpf, !want)
+		}
+	}
+}

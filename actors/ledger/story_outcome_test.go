@@ -1,0 +1,83 @@
+package ledger
+
+func (b *bench) outcome(a args) ResolvePayout {
+	id := b.ids[a["of"]]
+	c := ResolvePayout{ID: id, EndToEnd: a["e2e"], Reason: a["code"]}
+	if t := b.carried[id]; t != nil {
+		c.EndToEnd = t.EndToEnd
+	}
+	if c.EndToEnd == "held" {
+		c.EndToEnd = b.held(id).Tx.EndToEnd
+	}
+	if a["notice"] != "" {
+		c.Notice, c.EndToEnd = true, b.noticeID(a)
+	}
+	switch a["is"] {
+	case "accepted":
+		c.Result, c.Owner = PayoutIsAccepted, Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Doubt = a["doubt"] != ""
+	case "sending":
+		c.Result, c.Owner = PayoutIsSending, Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+	case "voided":
+		c.Result = PayoutIsVoided
+	case "not-heard":
+		c.Result = PayoutIsNotHeard
+	case "open":
+		c.Result = PayoutIsOpen
+	case "settled":
+		c.Result = PayoutIsSettled
+	case "rejected":
+		c.Result = PayoutIsRejected
+	case "refused", "limited":
+		code, ok := ParseRefusal(a["code"])
+		if !ok {
+			b.t.Fatalf("no refusal %q", a["code"])
+		}
+		c.Result, c.Refusal, c.Reason = PayoutIsRefused, code, ""
+		if a["is"] == "limited" {
+			c.Result = PayoutIsLimited
+		}
+	}
+	return c
+}
+
+// noticeID is the end-to-end id that a notice names: the payout's own, or, with
+// notice=other, another.
+func (b *bench) noticeID(a args) string {
+	if a["notice"] == "other" {
+		return endToEnd("another")
+	}
+	held := b.held(b.ids[a["of"]])
+	t, err := State(b, b.account, held.Tx.ID, held.Seq)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t.EndToEnd
+}
+
+func (b *bench) due(a args, retry bool) string {
+	c := AttendPayout{ID: b.ids[a["of"]], Retry: retry}
+	if !retry {
+		c.Seq = b.held(c.ID).Seq
+	}
+	d := b.stepAs(c, a["inactive"] != "")
+	out, r := b.tell(d), d.Attended
+	if r == nil {
+		return out
+	}
+	if r.Again != 0 {
+		out = "again at " + r.Again.String() + "\n" + out
+	}
+	if r.Queued {
+		out = "queued\n" + out
+	}
+	return out
+}
+
+func (b *bench) decide(word string, a args) string {
+	c := DecideApproval{ID: b.ids[a["of"]], Word: Approved, Operator: a["by"]}
+	if word == "decline" {
+		c.Word = Declined
+	}
+	return b.tell(b.stepAs(c, a["inactive"] != ""))
+}

@@ -1,0 +1,356 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+const storiesDir = "testdata/stories"
+
+// bench drives one account by hand: a command a line, what came of it below.
+type bench struct {
+	*harness
+	ids  map[string]TxID
+	seen map[RefusalCode]bool
+}
+
+func newBench(t *testing.T) *bench {
+	return &bench{harness: newHarness(t), ids: map[string]TxID{}, seen: map[RefusalCode]bool{}}
+}
+
+func (b *bench) stepAs(c Command, inactive bool) Decision {
+	d, err := b.try(c, inactive)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return d
+}
+
+// tell is what a step came to, in lines.
+func (b *bench) tell(d Decision) string {
+	var out strings.Builder
+	for i := range d.Records {
+		r := &d.Records[i]
+		fmt.Fprintf(&out, "%d %v%s\n", r.Seq, r.Kind, b.reported(r))
+	}
+	for _, l := range d.Launch {
+		fmt.Fprintf(&out, "child starts: %s\n", goalNames[l.Goal])
+	}
+	b.answer(&out, &d)
+	for _, a := range d.Alerts {
+		fmt.Fprintf(&out, "alert %s: %s\n", a.Kind, a.Message)
+	}
+	fmt.Fprintf(&out, "balance %d pending %d available %d\n",
+		b.account.Totals.Balance, b.account.Totals.Held, b.account.Totals.Available())
+	return out.String()
+}
+
+var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
+
+func (b *bench) reported(r *Record) string {
+	if r.Tx == nil {
+		return ""
+	}
+	s := fmt.Sprintf(": %s %d fee %d", r.Tx.Status, r.Tx.Amount, r.Tx.Fee)
+	if r.Tx.EndToEnd != "" {
+		s += " " + r.Tx.EndToEnd
+	}
+	if r.Tx.Repeat {
+		s += " repeats"
+	}
+	if d := r.Tx.DuplicateOf; d != nil && r.Tx.ReasonCode == ReasonDuplicate {
+		for name, id := range b.ids {
+			if id == *d {
+				s += " duplicate of " + name
+			}
+		}
+	}
+	if r.Tx.RejectedAfterVoid {
+		s += " rejected-after-void"
+	}
+	if r.Tx.Doubt {
+		s += " in doubt"
+	}
+	if len(r.Tx.Former) > 0 {
+		s += " was " + strings.Join(r.Tx.Former, " and ")
+	}
+	if r.Tx.Returned != 0 {
+		s += fmt.Sprintf(" returned %d", r.Tx.Returned)
+	}
+	if r.Tx.ReasonCode != "" {
+		s += " " + r.Tx.ReasonCode
+	}
+	if len(r.Events) > 0 {
+		s += fmt.Sprintf(" events %v to %d", r.Events, r.Totals.Events)
+	}
+	return s
+}
+
+// answer is what the asker reads.
+func (b *bench) answer(out *strings.Builder, d *Decision) {
+	if e := d.Earlier; e != nil && e.Stored == nil {
+		fmt.Fprintf(out, "waits for the first request, other body: %v\n", e.Other)
+	} else if e != nil {
+		fmt.Fprintf(out, "stored: %d %s, replay: true, other body: %v\n", e.Stored.Code, e.Stored.Body, e.Other)
+	}
+	if d.Refusal != nil {
+		out.WriteString(b.refused(d.Refusal))
+	}
+	if d.Repeat {
+		out.WriteString("nothing new\n")
+	}
+	for i := range d.Records {
+		if s := d.Records[i].Stored; s != nil {
+			fmt.Fprintf(out, "stored: %d %s, replay: false, other body: false\n", s.Code, s.Body)
+		}
+	}
+}
+
+func (b *bench) refused(r *Refusal) string {
+	b.seen[r.Code] = true
+	out := fmt.Sprintf("refused: %v", r.Code)
+	if r.Field != "" {
+		out += fmt.Sprintf(" (%s)", r.Field)
+	}
+	if r.Ceiling != 0 {
+		out += fmt.Sprintf(" ceiling %d", r.Ceiling)
+	}
+	return out + "\n"
+}
+
+// args reads "name=value" words.
+type args map[string]string
+
+func (a args) amount(name string) Amount {
+	n, err := strconv.ParseInt(a[name], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return Amount(n)
+}
+
+func (b *bench) run(d *datadriven.TestData) string {
+	a := args{}
+	for _, arg := range d.CmdArgs {
+		a[arg.Key] = strings.Join(arg.Vals, ",")
+	}
+	switch d.Cmd {
+	case "open":
+		return b.tell(b.step(OpenAccount{Settings: settingsOf(a)}))
+	case "settings":
+		return b.settings(a)
+	case "credit":
+		return b.tell(b.step(Credit{Kind: creditKind(a["type"]), Amount: a.amount("amount"), Reference: a["ref"], Description: text(a["description"])}))
+	case "charge":
+		return b.charge(a)
+	case "receive":
+		return b.receive(a)
+	case "payout":
+		return b.payout(a)
+	case "outcome":
+		if _, known := b.ids[a["of"]]; !known {
+			_, err := b.try(b.outcome(a), false)
+			return fmt.Sprintln(err)
+		}
+		return b.tell(b.stepAs(b.outcome(a), a["inactive"] != ""))
+	case "hold-med":
+		b.account.Totals.MEDHeld += a.amount("amount")
+		return b.tell(Decision{})
+	case "recall":
+		return b.tell(b.step(Recall{Claim: claimFor(a)}))
+	case "keep":
+		return b.tell(b.step(KeepAnswer{Claim: claimFor(a), Stored: Stored{Code: 200, Body: []byte(a["answer"])}}))
+	case "wait":
+		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
+		b.now += Millis(ms)
+		return b.now.String() + "\n"
+	case "clock":
+		b.doubted, b.behind = a["doubted"] != "", Millis(a.amount("behind"))
+		return ""
+	case "forget-end-to-end":
+		for k := range b.rows {
+			if k[0] == 'e' {
+				delete(b.rows, k)
+			}
+		}
+		return ""
+	case "stale-end-to-end": // the row as the hold wrote it, whatever has come since
+		held := b.held(b.ids[a["of"]])
+		for _, row := range Project(nil, held) {
+			if IsEndToEnd(row.Key) {
+				b.rows[string(row.Key)] = row.Value
+			}
+		}
+		return ""
+	case "restart":
+		b.restart()
+		return b.tell(Decision{})
+	case "resume", "due":
+		return b.due(a, false)
+	case "retry":
+		return b.due(a, true)
+	case "approve", "decline":
+		return b.decide(d.Cmd, a)
+	case "return":
+		return b.tell(b.step(ReceiveReturn{
+			ID: b.ids[a["of"]], EndToEnd: b.noticeID(a), ReturnID: "D" + endToEnd(a["id"])[1:], Amount: a.amount("amount"), Reason: a["code"],
+		}))
+	}
+	b.t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	return ""
+}
+
+// text makes "long" a text over the limit.
+func text(s string) string {
+	if s == "long" {
+		return strings.Repeat("ç", 141)
+	}
+	return s
+}
+
+func settingsOf(a args) Settings {
+	s := DefaultSettings()
+	s.Name, s.Document = "Loja", "12345678901"
+	s.CashInFee = Fee{Fixed: a.amount("in"), BPS: int64(a.amount("in-bps"))}
+	s.CashOutFee = Fee{Fixed: a.amount("out"), BPS: int64(a.amount("out-bps"))}
+	s.CashOutCeiling = a.amount("ceiling")
+	s.BlockCNPJOut = a["block-cnpj"] != ""
+	if c := a["authorized"]; c != "" {
+		s.AuthorizedCNPJs = []string{c}
+	}
+	if n, ok := a["threshold"]; ok {
+		threshold := args{"n": n}.amount("n")
+		s.ApprovalThreshold = &threshold
+	}
+	if w := a.amount("window"); w != 0 {
+		s.RepeatWindow = Millis(w)
+	}
+	if n, ok := a["name"]; ok {
+		s.Name = n
+	}
+	if n, ok := a["document"]; ok {
+		s.Document = n
+	}
+	return s
+}
+
+func (b *bench) settings(a args) string {
+	s := settingsOf(a)
+	if r := s.Normalise(); r != nil {
+		return b.refused(r)
+	}
+	return b.tell(b.step(ChangeSettings{Settings: s}))
+}
+
+func creditKind(s string) TxKind {
+	return map[string]TxKind{"ted": TxTED, "internal": TxInternal}[s]
+}
+
+func claimFor(a args) *Claim {
+	if a["key"] == "" {
+		return nil
+	}
+	c := &Claim{}
+	copy(c.Scope[:], a["key"])
+	copy(c.BodyHash[:], a["body"])
+	return c
+}
+
+func (b *bench) charge(a args) string {
+	e := b.step(CreateCharge{
+		Amount: a.amount("amount"), Description: text(a["description"]), ExternalID: a["external"], Claim: claimFor(a),
+		Key: Key{Type: KeyEVP, Value: "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"},
+	})
+	if e.Tx != nil {
+		b.ids[a["as"]] = e.Tx.ID
+	}
+	return b.tell(e)
+}
+
+func (b *bench) receive(a args) string {
+	txid := a["txid"]
+	if id, ok := b.ids[txid]; ok {
+		txid = id.Public(TxCharge)
+	}
+	return b.tell(b.step(ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}))
+}
+
+// endToEnd makes a whole end-to-end id of its last characters.
+func endToEnd(tail string) string {
+	return "E99999003202603011200" + fmt.Sprintf("%011s", tail)
+}
+
+func text1(a args, name string) Text {
+	v, ok := a[name]
+	return Text{Value: text(v), Given: ok, Wrong: v == "wrong"}
+}
+
+func (b *bench) payout(a args) string {
+	form := PayoutForm{
+		Centavos: int64(a.amount("centavos")), Key: text1(a, "pix"), KeyType: text1(a, "pix-type"),
+		Description: text1(a, "description"), ExternalID: text1(a, "external"), RecipientISPB: text1(a, "ispb"),
+		EndToEnd: text1(a, "e2e"), Purpose: text1(a, "purpose"), RecipientDocument: text1(a, "document"),
+	}
+	c, r := form.Parse()
+	if r != nil {
+		return b.refused(r)
+	}
+	c.Claim, c.KeyIsOurs = claimFor(a), a["ours"] != ""
+	e := b.step(c)
+	if len(e.Launch) > 0 {
+		b.ids[a["as"]] = e.Launch[0].Tx.ID
+	} else if e.Tx != nil {
+		b.ids[a["as"]] = e.Tx.ID
+	}
+	return b.tell(e)
+}
+
+// held is the record that holds a payout.
+func (b *bench) held(id TxID) *Record {
+	for i := range b.records {
+		if r := &b.records[i]; r.Kind == PayoutHeld && r.Tx.ID == id {
+			return r
+		}
+	}
+	b.t.Fatalf("%v was never held", id)
+	return nil
+}
+
+// TestScenarios runs the stories. Each ends with the rows that the records
+// alone make, compared with those that were written on the way.
+func TestScenarios(t *testing.T) {
+	seen := map[RefusalCode]bool{}
+	files, err := os.ReadDir(storiesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		t.Run(f.Name(), func(t *testing.T) {
+			b := newBench(t)
+			b.seen = seen
+			datadriven.RunTest(t, filepath.Join(storiesDir, f.Name()), func(t *testing.T, d *datadriven.TestData) string {
+				b.t = t
+				if d.Cmd == "fresh" {
+					b = newBench(t)
+					b.seen = seen
+					return ""
+				}
+				return b.run(d)
+			})
+			if got, want := b.dump(), b.rebuilt(); got != want {
+				t.Errorf("rows written:\n%s\nrows rebuilt from the records:\n%s", got, want)
+			}
+		})
+	}
+	for _, c := range Refusals() {
+		if !seen[c] && c != RefuseCPF {
+			t.Errorf("no story shows the refusal %q", c)
+		}
+	}
+}
