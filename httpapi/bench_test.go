@@ -17,7 +17,7 @@ func BenchmarkRequest(b *testing.B) {
 	o.RateLimit = 1 << 31
 	f.handler = New(o)
 	tx := payout(ledger.StatusAccepted)
-	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Key: testEVP, MerchantName: "Ana", MerchantCity: "Rio"}
+	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
 	for name, v := range map[string]struct {
 		method, path, body string
 		answer             ledger.Answer

@@ -58,7 +58,7 @@ func underscored(t *testing.T, body string) (found []string) {
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
 	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
-	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Key: testEVP, MerchantName: "Ana", MerchantCity: "Rio"}
+	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
 	f.history = fakeHistory{"tx": &p}
 	f.handler = New(f.options())
 	refused := func(r ledger.Refusal) ledger.Answer { return ledger.Answer{Refusal: &r} }

@@ -75,7 +75,7 @@ func renderCharge(t *ledger.Transaction, camel bool) (int, []byte) {
 
 func chargeCode(t *ledger.Transaction) (string, error) {
 	return brcode.Static{
-		Key: t.Key, Description: t.Description, Name: t.MerchantName, City: t.MerchantCity,
+		Key: t.Charge.Key.Value, Description: t.Description, Name: t.Charge.MerchantName, City: t.Charge.MerchantCity,
 		TxID: t.Public(), AmountCentavos: int64(t.Amount / ledger.UnitsPerCentavo),
 	}.Text()
 }

@@ -31,8 +31,8 @@ func (o *object) item(t *ledger.Transaction) {
 	switch {
 	case !t.Status.MovedMoney():
 		o.null("completed_at")
-	case t.LateAt != 0:
-		o.instant("completed_at", t.LateAt)
+	case t.Payout.LateAt != 0:
+		o.instant("completed_at", t.Payout.LateAt)
 	default:
 		o.instant("completed_at", t.BookedAt)
 	}
@@ -42,8 +42,8 @@ func (o *object) item(t *ledger.Transaction) {
 func (o *object) parties(t *ledger.Transaction) {
 	if t.Kind.Outbound() {
 		o.text("direction", "outbound")
-		o.textOrNull("counterparty_name", t.CounterpartyName)
-		o.textOrNull("recipient_key", t.Key)
+		o.textOrNull("counterparty_name", t.Counterparty.Name)
+		o.textOrNull("recipient_key", t.Payout.Key.Value)
 		o.textOrNull("recipient_document", recipientDocument(t))
 		o.null("payer_document")
 		o.null("payer_ispb")
@@ -51,34 +51,34 @@ func (o *object) parties(t *ledger.Transaction) {
 		return
 	}
 	o.text("direction", "inbound")
-	o.textOrNull("counterparty_name", t.CounterpartyName)
+	o.textOrNull("counterparty_name", t.Counterparty.Name)
 	o.null("recipient_key")
 	o.null("recipient_document")
-	o.textOrNull("payer_document", t.PayerDocument)
-	o.textOrNull("payer_ispb", t.PayerISPB)
-	o.textOrNull("payer_bank_name", bankName(t.PayerISPB))
+	o.textOrNull("payer_document", t.Counterparty.Document)
+	o.textOrNull("payer_ispb", t.Counterparty.ISPB)
+	o.textOrNull("payer_bank_name", bankName(t.Counterparty.ISPB))
 }
 
 // outcome writes how a payout ended and what came back of it.
 func (o *object) outcome(t *ledger.Transaction) {
 	o.textOrNull("reason_code", t.ReasonCode)
 	o.textOrNull("failure_reason", t.ReasonCode)
-	if t.ReasonCode == "DUPL" && t.DuplicateOf != nil {
-		o.text("duplicate_of", t.DuplicateOf.Public(t.Kind))
+	if t.ReasonCode == "DUPL" && t.Payout.DuplicateOf != nil {
+		o.text("duplicate_of", t.Payout.DuplicateOf.Public(t.Kind))
 	} else {
 		o.null("duplicate_of")
 	}
 	if t.Kind == ledger.TxPayout {
-		o.number("returned_amount", int64(t.Returned))
+		o.number("returned_amount", int64(t.Payout.Returned))
 	} else {
 		o.null("returned_amount")
 	}
-	if t.Original != nil {
-		o.text("original_transaction_id", t.Original.Public(originalKind(t.Kind)))
+	if t.Return.Original != (ledger.TxID{}) {
+		o.text("original_transaction_id", t.Return.Original.Public(originalKind(t.Kind)))
 	} else {
 		o.null("original_transaction_id")
 	}
-	o.textOrNull("original_end_to_end_id", t.OriginalEndToEnd)
+	o.textOrNull("original_end_to_end_id", t.Return.OriginalEndToEnd)
 }
 
 func (o *object) instant(name string, at ledger.Millis) {
@@ -137,8 +137,8 @@ func paymentStatus(t *ledger.Transaction) string {
 // recipientDocument is what the directory names. A CPF that the merchant did not
 // bring along itself is masked.
 func recipientDocument(t *ledger.Transaction) string {
-	doc := t.OwnerDocument
-	if len(doc) != 11 || t.KeyType == ledger.KeyCPF && t.Key == doc || t.GivenDocument == doc {
+	doc := t.Counterparty.Document
+	if len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
 		return doc
 	}
 	return "***." + doc[3:6] + "." + doc[6:9] + "-**"

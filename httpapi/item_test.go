@@ -21,11 +21,7 @@ const (
 )
 
 func payout(s ledger.TxStatus) ledger.Transaction {
-	return ledger.Transaction{
-		ID: itemID, Kind: ledger.TxPayout, Status: s, Amount: 10000, Fee: 50, EndToEnd: e2e, ExternalID: "o-1",
-		Description: `a "b"`, CounterpartyName: "Zé", KeyType: ledger.KeyEmail, Key: "z@x.br",
-		OwnerDocument: "12345678909", OwnerISPB: "60701190", CreatedAt: testNow,
-	}
+	return ledger.Transaction{ID: itemID, Kind: ledger.TxPayout, Status: s, Amount: 10000, Fee: 50, EndToEnd: e2e, ExternalID: "o-1", Description: `a "b"`, CreatedAt: testNow, Counterparty: ledger.Party{Name: "Zé", Document: "12345678909", ISPB: "60701190"}, Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "z@x.br"}}}
 }
 
 func TestItem(t *testing.T) {
@@ -39,20 +35,16 @@ func TestItem(t *testing.T) {
 		return p
 	}
 	duplicate := finished(ledger.StatusRejected, "DUPL")
-	duplicate.DuplicateOf = &otherID
+	duplicate.Payout.DuplicateOf = &otherID
 	accidental := finished(ledger.StatusRejected, "AC03")
-	accidental.DuplicateOf = &otherID
+	accidental.Payout.DuplicateOf = &otherID
 	returned := finished(ledger.StatusSettled, "")
-	returned.Returned = 300
+	returned.Payout.Returned = 300
 	queued := payout(ledger.StatusQueued)
 	queued.ReasonCode = "DICT_BUCKET_EXHAUSTED"
 	late := finished(ledger.StatusSettled, "")
-	late.LateAt = testNow + 9
-	back := ledger.Transaction{
-		ID: itemID, Kind: ledger.TxReturn, Status: ledger.StatusCompleted, Amount: 300, EndToEnd: "D6070119020260921132000000000001",
-		ReasonCode: "MD06", Description: "Returned by agreement between the parties", CounterpartyName: "Zé", PayerISPB: "60701190",
-		Original: &otherID, OriginalEndToEnd: e2e, OriginalAmount: 10000, Returned: 300, CreatedAt: testNow, BookedAt: testNow + 1,
-	}
+	late.Payout.LateAt = testNow + 9
+	back := ledger.Transaction{ID: itemID, Kind: ledger.TxReturn, Status: ledger.StatusCompleted, Amount: 300, EndToEnd: "D6070119020260921132000000000001", ReasonCode: "MD06", Description: "Returned by agreement between the parties", CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{Name: "Zé", ISPB: "60701190"}, Return: ledger.ReturnPart{Original: otherID, OriginalEndToEnd: e2e, OriginalAmount: 10000, Returned: 300}}
 	const booked = `"booked_at":"2026-09-21T14:13:20.001Z",`
 	const done = booked + `"completed_at":"2026-09-21T14:13:20.001Z"}`
 	const notDone = `"booked_at":null,"completed_at":null}`
@@ -72,9 +64,9 @@ func TestItem(t *testing.T) {
 		"twice":    {duplicate, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"DUPL","failure_reason":"DUPL","duplicate_of":"` + otherID.Public(ledger.TxPayout) + `","returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
 		"failed":   {finished(ledger.StatusFailed, "orphan_force_voided"), out + `"status":"failed","payment_status":"failed",` + gross + outbound + `"reason_code":"orphan_force_voided","failure_reason":"orphan_force_voided","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
 
-		"open charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 700, Key: testEVP, CreatedAt: testNow}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":null,"external_id":null,"type":"pix","status":"active","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":null,"payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + notDone},
-		"paid charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CounterpartyName: "Ana", PayerDocument: "12345678909", PayerISPB: "60701190", Key: testEVP, CreatedAt: testNow, BookedAt: testNow + 1}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco",` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
-		"ted":         {ledger.Transaction{ID: itemID, Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: 700, PayerISPB: "99999999", CreatedAt: testNow, BookedAt: testNow + 1}, ids + itemID.Public(ledger.TxTED) + `","end_to_end_id":null,"external_id":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
+		"open charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 700, CreatedAt: testNow, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":null,"external_id":null,"type":"pix","status":"active","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":null,"payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + notDone},
+		"paid charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco",` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
+		"ted":         {ledger.Transaction{ID: itemID, Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: 700, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{ISPB: "99999999"}}, ids + itemID.Public(ledger.TxTED) + `","end_to_end_id":null,"external_id":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
 	} {
 		if got := string(Item(&v.tx)); got != v.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, v.want)
@@ -93,13 +85,13 @@ func TestRecipientDocument(t *testing.T) {
 		tx   ledger.Transaction
 		want string
 	}{
-		"learned":            {ledger.Transaction{KeyType: ledger.KeyPhone, Key: "+5511987654321", OwnerDocument: cpf}, "***.456.789-**"},
-		"of another":         {ledger.Transaction{KeyType: ledger.KeyPhone, GivenDocument: "98765432100", OwnerDocument: cpf}, "***.456.789-**"},
-		"the key itself":     {ledger.Transaction{KeyType: ledger.KeyCPF, Key: cpf, OwnerDocument: cpf}, cpf},
-		"another CPF's key":  {ledger.Transaction{KeyType: ledger.KeyCPF, Key: "98765432100", OwnerDocument: cpf}, "***.456.789-**"},
-		"the merchant's own": {ledger.Transaction{KeyType: ledger.KeyEVP, GivenDocument: cpf, OwnerDocument: cpf}, cpf},
-		"a company":          {ledger.Transaction{KeyType: ledger.KeyEVP, OwnerDocument: cnpj}, cnpj},
-		"not known yet":      {ledger.Transaction{KeyType: ledger.KeyCPF, Key: cpf}, ""},
+		"learned":            {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyPhone, Value: "+5511987654321"}}, Counterparty: ledger.Party{Document: cpf}}, "***.456.789-**"},
+		"of another":         {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyPhone}, GivenDocument: "98765432100"}, Counterparty: ledger.Party{Document: cpf}}, "***.456.789-**"},
+		"the key itself":     {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyCPF, Value: cpf}}, Counterparty: ledger.Party{Document: cpf}}, cpf},
+		"another CPF's key":  {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyCPF, Value: "98765432100"}}, Counterparty: ledger.Party{Document: cpf}}, "***.456.789-**"},
+		"the merchant's own": {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEVP}, GivenDocument: cpf}, Counterparty: ledger.Party{Document: cpf}}, cpf},
+		"a company":          {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEVP}}, Counterparty: ledger.Party{Document: cnpj}}, cnpj},
+		"not known yet":      {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyCPF, Value: cpf}}}, ""},
 	} {
 		if got := recipientDocument(&v.tx); got != v.want {
 			t.Errorf("%s: %q", name, got)

@@ -62,10 +62,7 @@ func TestRenderQueued(t *testing.T) {
 }
 
 func TestRenderCharge(t *testing.T) {
-	tx := ledger.Transaction{
-		ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 123_400, Description: "café & pão",
-		ExternalID: "o:1", KeyType: ledger.KeyEVP, Key: testEVP, MerchantName: "Padaria São João", MerchantCity: "São Paulo",
-	}
+	tx := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 123_400, Description: "café & pão", ExternalID: "o:1", Charge: ledger.ChargePart{Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, MerchantName: "Padaria São João", MerchantCity: "São Paulo"}}
 	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false)
 	var fields struct {
 		Code  string `json:"qr_code"`
@@ -93,7 +90,7 @@ func TestRenderCharge(t *testing.T) {
 	if _, again := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false); !bytes.Equal(again, body) {
 		t.Error("the same charge again is other bytes")
 	}
-	tx.Key = ""
+	tx.Charge.Key.Value = ""
 	if status, _ := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false); status != 500 {
 		t.Errorf("a charge without a key: %d", status)
 	}

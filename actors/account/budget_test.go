@@ -30,7 +30,7 @@ func TestBudget(t *testing.T) {
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
 	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
 	request := ledger.RequestPayout{Amount: 10_000, Key: k, Description: "supplier"}
-	owner := ledger.Owner{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
+	owner := ledger.Party{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
 	var id ledger.TxID
 	var e2e string
 	resolve := func(r ledger.PayoutResult) ledger.ResolvePayout {
@@ -52,8 +52,8 @@ func TestBudget(t *testing.T) {
 			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "2"), Amount: 500, Key: k.Value}
 		}, 5, 370},
 		{"payout held", func() ledger.Command { return request }, 3, 272},
-		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 352},
-		{"payout settled", func() ledger.Command { return resolve(ledger.PayoutIsSettled) }, 5, 378},
+		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 357},
+		{"payout settled", func() ledger.Command { return resolve(ledger.PayoutIsSettled) }, 5, 383},
 		{"answer kept", func() ledger.Command {
 			return ledger.KeepAnswer{Claim: &ledger.Claim{Scope: [16]byte{1}}, Stored: ledger.Stored{Code: 200, Body: []byte(`{"worked":true,"valid":true,"cpf":"12345678909"}`)}}
 		}, 2, 240},

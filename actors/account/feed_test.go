@@ -54,7 +54,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 func TestOneReturnAtOnce(t *testing.T) {
 	var done []func(error)
 	row := func(a ledger.AccountID, id ledger.TxID) []byte {
-		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, DueKind: ledger.DuePayout}
+		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, Transfer: ledger.TransferPart{DueKind: ledger.DuePayout}}
 		r := ledger.Record{Account: a, Seq: 1, Kind: ledger.PayoutAccepted, Body: ledger.Body{Tx: &tx}}
 		for _, row := range ledger.Project(nil, &r) {
 			if string(row.Key) == string(ledger.IDKey(id.Short())) {

@@ -175,13 +175,13 @@ func (c *counter) wait(h *chan struct{}) {
 
 func (c *counter) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
 
-func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
+func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	c.lookups.Add(1)
 	c.wait(&c.lookupHold)
 	if c.refuse.Load() {
-		return ledger.Owner{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
+		return ledger.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
 	}
-	return ledger.Owner{Name: "Ana", Document: "98765432100"}, nil
+	return ledger.Party{Name: "Ana", Document: "98765432100"}, nil
 }
 
 func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) {

@@ -120,7 +120,7 @@ func (a *Account) hold(r *ledger.Record) {
 		a.tell(KindHolds, t.Public(), "record %d holds what is held", r.Seq)
 		return
 	}
-	a.open[t.ID] = work{t.Amount + t.Fee, r.Seq, t.Status, t.DueAt, t.DueKind, t.Bucket}
+	a.open[t.ID] = work{t.Amount + t.Fee, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
 	a.move(&a.pending, t.Amount+t.Fee)
 }
 
@@ -132,7 +132,7 @@ func (a *Account) goOn(r *ledger.Record) {
 		a.tell(KindHolds, t.Public(), "record %d (%v) is about a payout that holds nothing", r.Seq, r.Kind)
 		return
 	}
-	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.DueAt, t.DueKind, t.Bucket}
+	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
 }
 
 // release gives back what was held: that much, and no other sum.

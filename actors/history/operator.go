@@ -46,7 +46,7 @@ func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) 
 	}
 	var best *ledger.Owned
 	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
-		if tx == nil || tx.EndToEnd != e2e && !slices.Contains(tx.Former, e2e) {
+		if tx == nil || tx.EndToEnd != e2e && !slices.Contains(tx.Payout.Former, e2e) {
 			return
 		}
 		if best == nil || !best.Tx.Status.MovedMoney() && tx.Status.MovedMoney() {

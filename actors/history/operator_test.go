@@ -86,7 +86,7 @@ func TestAnyoneRenewed(t *testing.T) {
 	b.now += 12 * 60 * 60 * 1000
 	suffix.Moved = &ledger.Moved{EndToEnd: former, Row: was}
 	approved := b.do(1, ledger.DecideApproval{ID: held.ID, Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: held, Chain: suffix})
-	if !slices.Equal(approved.Former, []string{former}) || approved.EndToEnd == former {
+	if !slices.Equal(approved.Payout.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
 	// It meets a limit, waits in the queue for as long again, and is renewed once more.
@@ -100,7 +100,7 @@ func TestAnyoneRenewed(t *testing.T) {
 	b.now += 12 * 60 * 60 * 1000
 	suffix.Moved = &ledger.Moved{EndToEnd: approved.EndToEnd, Row: was}
 	sending := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsSending}, ledger.Facts{Tx: queued, Chain: suffix})
-	if !slices.Equal(sending.Former, []string{former, approved.EndToEnd}) {
+	if !slices.Equal(sending.Payout.Former, []string{former, approved.EndToEnd}) {
 		t.Fatalf("not renewed again: %+v", sending)
 	}
 	for _, id := range []string{former, approved.EndToEnd, sending.EndToEnd} {

@@ -50,7 +50,7 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("names record %d as the one before it", r.Prev)
 	case r.Kind == AnswerKept && (r.Claim == nil || r.Stored == nil):
 		return fmt.Errorf("an answer without its claim, or none at all")
-	case r.Kind == PayoutReturned && r.Tx.Returned > r.Tx.Amount:
+	case r.Kind == PayoutReturned && r.Tx.Payout.Returned > r.Tx.Amount:
 		return fmt.Errorf("more returned than was paid")
 	}
 	want, ok := a.Totals.after(r)

@@ -47,7 +47,7 @@ func (d *draft) attend(c AttendPayout, f Facts) Decision {
 	switch {
 	case f.Carried:
 		return Decision{Attended: &Attended{Again: now + carriedAgain, Queued: t.Status == StatusQueued, Skipped: true}}
-	case c.Retry && (t.Status != StatusQueued || f.Inactive || now >= t.DueAt && !d.stamp.Doubted):
+	case c.Retry && (t.Status != StatusQueued || f.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
 		return Decision{Attended: &Attended{Queued: t.Status == StatusQueued, Skipped: true}}
 	case c.Retry:
 		return launch(t, GoalRetry)
@@ -59,7 +59,7 @@ func (d *draft) attend(c AttendPayout, f Facts) Decision {
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
 			return launch(t, GoalVoid)
-		case t.Doubt:
+		case t.Transfer.Doubt:
 			return launch(t, GoalClear)
 		default:
 			return Decision{Attended: &Attended{Again: orphan}}
@@ -76,8 +76,8 @@ func launch(t *Transaction, g Goal) Decision { return Decision{Launch: []Launch{
 // is, and so is every one while the clock is doubted.
 func (d *draft) expire(t Transaction) Decision {
 	switch {
-	case d.stamp.Clock < t.DueAt:
-		return Decision{Attended: &Attended{Again: t.DueAt}}
+	case d.stamp.Clock < t.Transfer.DueAt:
+		return Decision{Attended: &Attended{Again: t.Transfer.DueAt}}
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
 	case t.Status == StatusQueued:

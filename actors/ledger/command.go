@@ -120,20 +120,13 @@ const (
 	PayoutIsOpen     // nothing new: the scheme was heard, and whether it has the payment is still not known
 )
 
-// Owner is the recipient as the directory names it.
-type Owner struct {
-	Name     string
-	Document string
-	ISPB     string
-}
-
 // ResolvePayout brings a payout's outcome home.
 type ResolvePayout struct {
 	ID       TxID
 	EndToEnd string
 	Notice   bool // the scheme's own message; EndToEnd must be the payout's
 	Result   PayoutResult
-	Owner    Owner       // where the lookup answered
+	Owner    Party       // where the lookup answered
 	Reason   string      // the scheme's code, with PayoutIsRejected
 	Refusal  RefusalCode // with PayoutIsRefused and PayoutIsLimited
 	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it

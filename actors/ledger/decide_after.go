@@ -16,7 +16,7 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 		return d.done(&late)
 	case c.Result == PayoutIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
 		// Its proof that no money moved: an equal request gets a fresh id again.
-		t.RejectedAfterVoid = true
+		t.Payout.RejectedAfterVoid = true
 		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
 	case settled && t.Status != StatusSettled:
@@ -31,7 +31,7 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 // zero. Its place in the statement stays that of its void, so that a day that is
 // over gains no rows.
 func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
-	t.Status, t.ReasonCode, t.LateAt = StatusSettled, "", d.stamp.Time
+	t.Status, t.ReasonCode, t.Payout.LateAt = StatusSettled, "", d.stamp.Time
 	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
 		return t, r
 	}
@@ -67,7 +67,7 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 // A payout still in flight settles first: what is returned has arrived before.
 func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	switch first := f.Return; {
-	case first != nil && *first.Original != c.ID, f.Credited:
+	case first != nil && first.Return.Original != c.ID, f.Credited:
 		d.contradicts(f.Tx, "the scheme says that "+c.ReturnID+" returns it, which has returned another payout")
 		return Decision{Tx: f.Tx, Repeat: true, Alerts: d.alerts}
 	case d.namesAnother(f.Tx, c.EndToEnd):
@@ -88,7 +88,7 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 		d.contradicts(&t, "the scheme says that it was returned")
 		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
 	}
-	if c.Amount > t.Amount-t.Returned {
+	if c.Amount > t.Amount-t.Payout.Returned {
 		d.contradicts(&t, "the scheme returns more than was paid")
 		out := d.done(&t)
 		if len(out.Records) > 0 {
@@ -96,7 +96,7 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 		}
 		return out
 	}
-	t.Returned += c.Amount
+	t.Payout.Returned += c.Amount
 	back := d.back(c, &t)
 	d.show(&back)
 	d.book(&back, StatusCompleted)
@@ -111,11 +111,10 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 
 // back is the return's own transaction.
 func (d *draft) back(c ReceiveReturn, t *Transaction) Transaction {
-	original := t.ID
 	return Transaction{
-		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason,
-		Description: returnText(c.Reason), CounterpartyName: t.CounterpartyName, PayerISPB: t.OwnerISPB,
-		Original: &original, OriginalEndToEnd: t.EndToEnd, OriginalAmount: t.Amount, Returned: t.Returned,
+		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason, Description: returnText(c.Reason),
+		Counterparty: Party{Name: t.Counterparty.Name, ISPB: t.Counterparty.ISPB},
+		Return:       ReturnPart{Original: t.ID, OriginalEndToEnd: t.EndToEnd, OriginalAmount: t.Amount, Returned: t.Payout.Returned},
 	}
 }
 

@@ -39,24 +39,24 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	}
 	t := *f.Tx
 	switch {
-	case t.Decision == c.Word:
+	case t.Payout.Decision == c.Word:
 		return Decision{Tx: &t, Repeat: true}
-	case t.Decision == Approved:
+	case t.Payout.Decision == Approved:
 		return Decision{Refusal: refuse(RefuseNotPending, "the payout was approved already")}
-	case t.Decision == Declined:
+	case t.Payout.Decision == Declined:
 		return Decision{Refusal: refuse(RefuseNotPending, "the payout was declined already")}
 	case t.Status != StatusPending:
 		return Decision{Refusal: refuse(RefuseNotPending, "the payout does not wait for approval")}
 	case c.Word == Approved && f.Inactive:
 		return Decision{Refusal: refuse(RefuseInactive, "the account is not active")}
 	}
-	expired := t.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
+	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {
 		t = d.fail(t, ReasonExpired)
 		refusal := refuse(RefuseExpired, "the payout's own end_to_end_id is too old to go out: it has failed with approval_expired")
 		return Decision{Records: d.records, Tx: &t, Refusal: refusal}
 	}
-	t.Decision, t.Operator = c.Word, c.Operator
+	t.Payout.Decision, t.Payout.Operator = c.Word, c.Operator
 	if c.Word == Declined {
 		t = d.fail(t, ReasonDeclined)
 	} else {
@@ -82,18 +82,18 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 	var fresh string
 	switch {
-	case t.OwnEndToEnd:
+	case t.Payout.OwnEndToEnd:
 		return
 	case c.EndToEnd != "":
 		fresh = c.EndToEnd
-		t.Repeat, t.DuplicateOf = true, c.holder()
+		t.Payout.Repeat, t.Payout.DuplicateOf = true, c.holder()
 	case NeedsRenewal(t, d.stamp.Reading):
 		fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
 	default:
 		return
 	}
 	if fresh != t.EndToEnd {
-		t.Former = append(slices.Clone(t.Former), t.EndToEnd)
+		t.Payout.Former = append(slices.Clone(t.Payout.Former), t.EndToEnd)
 		t.EndToEnd, b.Moved = fresh, c.Moved
 	}
 }

@@ -20,7 +20,7 @@ func (d *draft) credit(c Credit, f Facts) Decision {
 	}
 	t := Transaction{
 		ID: d.stamp.ID, Kind: c.Kind, Amount: c.Amount, Description: c.Description,
-		CounterpartyName: c.PayerName, PayerDocument: c.PayerDocument, Reference: c.Reference,
+		Counterparty: Party{Name: c.PayerName, Document: c.PayerDocument}, Credit: CreditPart{Reference: c.Reference},
 	}
 	d.show(&t)
 	d.book(&t, StatusCompleted)
@@ -57,8 +57,8 @@ func (d *draft) charge(c CreateCharge) Decision {
 	}
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxCharge, Status: StatusActive, Amount: c.Amount,
-		Description: c.Description, ExternalID: c.ExternalID, KeyType: c.Key.Type, Key: c.Key.Value,
-		MerchantName: d.account.Settings.Name, MerchantCity: d.account.Settings.City,
+		Description: c.Description, ExternalID: c.ExternalID,
+		Charge: ChargePart{Key: c.Key, MerchantName: d.account.Settings.Name, MerchantCity: d.account.Settings.City},
 	}
 	d.show(&t)
 	if r := d.add(ChargeCreated, Body{Tx: &t, Claim: c.Claim}); r != nil {
@@ -91,10 +91,10 @@ func (d *draft) receive(c ReceivePayment, f Facts) Decision {
 		events = []EventKind{EventReceived, EventChargePaid, EventCompleted}
 	} else {
 		d.show(&t)
-		t.Key = c.Key
+		t.Receipt.Key = c.Key
 	}
 	t.EndToEnd = c.EndToEnd
-	t.CounterpartyName, t.PayerDocument, t.PayerISPB = c.PayerName, c.PayerDocument, c.PayerISPB
+	t.Counterparty = Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
 	t.Fee = min(d.account.Settings.CashInFee.Of(c.Amount), c.Amount)
 	d.book(&t, StatusCompleted)
 	if r := d.add(PaymentReceived, Body{Tx: &t, Events: events}); r != nil {

@@ -29,8 +29,8 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	if !t.Status.InFlight() {
 		return d.afterwards(t, c)
 	}
-	if c.Owner != (Owner{}) {
-		t.CounterpartyName, t.OwnerDocument, t.OwnerISPB = c.Owner.Name, c.Owner.Document, c.Owner.ISPB
+	if c.Owner != (Party{}) {
+		t.Counterparty = c.Owner
 	}
 	switch c.Result {
 	case PayoutIsAccepted:
@@ -39,7 +39,7 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 		t = d.settle(t)
 	case PayoutIsRejected:
 		t = d.shown(t)
-		t.DuplicateOf = f.Holder
+		t.Payout.DuplicateOf = f.Holder
 		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
 	case PayoutIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
@@ -76,10 +76,10 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	case t.Status == StatusHeld:
 		t = d.acceptPayout(t, doubt)
 	case t.Status == StatusSending:
-		t.Status, t.Doubt, t.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
+		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
 		d.wait(PayoutSent, &t, d.owed(&t), Body{})
-	case t.Status == StatusAccepted && t.Doubt && !doubt:
-		t.Doubt = false
+	case t.Status == StatusAccepted && t.Transfer.Doubt && !doubt:
+		t.Transfer.Doubt = false
 		d.wait(PayoutSent, &t, d.owed(&t), Body{})
 	default:
 		return Decision{Tx: &t, Repeat: true}
@@ -90,7 +90,7 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 // owed is how long from now the payout waits for the scheme's word.
 func (d *draft) owed(t *Transaction) Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
-	if t.Doubt {
+	if t.Transfer.Doubt {
 		return min(left, doubtAgain)
 	}
 	return max(left, 0)
@@ -99,11 +99,11 @@ func (d *draft) owed(t *Transaction) Millis {
 // acceptPayout is the first record that shows the payout. The hold's due row
 // stays, save where the scheme must be asked earlier.
 func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
-	claim := t.Claim
-	t.Status, t.Claim, t.Doubt = StatusAccepted, nil, doubt
+	claim := t.Transfer.Claim
+	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
 	d.show(&t)
 	if d.stamp.Clock != t.CreatedAt {
-		t.AcceptedAt = d.stamp.Clock
+		t.Transfer.AcceptedAt = d.stamp.Clock
 	}
 	if doubt {
 		d.wait(PayoutAccepted, &t, d.owed(&t), Body{Claim: claim})
@@ -139,12 +139,12 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	switch {
 	case t.Status == StatusHeld:
 		return d.refusedInCall(&t, code, row)
-	case t.Status == StatusSending && t.QueueEnds != 0 && bucket != 0:
+	case t.Status == StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
 		t = d.requeue(t, bucket)
-	case t.Status == StatusAccepted && !t.Doubt || t.Status == StatusPending:
+	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
 		return Decision{Tx: &t, Repeat: true} // it has left since, or never went out
 	default:
-		t.Unsure = t.Doubt
+		t.Payout.Unsure = t.Transfer.Doubt
 		t = d.fail(t, code.String())
 	}
 	return d.done(&t)
@@ -158,13 +158,13 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 	}
 	switch t.Status {
 	case StatusHeld:
-		claim := t.Claim
-		t.Claim = nil
+		claim := t.Transfer.Claim
+		t.Transfer.Claim = nil
 		d.show(&t)
 		d.queue(&t, bucket)
 		d.wait(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []EventKind{EventPayoutQueued}})
 	case StatusSending:
-		if t.QueueEnds != 0 {
+		if t.Payout.QueueEnds != 0 {
 			t = d.requeue(t, bucket)
 			break
 		}
@@ -178,14 +178,14 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 
 // queue puts a payout in a bucket's line for the first time.
 func (d *draft) queue(t *Transaction, b Bucket) {
-	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
-	t.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
+	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+	t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 }
 
 // requeue puts it back; its time runs on.
 func (d *draft) requeue(t Transaction, b Bucket) Transaction {
-	t.Status, t.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
-	d.wait(PayoutRequeued, &t, max(0, t.QueueEnds-d.stamp.Clock), Body{})
+	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+	d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
 
@@ -208,8 +208,8 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 	if row == nil {
 		panic("ledger: a held payout without an end-to-end row")
 	}
-	claim, after := t.Claim, row.refused(t.ID, d.account.Seq+1)
-	t.Status, t.Claim, t.ReasonCode, t.DuplicateOf = StatusRefused, nil, code.String(), nil
+	claim, after := t.Transfer.Claim, row.refused(t.ID, d.account.Seq+1)
+	t.Status, t.Transfer.Claim, t.ReasonCode, t.Payout.DuplicateOf = StatusRefused, nil, code.String(), nil
 	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
 	return Decision{
 		Records: d.records, Tx: t,
@@ -219,9 +219,9 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 
 func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) Transaction {
 	d.book(&t, s)
-	t.ReasonCode, t.Doubt = reason, false
+	t.ReasonCode, t.Transfer.Doubt = reason, false
 	if reason != ReasonDuplicate {
-		t.DuplicateOf = nil
+		t.Payout.DuplicateOf = nil
 	}
 	d.mustAdd(kind, Body{Tx: &t, Events: events})
 	return t

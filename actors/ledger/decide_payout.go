@@ -10,11 +10,12 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
 		Fee:        d.account.Settings.CashOutFee.Of(c.Amount),
-		ExternalID: c.ExternalID, Description: c.Description, Purpose: c.Purpose,
-		KeyType: c.Key.Type, Key: c.Key.Value,
-		GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB,
-		DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DuePayout, Claim: c.Claim,
-		OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
+		ExternalID: c.ExternalID, Description: c.Description,
+		Payout: PayoutPart{
+			Key: c.Key, GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose,
+			OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
+		},
+		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DuePayout, Claim: c.Claim},
 	}
 	if f.Chain.Foreign {
 		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}
@@ -28,7 +29,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	}
 	b := Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}
 	if shared := f.Chain.Shared; shared != nil {
-		t.Repeat, t.DuplicateOf = true, f.Chain.holder()
+		t.Payout.Repeat, t.Payout.DuplicateOf = true, f.Chain.holder()
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
 		b.Row = &row
@@ -48,8 +49,8 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 
 // awaitApproval is the first record that shows the payout.
 func (d *draft) awaitApproval(t Transaction) Transaction {
-	claim := t.Claim
-	t.Status, t.Claim = StatusPending, nil
+	claim := t.Transfer.Claim
+	t.Status, t.Transfer.Claim = StatusPending, nil
 	d.show(&t)
 	d.wait(PayoutPending, &t, d.stamp.Terms.ApprovalTTL, Body{Claim: claim})
 	return t
@@ -57,8 +58,8 @@ func (d *draft) awaitApproval(t Transaction) Transaction {
 
 // wait adds a record after which the payout waits for so long.
 func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
-	b.DueWas, b.DueWasKind = t.DueAt, t.DueKind
-	t.DueAt, t.DueKind = d.stamp.Clock+long, t.due()
+	b.DueWas, b.DueWasKind = t.Transfer.DueAt, t.Transfer.DueKind
+	t.Transfer.DueAt, t.Transfer.DueKind = d.stamp.Clock+long, t.due()
 	b.Tx = t
 	d.mustAdd(kind, b)
 }

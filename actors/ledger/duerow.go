@@ -43,14 +43,16 @@ func (t *Transaction) due() DueKind {
 		return DueQueued
 	case t.Status == StatusPending:
 		return DueApproval
-	case t.Doubt:
+	case t.Transfer.Doubt:
 		return DueDoubt
 	}
 	return DuePayout
 }
 
 // dueKey is where the payout's due row lies.
-func (t *Transaction) dueKey(a AccountID) []byte { return DueKey(t.DueKind, t.DueAt, a, t.ID) }
+func (t *Transaction) dueKey(a AccountID) []byte {
+	return DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, t.ID)
+}
 
 // Due is a due row.
 type Due struct {

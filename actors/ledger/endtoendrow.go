@@ -36,7 +36,7 @@ func EndToEndKeys(e2e string) [][]byte {
 // EndToEndKeyOf is where a payout's end-to-end row lies: under its suffix where
 // the id was derived here, also for a merchant that names it again; else whole.
 func EndToEndKeyOf(t *Transaction) []byte {
-	if t.OwnEndToEnd && !t.UnderSuffix {
+	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
 	}
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])

@@ -35,8 +35,8 @@ func ParseKeyType(s string) (KeyType, bool) {
 
 // Key is a PIX key in the directory's own spelling.
 type Key struct {
-	Type  KeyType
-	Value string
+	Type  KeyType `cbor:"1,keyasint,omitempty"`
+	Value string  `cbor:"2,keyasint,omitempty"`
 }
 
 var (

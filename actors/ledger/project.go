@@ -39,9 +39,9 @@ func openRows(rows []Row, r *Record) []Row {
 	}
 	switch r.Kind {
 	case PayoutQueued, PayoutRequeued:
-		rows = append(rows, Row{QueueKey(t.Bucket.queue(r.Account), t.ID), queueRow(r.Account)})
+		rows = append(rows, Row{QueueKey(t.Payout.Bucket.queue(r.Account), t.ID), queueRow(r.Account)})
 	case PayoutSending:
-		rows = append(rows, Row{Key: QueueKey(t.Bucket.queue(r.Account), t.ID)})
+		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.queue(r.Account), t.ID)})
 	}
 	if r.DueWas == 0 {
 		return rows
@@ -58,10 +58,10 @@ func statementRow(rows []Row, r *Record) []Row {
 
 // referenceRow writes where a credit is found by its reference.
 func referenceRow(rows []Row, r *Record) []Row {
-	if r.Tx.Reference == "" {
+	if r.Tx.Credit.Reference == "" {
 		return rows
 	}
-	return append(rows, Row{ReferenceKey(r.Account, r.Tx.Reference), seqRow(r.Seq)})
+	return append(rows, Row{ReferenceKey(r.Account, r.Tx.Credit.Reference), seqRow(r.Seq)})
 }
 
 // receivedRow writes where money that came in is found by its end-to-end id.
@@ -99,8 +99,8 @@ func refusalRows(rows []Row, r *Record) []Row {
 // endRows deletes what stood for the work in flight.
 func endRows(rows []Row, r *Record) []Row {
 	t := r.Tx
-	if t.Bucket != 0 { // it may have stood in line
-		rows = append(rows, Row{Key: QueueKey(t.Bucket.queue(r.Account), t.ID)})
+	if t.Payout.Bucket != 0 { // it may have stood in line
+		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.queue(r.Account), t.ID)})
 	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }

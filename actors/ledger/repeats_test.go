@@ -64,7 +64,7 @@ func TestDuplicateOf(t *testing.T) {
 	}
 	names := func(i, want int) {
 		t.Helper()
-		if of := reported(i, PayoutIsRejected, ReasonDuplicate).DuplicateOf; of == nil || *of != held[want].ID {
+		if of := reported(i, PayoutIsRejected, ReasonDuplicate).Payout.DuplicateOf; of == nil || *of != held[want].ID {
 			t.Errorf("payout %d is a duplicate of %v, and the scheme has %v", i, of, held[want].ID)
 		}
 	}

@@ -14,10 +14,10 @@ func (b *bench) outcome(a args) ResolvePayout {
 	}
 	switch a["is"] {
 	case "accepted":
-		c.Result, c.Owner = PayoutIsAccepted, Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = PayoutIsAccepted, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 		c.Doubt = a["doubt"] != ""
 	case "sending":
-		c.Result, c.Owner = PayoutIsSending, Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = PayoutIsSending, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 	case "voided":
 		c.Result = PayoutIsVoided
 	case "not-heard":

@@ -61,27 +61,27 @@ func (b *bench) reported(r *Record) string {
 	if r.Tx.EndToEnd != "" {
 		s += " " + r.Tx.EndToEnd
 	}
-	if r.Tx.Repeat {
+	if r.Tx.Payout.Repeat {
 		s += " repeats"
 	}
-	if d := r.Tx.DuplicateOf; d != nil && r.Tx.ReasonCode == ReasonDuplicate {
+	if d := r.Tx.Payout.DuplicateOf; d != nil && r.Tx.ReasonCode == ReasonDuplicate {
 		for name, id := range b.ids {
 			if id == *d {
 				s += " duplicate of " + name
 			}
 		}
 	}
-	if r.Tx.RejectedAfterVoid {
+	if r.Tx.Payout.RejectedAfterVoid {
 		s += " rejected-after-void"
 	}
-	if r.Tx.Doubt {
+	if r.Tx.Transfer.Doubt {
 		s += " in doubt"
 	}
-	if len(r.Tx.Former) > 0 {
-		s += " was " + strings.Join(r.Tx.Former, " and ")
+	if len(r.Tx.Payout.Former) > 0 {
+		s += " was " + strings.Join(r.Tx.Payout.Former, " and ")
 	}
-	if r.Tx.Returned != 0 {
-		s += fmt.Sprintf(" returned %d", r.Tx.Returned)
+	if returned := r.Tx.Payout.Returned + r.Tx.Return.Returned; returned != 0 {
+		s += fmt.Sprintf(" returned %d", returned)
 	}
 	if r.Tx.ReasonCode != "" {
 		s += " " + r.Tx.ReasonCode

@@ -83,9 +83,9 @@ type Owned struct {
 	Tx      *Transaction
 }
 
-// Transaction is one item of an account's history and, while it is in flight,
-// the whole state of its work. Every record about it carries it whole, as it
-// is after the record.
+// Transaction is one item of an account's history and, while it is in flight, the whole
+// state of its work: a common part, and the part of its kind. Every record about it
+// carries it whole, as it is after the record.
 type Transaction struct {
 	ID     TxID     `cbor:"1,keyasint"`
 	Kind   TxKind   `cbor:"2,keyasint"`
@@ -93,63 +93,97 @@ type Transaction struct {
 	Amount Amount   `cbor:"4,keyasint"`           // base units, without the fee
 	Fee    Amount   `cbor:"5,keyasint,omitempty"` // base units
 
-	EndToEnd         string  `cbor:"6,keyasint,omitempty"`
-	ExternalID       string  `cbor:"7,keyasint,omitempty"`
-	Description      string  `cbor:"8,keyasint,omitempty"`
-	CounterpartyName string  `cbor:"9,keyasint,omitempty"`
-	KeyType          KeyType `cbor:"10,keyasint,omitempty"`
-	Key              string  `cbor:"11,keyasint,omitempty"` // the recipient's; of a charge or receipt, the account's own
-	PayerDocument    string  `cbor:"12,keyasint,omitempty"`
-	PayerISPB        string  `cbor:"13,keyasint,omitempty"`
-	GivenDocument    string  `cbor:"14,keyasint,omitempty"` // recipient_document as the merchant sent it, stripped
-	OwnerDocument    string  `cbor:"15,keyasint,omitempty"` // as the directory names it
-	OwnerISPB        string  `cbor:"16,keyasint,omitempty"`
-	RecipientISPB    string  `cbor:"17,keyasint,omitempty"` // manual routing
-	Purpose          string  `cbor:"18,keyasint,omitempty"`
+	EndToEnd     string `cbor:"6,keyasint,omitempty"`
+	ExternalID   string `cbor:"7,keyasint,omitempty"`
+	Description  string `cbor:"8,keyasint,omitempty"`
+	Counterparty Party  `cbor:"9,keyasint,omitzero"` // who paid it, or whom it pays
 
-	CreatedAt  Millis `cbor:"19,keyasint,omitempty"` // when it was first shown
-	BookedAt   Millis `cbor:"20,keyasint,omitempty"` // when its status became final
-	ReasonCode string `cbor:"21,keyasint,omitempty"`
-	Ordinal    uint64 `cbor:"22,keyasint,omitempty"` // place among the account's items, from 1
-	Booking    uint64 `cbor:"23,keyasint,omitempty"` // place among its bookings, from 1
+	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when it was first shown
+	BookedAt   Millis `cbor:"11,keyasint,omitempty"` // when its status became final
+	ReasonCode string `cbor:"12,keyasint,omitempty"`
+	Ordinal    uint64 `cbor:"13,keyasint,omitempty"` // place among the account's items, from 1
+	Booking    uint64 `cbor:"14,keyasint,omitempty"` // place among its bookings, from 1
+	Doubted    bool   `cbor:"15,keyasint,omitempty"` // the clock was when a record about it was made: its instants may be wrong by hours
 
-	DueAt       Millis `cbor:"24,keyasint,omitempty"` // the instant of its due row while in flight, engine time
-	Attempt     uint64 `cbor:"25,keyasint,omitempty"` // of its fingerprint
-	OwnEndToEnd bool   `cbor:"26,keyasint,omitempty"` // the merchant named the end-to-end id
-	Repeat      bool   `cbor:"27,keyasint,omitempty"` // another transaction holds its end-to-end id
-	DuplicateOf *TxID  `cbor:"28,keyasint,omitempty"` // that transaction; shown where the scheme says DUPL
-	Claim       *Claim `cbor:"29,keyasint,omitempty"` // the request's idempotency claim, until it is answered
-	Reference   string `cbor:"30,keyasint,omitempty"` // of a credit
-	Returned    Amount `cbor:"31,keyasint,omitempty"` // of a payout: what came back so far
-
-	MerchantName string `cbor:"32,keyasint,omitempty"` // of a charge: as the QR code names the receiver
-	MerchantCity string `cbor:"33,keyasint,omitempty"`
-
-	UnderSuffix bool `cbor:"34,keyasint,omitempty"` // with OwnEndToEnd: the id was derived here before
-
-	// What a payout has been through that did not go straight.
-	Doubt             bool     `cbor:"35,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
-	AcceptedAt        Millis   `cbor:"36,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
-	Bucket            Bucket   `cbor:"37,keyasint,omitempty"` // the directory's limit it met last, if it ever did
-	QueueEnds         Millis   `cbor:"38,keyasint,omitempty"` // when it is given up if it is still queued
-	Decision          Approval `cbor:"39,keyasint,omitempty"`
-	Operator          string   `cbor:"40,keyasint,omitempty"` // who decided
-	Former            []string `cbor:"41,keyasint,omitempty"` // end-to-end ids before its renewals, the oldest first
-	LateAt            Millis   `cbor:"42,keyasint,omitempty"` // when it settled, where it had been voided before
-	RejectedAfterVoid bool     `cbor:"46,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
-	Unsure            bool     `cbor:"47,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
-
-	// Of a return: what it returns.
-	Original         *TxID  `cbor:"43,keyasint,omitempty"`
-	OriginalEndToEnd string `cbor:"44,keyasint,omitempty"`
-	OriginalAmount   Amount `cbor:"45,keyasint,omitempty"` // with Returned: what came back so far, this one included
-
-	DueKind DueKind `cbor:"48,keyasint,omitempty"` // of its due row
-	Doubted bool    `cbor:"49,keyasint,omitempty"` // the clock was when a record about it was made: its instants may be wrong by hours
+	// One of these is its kind's part; a payout has Transfer beside its own.
+	Charge   ChargePart   `cbor:"16,keyasint,omitzero"`
+	Receipt  ReceiptPart  `cbor:"17,keyasint,omitzero"`
+	Credit   CreditPart   `cbor:"18,keyasint,omitzero"`
+	Return   ReturnPart   `cbor:"19,keyasint,omitzero"`
+	Payout   PayoutPart   `cbor:"20,keyasint,omitzero"`
+	Transfer TransferPart `cbor:"21,keyasint,omitzero"`
 
 	// Where this state is from; not stored, because the record says it.
 	at  uint64   // sequence of the record that this is the state after; 0: it has none yet
 	was TxStatus // the status in that record
+}
+
+// Party is who stands on the other side.
+type Party struct {
+	Name     string `cbor:"1,keyasint,omitempty"`
+	Document string `cbor:"2,keyasint,omitempty"` // of who paid as sent, of who is paid as the directory names it
+	ISPB     string `cbor:"3,keyasint,omitempty"`
+}
+
+// ChargePart is how a charge's QR code names the receiver.
+type ChargePart struct {
+	Key          Key    `cbor:"1,keyasint"` // the account's own
+	MerchantName string `cbor:"2,keyasint,omitempty"`
+	MerchantCity string `cbor:"3,keyasint,omitempty"`
+}
+
+// ReceiptPart is what a received payment without a charge alone has.
+type ReceiptPart struct {
+	Key string `cbor:"1,keyasint,omitempty"` // the account's own that it was paid to
+}
+
+// CreditPart is what an operator says of a credit.
+type CreditPart struct {
+	Reference string `cbor:"1,keyasint,omitempty"`
+}
+
+// ReturnPart is what a received return gives back.
+type ReturnPart struct {
+	Original         TxID   `cbor:"1,keyasint"` // the payout
+	OriginalEndToEnd string `cbor:"2,keyasint,omitempty"`
+	OriginalAmount   Amount `cbor:"3,keyasint,omitempty"`
+	Returned         Amount `cbor:"4,keyasint,omitempty"` // of the original so far, this one included
+}
+
+// TransferPart is how far a transaction that the account sends has come on its way to
+// the scheme.
+type TransferPart struct {
+	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // the instant of its due row while in flight, engine time
+	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // of its due row
+	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until it is answered
+	Doubt      bool    `cbor:"4,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
+	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
+}
+
+// PayoutPart is what a payout alone has.
+type PayoutPart struct {
+	Key           Key    `cbor:"1,keyasint"`           // the recipient's
+	GivenDocument string `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, stripped
+	RecipientISPB string `cbor:"3,keyasint,omitempty"` // manual routing
+	Purpose       string `cbor:"4,keyasint,omitempty"`
+
+	// Its end-to-end id.
+	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // of its fingerprint
+	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant named it
+	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: it was derived here before
+	Former      []string `cbor:"8,keyasint,omitempty"`  // those before its renewals, the oldest first
+	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction holds it
+	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that transaction; shown where the scheme says DUPL
+
+	// What it has been through where it did not go straight.
+	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory's limit it met last, if it ever did
+	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // when it is given up if it is still queued
+	Decision          Approval `cbor:"13,keyasint,omitempty"`
+	Operator          string   `cbor:"14,keyasint,omitempty"` // who decided
+	Unsure            bool     `cbor:"15,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
+	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when it settled, where it had been voided before
+	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
+	Returned          Amount   `cbor:"18,keyasint,omitempty"` // what came back so far
 }
 
 // Record is the sequence of the record that the transaction is the state after.
@@ -200,20 +234,20 @@ const (
 // state that a late settlement changes. The scheme kept silent, or refused it after
 // a submission whose answer was lost.
 func (t *Transaction) Voided() bool {
-	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Unsure) && !t.RejectedAfterVoid
+	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Payout.Unsure) && !t.Payout.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells a payout that the scheme rejected as a duplicate of
 // something that is unknown here: money may move under its end-to-end id while the
 // scheme takes that.
 func (t *Transaction) DuplicateOfUnknown() bool {
-	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.DuplicateOf == nil
+	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
 // SentAt is since when the scheme owes its word on an accepted payout.
 func (t *Transaction) SentAt() Millis {
-	if t.AcceptedAt != 0 {
-		return t.AcceptedAt
+	if t.Transfer.AcceptedAt != 0 {
+		return t.Transfer.AcceptedAt
 	}
 	return t.CreatedAt
 }
@@ -235,7 +269,7 @@ func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 // MovedAt is the instant from which the window of repeats counts, of a payout that has
 // settled.
 func (t *Transaction) MovedAt(now Reading) Millis {
-	return now.since(max(t.ID.Time(), t.BookedAt, t.LateAt), t.Doubted)
+	return now.since(max(t.ID.Time(), t.BookedAt, t.Payout.LateAt), t.Doubted)
 }
 
 // Gross is what the transaction takes from the account (outbound) or what it

@@ -82,7 +82,7 @@ func (u *use) name(t *Transaction) {
 	case t.Status.InFlight():
 		rank = 3
 	}
-	u.former = append(u.former, t.Former...)
+	u.former = append(u.former, t.Payout.Former...)
 	// Of several, the youngest id: what waits under an older one takes it over.
 	if expiry := ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
 		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry
@@ -103,7 +103,7 @@ func (u *use) busy(window Millis) bool {
 // new minute.
 func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	now := g.stamp.Reading
-	if !t.waits() || t.OwnEndToEnd {
+	if !t.waits() || t.Payout.OwnEndToEnd {
 		return Chain{}, nil
 	}
 	key := EndToEndKeyOf(t)
@@ -174,7 +174,7 @@ func sent(t *Transaction) bool {
 	case StatusRejected:
 		return t.ReasonCode != ReasonDuplicate
 	}
-	return t.Voided() || t.RejectedAfterVoid
+	return t.Voided() || t.Payout.RejectedAfterVoid
 }
 
 // closer tells which of two the scheme has sooner: what settled, then what it has taken,

@@ -53,7 +53,7 @@ func (s *scripted) Book(context.Context) (scheme.Book, error) {
 	return scheme.Book{}, nil
 }
 
-func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
 	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}) {
 		s.t.Errorf("looked up %+v", q)
 	}

@@ -17,7 +17,7 @@ func TestControl(t *testing.T) {
 	} {
 		m := New(Job{Tx: ledger.Transaction{ID: ledger.TxID{1}}, Refuses: s.RefusesPayoutTo})
 		m.Begin()
-		act := m.Step(Reply{Owner: ledger.Owner{Document: document}})
+		act := m.Step(Reply{Owner: ledger.Party{Document: document}})
 		if refused != (act == Report) || refused && m.Outcome.Refusal != ledger.RefuseCNPJBlocked {
 			t.Errorf("%s: act %d, %+v", document, act, m.Outcome)
 		}
@@ -25,16 +25,16 @@ func TestControl(t *testing.T) {
 	m := New(Job{Goal: ledger.GoalResume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{}) // the scheme does not know it
-	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
+	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}
 	m = New(Job{Goal: ledger.GoalClear, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{})
-	if act := m.Step(Reply{Owner: ledger.Owner{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
+	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
 		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
 	}
-	known := ledger.Transaction{ID: ledger.TxID{1}, CounterpartyName: "Loja", OwnerDocument: "11222333000182"}
+	known := ledger.Transaction{ID: ledger.TxID{1}, Counterparty: ledger.Party{Name: "Loja", Document: "11222333000182"}}
 	for goal, result := range map[ledger.Goal]ledger.PayoutResult{ledger.GoalResume: ledger.PayoutIsAccepted, ledger.GoalClear: ledger.PayoutIsOpen} {
 		m = New(Job{Goal: goal, Tx: known, Refuses: s.RefusesPayoutTo})
 		m.Begin()

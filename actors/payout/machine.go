@@ -47,7 +47,7 @@ type Machine struct {
 func New(j Job) *Machine {
 	m := &Machine{job: j, doubt: j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
-	m.Outcome.Owner = ledger.Owner{Name: j.Tx.CounterpartyName, Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}
+	m.Outcome.Owner = j.Tx.Counterparty
 	return m
 }
 
@@ -55,8 +55,7 @@ func New(j Job) *Machine {
 func (m *Machine) Query() scheme.Query {
 	t := &m.job.Tx
 	return scheme.Query{
-		Account: m.job.Account, Tx: t.ID, EndToEnd: t.EndToEnd,
-		Key: ledger.Key{Type: t.KeyType, Value: t.Key},
+		Account: m.job.Account, Tx: t.ID, EndToEnd: t.EndToEnd, Key: t.Payout.Key,
 	}
 }
 
@@ -65,8 +64,8 @@ func (m *Machine) Payment() scheme.Payment {
 	t := &m.job.Tx
 	return scheme.Payment{
 		Tx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd, Amount: t.Amount,
-		Key: ledger.Key{Type: t.KeyType, Value: t.Key}, RecipientISPB: t.RecipientISPB,
-		Description: t.Description, Purpose: t.Purpose,
+		Key: t.Payout.Key, RecipientISPB: t.Payout.RecipientISPB,
+		Description: t.Description, Purpose: t.Payout.Purpose,
 	}
 }
 
@@ -85,7 +84,7 @@ func (m *Machine) Begin() Act {
 // Reply is what came of an act: an answer, an explicit refusal, or a failure
 // of the world (which after Submit and Ask leaves everything open).
 type Reply struct {
-	Owner   ledger.Owner
+	Owner   ledger.Party
 	State   scheme.State
 	Refused *scheme.Refused
 	Failed  bool
@@ -187,7 +186,7 @@ func (m *Machine) asked(r Reply) Act {
 		return m.know(r.State)
 	case r.Expired:
 		return m.open()
-	case m.Outcome.Owner == (ledger.Owner{}):
+	case m.Outcome.Owner == (ledger.Party{}):
 		return m.next(Lookup) // a resumed payout never learned its recipient
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
 		return m.open() // as it was when the directory named the owner: see refused

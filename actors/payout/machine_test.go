@@ -12,13 +12,9 @@ import (
 	"pixd/actors/scheme"
 )
 
-var job = Job{Account: 7, Tx: ledger.Transaction{
-	ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7,
-	EndToEnd: "E99999004202603011200abcdefghijk", KeyType: ledger.KeyEmail, Key: "ana@example.com",
-	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
-}}
+var job = Job{Account: 7, Tx: ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
 
-var ana = ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
+var ana = ledger.Party{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
 
@@ -253,7 +249,7 @@ func TestStepAfterReport(t *testing.T) {
 // it, whole.
 func TestKeepsTheOwner(t *testing.T) {
 	j := job
-	j.Tx.CounterpartyName, j.Tx.OwnerDocument, j.Tx.OwnerISPB = ana.Name, ana.Document, ana.ISPB
+	j.Tx.Counterparty.Name, j.Tx.Counterparty.Document, j.Tx.Counterparty.ISPB = ana.Name, ana.Document, ana.ISPB
 	for name, goal := range goals {
 		j.Goal = goal
 		if got := New(j).Outcome.Owner; got != ana {

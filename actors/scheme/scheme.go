@@ -19,7 +19,7 @@ type Scheme interface {
 	// RegisterKey makes one of our PIX keys known. The same again is harmless.
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
-	Lookup(ctx context.Context, q Query) (ledger.Owner, error)
+	Lookup(ctx context.Context, q Query) (ledger.Party, error)
 	// Submit hands a payment over. The same again (same transaction id, same
 	// end-to-end id) answers what the first one did.
 	Submit(ctx context.Context, p Payment) (State, error)
@@ -161,8 +161,8 @@ func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountI
 }
 
 // Lookup refuses.
-func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Owner, error) {
-	return ledger.Owner{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
+func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Party, error) {
+	return ledger.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
 }
 
 // Submit refuses.

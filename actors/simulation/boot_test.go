@@ -98,7 +98,7 @@ func (l *life) sentIsKnown() {
 		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
 			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
 		case ledger.StatusFailed:
-			if !t.Voided() && !t.RejectedAfterVoid {
+			if !t.Voided() && !t.Payout.RejectedAfterVoid {
 				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
 			}
 		}
@@ -114,7 +114,7 @@ func (l *life) alerted() {
 		return true, nil
 	})
 	for id, p := range l.chronicle0.payouts {
-		if p.tx.LateAt != 0 {
+		if p.tx.Payout.LateAt != 0 {
 			late[ledger.AlertLate+id.String()]++
 		}
 	}

@@ -141,11 +141,11 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 			l.count("money: all that was available is held")
 		}
 	case ledger.ReturnReceived:
-		c.returns[*t.Original] += t.Amount
+		c.returns[t.Return.Original] += t.Amount
 		if first, twice := c.given[t.EndToEnd]; twice {
-			l.fail("%s has credited %v and %v", t.EndToEnd, first, t.Original)
+			l.fail("%s has credited %v and %v", t.EndToEnd, first, t.Return.Original)
 		}
-		c.given[t.EndToEnd] = *t.Original
+		c.given[t.EndToEnd] = t.Return.Original
 		return
 	default:
 		return
@@ -162,10 +162,10 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		p = &chronicled{
 			tx:   *r.Tx,
 			held: *r.Tx, hold: world.at, account: r.Account, had: map[string]bool{},
-			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.KeyType, Key: r.Tx.Key},
+			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value},
 		}
 		c.payouts[r.Tx.ID] = p
-		if !r.Tx.OwnEndToEnd {
+		if !r.Tx.Payout.OwnEndToEnd {
 			c.prints[p.print] = append(c.prints[p.print], p)
 		}
 		if r.Claim != nil {
@@ -180,7 +180,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		c.keepsID(l, p, world)
 	}
 	c.unchanged(l, r, p)
-	c.decided(l, r, p.tx.Decision)
+	c.decided(l, r, p.tx.Payout.Decision)
 	c.repeats(l, r, world)
 	c.doubt(l, r, old)
 	c.young(l, r, world)
@@ -192,8 +192,8 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		c.begun[r.Tx.EndToEnd] = world.at
 	}
 	p.out = c.begun[r.Tx.EndToEnd]
-	if before := p.tx; before.OwnerISPB != "" &&
-		(r.Tx.OwnerISPB != before.OwnerISPB || r.Tx.OwnerDocument != before.OwnerDocument || r.Tx.CounterpartyName != before.CounterpartyName) {
+	if before := p.tx; before.Counterparty.ISPB != "" &&
+		(r.Tx.Counterparty.ISPB != before.Counterparty.ISPB || r.Tx.Counterparty.Document != before.Counterparty.Document || r.Tx.Counterparty.Name != before.Counterparty.Name) {
 		l.fail("record %d of %v forgets whom %v pays", r.Seq, r.Account, r.Tx.ID)
 	}
 	p.tx = *r.Tx
@@ -215,8 +215,8 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	case ledger.PayoutRejected:
 		c.duplicate(l, p)
 	case ledger.PayoutReturned:
-		if r.Tx.Returned != c.returns[r.Tx.ID] {
-			l.fail("%v: %d returned, %d credited", r.Tx.ID, r.Tx.Returned, c.returns[r.Tx.ID])
+		if r.Tx.Payout.Returned != c.returns[r.Tx.ID] {
+			l.fail("%v: %d returned, %d credited", r.Tx.ID, r.Tx.Payout.Returned, c.returns[r.Tx.ID])
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (c *chronicle) judge(l *life) {
 				if first != second && first.keepsOut(second, c.end(print.Account, first.settled), l.slack()) {
 					l.fail("%v and %v are one request of %v, and both settled", first.tx.ID, second.tx.ID, print)
 				}
-				if second.hold > first.settled && first.tx.LateAt != 0 && second.tx.ID != first.tx.ID {
+				if second.hold > first.settled && first.tx.Payout.LateAt != 0 && second.tx.ID != first.tx.ID {
 					l.count("meeting: an equal request after a late settlement")
 				}
 			}
@@ -267,7 +267,7 @@ func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool
 	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	if p.tx.LateAt != 0 && second.out <= p.settled { // which of one instant came first is not known here
+	if p.tx.Payout.LateAt != 0 && second.out <= p.settled { // which of one instant came first is not known here
 		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}
 	return second.out < end-slack

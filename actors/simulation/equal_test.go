@@ -12,7 +12,7 @@ import (
 func (l *life) foreignSuffix() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
+		if a.tx.Kind != ledger.TxPayout || a.tx.Payout.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
 			continue
 		}
 		thief := l.someone()
@@ -116,10 +116,10 @@ func (l *life) underFormerID() {
 			continue
 		}
 		now, err := l.shown(a.tx.ID)
-		if err != nil || now == nil || len(now.Former) == 0 || l.account(a.account).Broken() != nil {
+		if err != nil || now == nil || len(now.Payout.Former) == 0 || l.account(a.account).Broken() != nil {
 			continue
 		}
-		former, tx, may := now.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
+		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
 		if !l.ownID(a.account, former) {
 			l.fail("%v may not have %s, which was its own", a.account, former)
 			return
@@ -128,7 +128,7 @@ func (l *life) underFormerID() {
 		l.count("met: an own id that was renewed")
 		l.ask(&request{account: a.account, renewed: may, make: func() ledger.Command {
 			return ledger.RequestPayout{
-				Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, EndToEnd: former, GivenDocument: "12345678909",
+				Amount: tx.Amount, Key: ledger.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, EndToEnd: former, GivenDocument: "12345678909",
 			}
 		}})
 		return
@@ -193,7 +193,7 @@ func (l *life) returnedOnItsWay() {
 	l.carryNewest()
 	l.clock += ledger.Millis(l.outside.book.SettleDelay.Milliseconds()) + ledger.Millis(l.rng.IntN(3))
 	for _, a := range l.answers[min(before, len(l.answers)):] {
-		if a.account == id && a.tx.Key == key.Value && !a.refused {
+		if a.account == id && a.tx.Payout.Key.Value == key.Value && !a.refused {
 			l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(2))*600)
 			l.count("met: a return of what is on its way back")
 		}

@@ -49,7 +49,7 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 			l.fail("%v: a credit of %d under %s: %v", r.account, c.Amount, c.Reference, a.Refusal)
 		}
 	case ledger.DecideApproval:
-		if a.Refusal == nil && a.Tx.Decision != c.Word {
+		if a.Refusal == nil && a.Tx.Payout.Decision != c.Word {
 			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)
 		}
 	}

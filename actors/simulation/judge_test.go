@@ -47,8 +47,8 @@ func (l *life) remembered() {
 			l.fail("%v was shown as %v, and is gone", a.tx.ID, a.tx.Status)
 		case !a.tx.Status.InFlight() && a.tx.Status != ledger.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
 			l.fail("%v was shown as %v, and is %v", a.tx.ID, a.tx.Status, now.Status)
-		case a.tx.Decision != 0 && now.Decision != a.tx.Decision, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
-			a.tx.EndToEnd != "" && now.EndToEnd != a.tx.EndToEnd && !slices.Contains(now.Former, a.tx.EndToEnd):
+		case a.tx.Payout.Decision != 0 && now.Payout.Decision != a.tx.Payout.Decision, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
+			a.tx.EndToEnd != "" && now.EndToEnd != a.tx.EndToEnd && !slices.Contains(now.Payout.Former, a.tx.EndToEnd):
 			l.fail("%v was shown as %+v, and is %+v", a.tx.ID, a.tx, *now)
 		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == ledger.TxPayout:
 			l.fail("%v has changed its amounts", a.tx.ID)
@@ -207,12 +207,12 @@ func (l *life) orphans() {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.RejectedAfterVoid {
+		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Payout.RejectedAfterVoid {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
 		if t.Status != ledger.StatusSettled {
-			if err != nil || s.Progress != scheme.Rejected || t.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
+			if err != nil || s.Progress != scheme.Rejected || t.Payout.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
 				t.Status == ledger.StatusRejected && s.Reason != t.ReasonCode {
 				l.fail("%v is %v with %q here, at the scheme %v %v", t.ID, t.Status, t.ReasonCode, s, err)
 			}

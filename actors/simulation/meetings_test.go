@@ -58,7 +58,7 @@ func (l *life) settlesAfterVoid() {
 	o := l.outside
 	for i, p := range o.late {
 		t, err := l.shown(p.Tx)
-		if err != nil || t == nil || t.OwnEndToEnd || l.flipped[p.Account] || l.clock < o.down {
+		if err != nil || t == nil || t.Payout.OwnEndToEnd || l.flipped[p.Account] || l.clock < o.down {
 			continue
 		}
 		if t.Status == ledger.StatusAccepted {
@@ -151,16 +151,16 @@ func (l *life) equalApprovals() {
 func (l *life) afterLateSettlement() {
 	for i := range l.answers[:len(l.answers):len(l.answers)] {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.OwnEndToEnd || a.refused || l.flipped[a.account] {
+		if a.tx.Kind != ledger.TxPayout || a.tx.Payout.OwnEndToEnd || a.refused || l.flipped[a.account] {
 			continue
 		}
-		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.LateAt == 0 && !now.Voided() {
+		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.Payout.LateAt == 0 && !now.Voided() {
 			continue
 		}
 		l.count("asked: again what was voided")
 		tx := a.tx
 		l.ask(&request{account: a.account, make: func() ledger.Command {
-			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.KeyType, Value: tx.Key}, GivenDocument: "12345678909"}
+			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, GivenDocument: "12345678909"}
 		}})
 		return
 	}

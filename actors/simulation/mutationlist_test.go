@@ -110,7 +110,7 @@ var mutations = []mutation{
 	{
 		"refusal-believed-for-good", "a refusal in doubt ends a payout for good, and an earlier submission settles",
 		"actors/ledger/decide_outcome.go",
-		"t.Unsure = t.Doubt\n",
+		"t.Payout.Unsure = t.Transfer.Doubt\n",
 		"",
 	},
 	{
@@ -266,8 +266,8 @@ var mutations = []mutation{
 	{
 		"owner-forgotten", "a later child's report takes away what an earlier one learned of the recipient",
 		"actors/payout/machine.go",
-		"Document: j.Tx.OwnerDocument, ISPB: j.Tx.OwnerISPB}",
-		"Document: j.Tx.OwnerDocument}",
+		"\tm.Outcome.Owner = j.Tx.Counterparty\n",
+		"\tm.Outcome.Owner = ledger.Party{Name: j.Tx.Counterparty.Name, Document: j.Tx.Counterparty.Document}\n",
 	},
 	{
 		"queue-by-stamp", "the time in the queue counts from a stamp that stands still",
@@ -350,8 +350,8 @@ var mutations = []mutation{
 	{
 		"credited-elsewhere", "a return that has credited another account's payout is credited again",
 		"actors/ledger/decide_after.go",
-		"*first.Original != c.ID, f.Credited:",
-		"*first.Original != c.ID:",
+		"first.Return.Original != c.ID, f.Credited:",
+		"first.Return.Original != c.ID:",
 	},
 	{
 		"duplicate-taken-for-proof", "a duplicate's rejection is taken for the proof that no money moved",
@@ -404,7 +404,7 @@ var mutations = []mutation{
 	{
 		"queue-begins-anew", "each time a payout meets the limit its time in the queue begins anew",
 		"actors/ledger/decide_outcome.go",
-		"d.wait(PayoutRequeued, &t, max(0, t.QueueEnds-d.stamp.Clock), Body{})",
+		"d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})",
 		"d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{})",
 	},
 	{

@@ -31,7 +31,7 @@ func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction
 		want = []ledger.EventKind{ledger.EventReceived, ledger.EventChargePaid, ledger.EventCompleted}
 	case r.Kind == ledger.PaymentReceived:
 		want = []ledger.EventKind{ledger.EventReceived, ledger.EventCompleted}
-	case r.Kind == ledger.PayoutRequeued && before.QueueEnds == 0:
+	case r.Kind == ledger.PayoutRequeued && before.Payout.QueueEnds == 0:
 		want = []ledger.EventKind{ledger.EventPayoutQueued} // an approved one: the first time
 	}
 	if !slices.Equal(r.Events, want) {
@@ -61,8 +61,8 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 	if shows := t.Status != ledger.StatusHeld && t.Status != ledger.StatusRefused; shows != (t.Ordinal != 0) || final != (t.Booking != 0) {
 		l.fail("record %d of %v: %v is %v, item %d, booking %d", r.Seq, r.Account, t.ID, t.Status, t.Ordinal, t.Booking)
 	}
-	if late := r.Kind == ledger.PayoutSettledLate; late && t.LateAt != r.Time || !late && t.LateAt != old.LateAt {
-		l.fail("record %d of %v (%v): settled late at %v", r.Seq, r.Account, r.Kind, t.LateAt)
+	if late := r.Kind == ledger.PayoutSettledLate; late && t.Payout.LateAt != r.Time || !late && t.Payout.LateAt != old.Payout.LateAt {
+		l.fail("record %d of %v (%v): settled late at %v", r.Seq, r.Account, r.Kind, t.Payout.LateAt)
 	}
 }
 
@@ -80,16 +80,16 @@ func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, wor
 // unchanged: what a payout is does not change while it is carried.
 func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	t, h := r.Tx, &p.held
-	if t.Amount != h.Amount || t.Fee != h.Fee || t.Key != h.Key || t.KeyType != h.KeyType || t.ExternalID != h.ExternalID ||
-		t.Description != h.Description || t.Purpose != h.Purpose || t.GivenDocument != h.GivenDocument ||
-		t.RecipientISPB != h.RecipientISPB || t.OwnEndToEnd != h.OwnEndToEnd || t.Attempt != h.Attempt {
+	if t.Amount != h.Amount || t.Fee != h.Fee || t.Payout.Key.Value != h.Payout.Key.Value || t.Payout.Key.Type != h.Payout.Key.Type || t.ExternalID != h.ExternalID ||
+		t.Description != h.Description || t.Payout.Purpose != h.Payout.Purpose || t.Payout.GivenDocument != h.Payout.GivenDocument ||
+		t.Payout.RecipientISPB != h.Payout.RecipientISPB || t.Payout.OwnEndToEnd != h.Payout.OwnEndToEnd || t.Payout.Attempt != h.Payout.Attempt {
 		l.fail("record %d of %v changes what %v pays", r.Seq, r.Account, t.ID)
 	}
 	if p.tx.EndToEnd == "" || t.EndToEnd == p.tx.EndToEnd {
 		return
 	}
 	l.count("meeting: an id renewed")
-	if t.OwnEndToEnd || !slices.Contains(t.Former, p.tx.EndToEnd) || r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending {
+	if t.Payout.OwnEndToEnd || !slices.Contains(t.Payout.Former, p.tx.EndToEnd) || r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending {
 		l.fail("record %d of %v (%v): %v goes from %s to %s", r.Seq, r.Account, r.Kind, t.ID, p.tx.EndToEnd, t.EndToEnd)
 	}
 }
@@ -103,8 +103,8 @@ func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	case r.Kind == ledger.PayoutFailed && t.ReasonCode == ledger.ReasonDeclined:
 		want = ledger.Declined
 	}
-	if t.Decision != want || (t.Decision != 0) != (t.Operator != "") {
-		l.fail("record %d of %v (%v): the word on %v is %d, of %q", r.Seq, r.Account, r.Kind, t.ID, t.Decision, t.Operator)
+	if t.Payout.Decision != want || (t.Payout.Decision != 0) != (t.Payout.Operator != "") {
+		l.fail("record %d of %v (%v): the word on %v is %d, of %q", r.Seq, r.Account, r.Kind, t.ID, t.Payout.Decision, t.Payout.Operator)
 	}
 }
 
@@ -120,7 +120,7 @@ func expiryOf(endToEnd string) ledger.Millis {
 
 // keepsID: while an equal payout is in flight, or may settle yet, a new one shares its id.
 func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
-	if p.tx.OwnEndToEnd {
+	if p.tx.Payout.OwnEndToEnd {
 		return
 	}
 	fresh := true
@@ -150,14 +150,14 @@ func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 
 // unknownDuplicate tells a duplicate of something that is unknown here.
 func unknownDuplicate(t *ledger.Transaction) bool {
-	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.DuplicateOf == nil
+	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
 // young: no derived id goes out that the scheme may refuse for its age, by a clock that is
 // right.
 func (c *chronicle) young(l *life, r *ledger.Record, world written) {
 	t := r.Tx
-	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.OwnEndToEnd || world.doubted || t.Repeat || t.Doubted {
+	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.Payout.OwnEndToEnd || world.doubted || t.Payout.Repeat || t.Doubted {
 		return
 	}
 	if age := world.clock - (expiryOf(t.EndToEnd) - 12*3_600_000); age > 11*3_600_000 {
@@ -169,7 +169,7 @@ func (c *chronicle) young(l *life, r *ledger.Record, world written) {
 func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 	t := r.Tx
 	request := ledger.RequestPayout{
-		Amount: t.Amount, Key: ledger.Key{Type: t.KeyType, Value: t.Key}, GivenDocument: t.GivenDocument, RecipientISPB: t.RecipientISPB,
+		Amount: t.Amount, Key: ledger.Key{Type: t.Payout.Key.Type, Value: t.Payout.Key.Value}, GivenDocument: t.Payout.GivenDocument, RecipientISPB: t.Payout.RecipientISPB,
 	}
 	v := verdictOn(head, &request)
 	if v.refusal != ledger.RefuseNothing {
@@ -212,7 +212,7 @@ func (c *chronicle) repeats(l *life, r *ledger.Record, world written) {
 // doubt ends with the scheme's word.
 func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	t := r.Tx
-	if t.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
+	if t.Transfer.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
 		l.fail("record %d of %v (%v): %v is %v, and in doubt", r.Seq, r.Account, r.Kind, t.ID, t.Status)
 	}
 }
@@ -221,7 +221,7 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 // sent; a directory that cannot be asked ends nothing that waits in its queue.
 func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
 	switch code := r.Tx.ReasonCode; {
-	case old.Doubt && (byDirectory(code) || limits(code)):
+	case old.Transfer.Doubt && (byDirectory(code) || limits(code)):
 		l.fail("record %d of %v: %v may have been sent, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
 	case old.Status == ledger.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
@@ -249,7 +249,7 @@ func limits(code string) bool {
 // tried: what still had half an hour in the queue when all trouble ended was tried again and
 // again.
 func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
-	if l.healed == 0 || l.trueTimeOf(r).at < l.healed || old.QueueEnds < l.healed+30*60_000 || old.Doubted {
+	if l.healed == 0 || l.trueTimeOf(r).at < l.healed || old.Payout.QueueEnds < l.healed+30*60_000 || old.Doubted {
 		return
 	}
 	least := 1 // of a line in small rounds
@@ -290,7 +290,7 @@ func (c *chronicle) holders(l *life) {
 			continue
 		}
 		l.count("meeting: a duplicate")
-		if of := p.tx.DuplicateOf; of != nil {
+		if of := p.tx.Payout.DuplicateOf; of != nil {
 			other := c.payouts[*of]
 			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == ledger.StatusRefused && !p.ofHeld {
 				l.fail("%v is a duplicate of %v, under %s", id, of, p.tx.EndToEnd)
@@ -316,14 +316,14 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 		return 0
 	}
 	named := 0
-	if of := p.tx.DuplicateOf; of != nil && c.payouts[*of] != nil {
+	if of := p.tx.Payout.DuplicateOf; of != nil && c.payouts[*of] != nil {
 		named = rank(c.payouts[*of])
 		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // which may never get there
 	}
 	for _, other := range c.under[p.tx.EndToEnd] {
-		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Doubt
+		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Transfer.Doubt
 		if has && rank(other) > named {
-			l.fail("%v is a duplicate of %v, and %v is %v under %s", p.tx.ID, p.tx.DuplicateOf, other.tx.ID, other.tx.Status, p.tx.EndToEnd)
+			l.fail("%v is a duplicate of %v, and %v is %v under %s", p.tx.ID, p.tx.Payout.DuplicateOf, other.tx.ID, other.tx.Status, p.tx.EndToEnd)
 		}
 	}
 }

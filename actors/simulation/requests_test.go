@@ -100,11 +100,11 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 			}
 		case refused != v.refusal && !r.joins:
 			l.fail("%v hears %q, and its request is to be answered %q", r.account, refused, v.refusal)
-		case refused == ledger.RefuseNothing && !r.joins && v.pending != (a.Tx.Decision != 0 || a.Tx.Status == ledger.StatusPending):
+		case refused == ledger.RefuseNothing && !r.joins && v.pending != (a.Tx.Payout.Decision != 0 || a.Tx.Status == ledger.StatusPending):
 			l.fail("%v hears that %v is %v; it is to wait for an operator: %v", r.account, a.Tx.ID, a.Tx.Status, v.pending)
 		}
 	}
-	if r.renewed && a.Refusal == nil && a.Tx.EndToEnd == c.EndToEnd && !a.Tx.Repeat {
+	if r.renewed && a.Refusal == nil && a.Tx.EndToEnd == c.EndToEnd && !a.Tx.Payout.Repeat {
 		l.fail("%v goes out under %s, which another payout had before it was renewed", a.Tx.ID, c.EndToEnd)
 	}
 	if t := a.Tx; a.Refusal == nil && !asAsked(t, c) {
@@ -114,9 +114,9 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 
 // asAsked tells a payout that is what the request said.
 func asAsked(t *ledger.Transaction, c *ledger.RequestPayout) bool {
-	return t.Kind == ledger.TxPayout && t.Amount == c.Amount && t.KeyType == c.Key.Type && t.Key == c.Key.Value &&
-		t.ExternalID == c.ExternalID && t.Description == c.Description && t.GivenDocument == c.GivenDocument &&
-		t.RecipientISPB == c.RecipientISPB && t.OwnEndToEnd == (c.EndToEnd != "")
+	return t.Kind == ledger.TxPayout && t.Amount == c.Amount && t.Payout.Key.Type == c.Key.Type && t.Payout.Key.Value == c.Key.Value &&
+		t.ExternalID == c.ExternalID && t.Description == c.Description && t.Payout.GivenDocument == c.GivenDocument &&
+		t.Payout.RecipientISPB == c.RecipientISPB && t.Payout.OwnEndToEnd == (c.EndToEnd != "")
 }
 
 // otherwise is a request under its key with another body: it is not carried out.

@@ -15,23 +15,23 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, wo
 	case ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSent:
 		long = world.terms.OrphanAfter
 	case ledger.PayoutQueued, ledger.PayoutRequeued:
-		if first := old.QueueEnds == 0; first && t.QueueEnds != world.clock+world.terms.QueueTTL || !first && t.QueueEnds != old.QueueEnds {
-			l.fail("%v may stay in the queue for %d ms", t.ID, t.QueueEnds-world.clock)
+		if first := old.Payout.QueueEnds == 0; first && t.Payout.QueueEnds != world.clock+world.terms.QueueTTL || !first && t.Payout.QueueEnds != old.Payout.QueueEnds {
+			l.fail("%v may stay in the queue for %d ms", t.ID, t.Payout.QueueEnds-world.clock)
 		}
-		long = max(0, t.QueueEnds-world.clock)
+		long = max(0, t.Payout.QueueEnds-world.clock)
 	case ledger.PayoutPending:
 		long = world.terms.ApprovalTTL
 	default:
 		return
 	}
-	if t.Doubt {
+	if t.Transfer.Doubt {
 		long = 3_000
 	}
-	if r.Kind == ledger.PayoutAccepted && !t.Doubt {
+	if r.Kind == ledger.PayoutAccepted && !t.Transfer.Doubt {
 		return // the due row of its hold stands, of an earlier process perhaps
 	}
-	if t.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.DueAt != world.clock+long {
-		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.DueAt-world.clock)
+	if t.Transfer.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.Transfer.DueAt != world.clock+long {
+		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.Transfer.DueAt-world.clock)
 	}
 }
 
@@ -45,7 +45,7 @@ func (p *chronicled) gaveUp(l *life, world written) {
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
-		if since, limit = p.hold, terms.ApprovalTTL; p.tx.OwnEndToEnd { // it may be too old to go out before that
+		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // it may be too old to go out before that
 			since, limit = min(p.hold, expiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
 		}
 	default:

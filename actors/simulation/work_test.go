@@ -69,12 +69,12 @@ func (l *life) begin(j payout.Job, then func(due.Result)) {
 	m := payout.New(j)
 	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
 	l.count("goal: " + goals[j.Goal])
-	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.QueueEnds && !at.Doubted && !j.Tx.Doubted {
-		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.QueueEnds)
+	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.Payout.QueueEnds && !at.Doubted && !j.Tx.Doubted {
+		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.Payout.QueueEnds)
 	}
 	l.children = append(l.children, &child{
 		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then,
-		settings: l.settingsOf(&j), owner: j.Tx.OwnerDocument,
+		settings: l.settingsOf(&j), owner: j.Tx.Counterparty.Document,
 	})
 }
 
@@ -167,8 +167,8 @@ func (l *life) submits(c *child) {
 		return
 	}
 	t := l.standing(p.Tx, p.EndToEnd)
-	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Key != p.Key.Value || t.KeyType != p.Key.Type ||
-		t.RecipientISPB != p.RecipientISPB || t.Description != p.Description || p.Account != c.account {
+	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Payout.Key.Value != p.Key.Value || t.Payout.Key.Type != p.Key.Type ||
+		t.Payout.RecipientISPB != p.RecipientISPB || t.Description != p.Description || p.Account != c.account {
 		l.fail("%+v is submitted, and the journal has %+v", p, t)
 	} else if s := t.Status; s == ledger.StatusQueued || s == ledger.StatusPending || s == ledger.StatusRefused {
 		l.fail("%v is submitted, and in the journal it is %v", p.Tx, s)

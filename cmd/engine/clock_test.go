@@ -104,7 +104,7 @@ func TestClockWrongForAMoment(t *testing.T) {
 		}
 	}
 	again := w.payout("silent+1@pix.test", 500)
-	if !again.Repeat || again.EndToEnd != before.EndToEnd {
+	if !again.Payout.Repeat || again.EndToEnd != before.EndToEnd {
 		t.Errorf("an equal payout a day later by the wall clock is another: %+v", again)
 	}
 	w.hears("clock")

@@ -298,10 +298,10 @@ func inFlight(e *Engine) ([]string, error) {
 		if err != nil {
 			return false, err
 		}
-		if shown != nil && state.Progress == scheme.Unknown && r.Tx.Key == "not-found@pix.test" {
+		if shown != nil && state.Progress == scheme.Unknown && r.Tx.Payout.Key.Value == "not-found@pix.test" {
 			return true, nil
 		}
-		open = append(open, fmt.Sprintf("%v to %s of %v (shown %v, at the scheme %v)", tx, r.Tx.Key, owner, shown != nil, state))
+		open = append(open, fmt.Sprintf("%v to %s of %v (shown %v, at the scheme %v)", tx, r.Tx.Payout.Key.Value, owner, shown != nil, state))
 		return true, nil
 	})
 	return open, err

@@ -73,7 +73,7 @@ func (s *schemeCalls) RegisterKey(ctx context.Context, k ledger.Key, a ledger.Ac
 }
 
 // Lookup implements scheme.Scheme.
-func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
 	o, err := s.Scheme.Lookup(ctx, q)
 	s.count(callLookup, err)
 	return o, err

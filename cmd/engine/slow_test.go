@@ -127,10 +127,10 @@ type stuck struct {
 	in, out chan struct{}
 }
 
-func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
+func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	close(s.in)
 	<-s.out
-	return ledger.Owner{}, errors.New("too late")
+	return ledger.Party{}, errors.New("too late")
 }
 
 // TestCloseOverAStuckChild: the end is an error where a payout's child does not come

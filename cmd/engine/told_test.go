@@ -66,8 +66,8 @@ func (o *otherSide) says(s scheme.State) { o.answer.Store(&s) }
 func (o *otherSide) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
 
 // Lookup implements scheme.Scheme.
-func (o *otherSide) Lookup(context.Context, scheme.Query) (ledger.Owner, error) {
-	return ledger.Owner{Name: "Ana", Document: "98765432100", ISPB: "99999005"}, nil
+func (o *otherSide) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
+	return ledger.Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}, nil
 }
 
 // Submit implements scheme.Scheme.

@@ -137,14 +137,14 @@ const maxReason = 35
 
 // parse takes an owner's document only in the form that the account's controls
 // on documents compare with.
-func (o Owner) parse() (ledger.Owner, error) {
+func (o Owner) parse() (ledger.Party, error) {
 	if clean, ok := ledger.CleanHolder(o.Document); !ok || clean != o.Document {
-		return ledger.Owner{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
+		return ledger.Party{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
 	}
 	if !ledger.ISPB(o.ISPB) {
-		return ledger.Owner{}, errors.New("owner.ispb must be 8 digits or capital letters")
+		return ledger.Party{}, errors.New("owner.ispb must be 8 digits or capital letters")
 	}
-	return ledger.Owner(o), nil
+	return ledger.Party(o), nil
 }
 
 // ReadRegistration reads a request to PathRegister.

@@ -36,15 +36,15 @@ func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.Accou
 }
 
 // Lookup implements scheme.Scheme.
-func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Owner, error) {
+func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
 	var found Found
 	err := p.ask(ctx, PathLookup, Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, &found)
-	var owner ledger.Owner
+	var owner ledger.Party
 	if err == nil {
 		owner, err = found.Owner.parse()
 	}
 	if err != nil {
-		return ledger.Owner{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, err)
+		return ledger.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, err)
 	}
 	return owner, nil
 }

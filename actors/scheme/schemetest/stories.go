@@ -68,7 +68,7 @@ func registersTwice(t *testing.T, b Body) {
 }
 
 func looksUp(t *testing.T, b Body) {
-	look := func(key string) (ledger.Owner, error) {
+	look := func(key string) (ledger.Party, error) {
 		p := payment(b, key)
 		o, err := b.Scheme.Lookup(t.Context(), scheme.Query{Account: 7, Tx: p.Tx, Key: p.Key, EndToEnd: p.EndToEnd})
 		expect(t, "after a lookup", b.ask(t, p), unknown)

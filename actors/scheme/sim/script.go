@@ -72,8 +72,8 @@ const (
 
 // owner is whom the directory names for a key: the document that the key
 // states, else a made-up person, the same for the same key.
-func owner(k ledger.Key, o outcome) ledger.Owner {
-	own := ledger.Owner{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
+func owner(k ledger.Key, o outcome) ledger.Party {
+	own := ledger.Party{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
 	if own.Document == "" {
 		own.Document = k.Document()
 	}

@@ -64,7 +64,7 @@ func TestOwner(t *testing.T) {
 		{ledger.Key{Type: ledger.KeyEmail, Value: "owner-00000000000191@pix.test"}, "Empresa Simulada LTDA", "00000000000191", recipientISPB},
 		{ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, "Pessoa Simulada", "32355348065", recipientISPB},
 	} {
-		if got := owner(c.key, script(c.key)); got != (ledger.Owner{Name: c.name, Document: c.document, ISPB: c.ispb}) {
+		if got := owner(c.key, script(c.key)); got != (ledger.Party{Name: c.name, Document: c.document, ISPB: c.ispb}) {
 			t.Errorf("%s belongs to %+v", c.key.Value, got)
 		}
 	}

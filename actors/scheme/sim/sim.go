@@ -189,17 +189,17 @@ func (s *Sim) key(k string) (keyRow, bool, error) {
 }
 
 // Lookup is the directory. What limits it comes before what it knows.
-func (s *Sim) Lookup(_ context.Context, q scheme.Query) (ledger.Owner, error) {
+func (s *Sim) Lookup(_ context.Context, q scheme.Query) (ledger.Party, error) {
 	o := script(q.Key)
 	limit, err := s.limit(q.Tx, o)
 	if err != nil {
-		return ledger.Owner{}, err
+		return ledger.Party{}, err
 	}
 	if limit != ledger.RefuseNothing {
-		return ledger.Owner{}, &scheme.Refused{Code: limit}
+		return ledger.Party{}, &scheme.Refused{Code: limit}
 	}
 	if o.lookup != ledger.RefuseNothing {
-		return ledger.Owner{}, &scheme.Refused{Code: o.lookup}
+		return ledger.Party{}, &scheme.Refused{Code: o.lookup}
 	}
 	return owner(q.Key, o), nil
 }
