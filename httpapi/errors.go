@@ -44,28 +44,46 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 
 	ledger.RefuseSameInstitution:  {payout: code, status: 422, name: "same_institution_transfer"},
 	ledger.RefuseDocumentRequired: {payout: code, status: 422, name: "cnpj_out_document_required"},
-	ledger.RefuseCNPJBlocked: {payout: code, status: 422, name: "cnpj_out_blocked",
-		outside: "the key belongs to a CNPJ that payouts are not authorized to"},
+	ledger.RefuseCNPJBlocked: {
+		payout: code, status: 422, name: "cnpj_out_blocked",
+		outside: "the key belongs to a CNPJ that payouts are not authorized to",
+	},
 	ledger.RefuseCeiling:  {payout: code, status: 422, name: "ceiling_exceeded"},
 	ledger.RefuseUnderMED: {payout: code, status: 422, name: "funds_under_med_hold"},
 	ledger.RefuseBalance:  {payout: code, status: 422, name: "insufficient_balance"},
 
-	ledger.RefuseKeyNotFound: {payout: code, status: 400, name: "dict_key_not_found",
-		outside: "the directory does not know the key"},
-	ledger.RefuseKeyBlocked: {payout: code, status: 400, name: "dict_key_blocked",
-		outside: "the directory blocks the key"},
-	ledger.RefuseLookupFailed: {payout: code, status: 400, name: "dict_lookup_failed",
-		outside: "the directory could not be asked; no money has left"},
-	ledger.RefuseRateLimited: {payout: code, status: 400, name: "dict_rate_limited",
-		outside: "the directory's limit for this payer is reached, try again later"},
-	ledger.RefuseBucket: {payout: code, status: 400, name: "dict_bucket_exhausted",
-		outside: "the directory's capacity for this institution is used up, try again later"},
-	ledger.RefuseProvider: {payout: code, status: 400, name: "provider_rejected",
-		outside: "the provider refused the payment"},
-	ledger.RefuseProviderSchema: {payout: code, status: 400, name: "provider_schema_error",
-		outside: "the provider could not read the payment"},
-	ledger.RefuseProviderOther: {payout: code, status: 400, name: "provider_unknown_error",
-		outside: "the provider refused the payment with an unexpected status"},
+	ledger.RefuseKeyNotFound: {
+		payout: code, status: 400, name: "dict_key_not_found",
+		outside: "the directory does not know the key",
+	},
+	ledger.RefuseKeyBlocked: {
+		payout: code, status: 400, name: "dict_key_blocked",
+		outside: "the directory blocks the key",
+	},
+	ledger.RefuseLookupFailed: {
+		payout: code, status: 400, name: "dict_lookup_failed",
+		outside: "the directory could not be asked; no money has left",
+	},
+	ledger.RefuseRateLimited: {
+		payout: code, status: 400, name: "dict_rate_limited",
+		outside: "the directory's limit for this payer is reached, try again later",
+	},
+	ledger.RefuseBucket: {
+		payout: code, status: 400, name: "dict_bucket_exhausted",
+		outside: "the directory's capacity for this institution is used up, try again later",
+	},
+	ledger.RefuseProvider: {
+		payout: code, status: 400, name: "provider_rejected",
+		outside: "the provider refused the payment",
+	},
+	ledger.RefuseProviderSchema: {
+		payout: code, status: 400, name: "provider_schema_error",
+		outside: "the provider could not read the payment",
+	},
+	ledger.RefuseProviderOther: {
+		payout: code, status: 400, name: "provider_unknown_error",
+		outside: "the provider refused the payment with an unexpected status",
+	},
 
 	ledger.RefuseSetting:      {admin: 400},
 	ledger.RefuseCredit:       {admin: 400},

@@ -94,29 +94,3 @@ func (m *memory) Last(stream wal.Stream) (seq, sum uint64, err error) {
 	last := all[len(all)-1]
 	return last.Seq, last.Sum, nil
 }
-
-// dump is every row, so that two stores can be compared.
-func (m *memory) dump(skip byte) string {
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(m.rows)) {
-		if k[0] != skip {
-			fmt.Fprintf(&b, "%x = %x\n", k, m.rows[k])
-		}
-	}
-	return b.String()
-}
-
-// rebuilt is the rows that the records alone make.
-func (m *memory) rebuilt() *memory {
-	out := newMemory()
-	for stream, all := range m.records {
-		for i := range all {
-			r, err := m.Record(ledger.AccountID(stream), uint64(i+1))
-			if err != nil {
-				panic(err)
-			}
-			out.append(&wal.Entry{Ops: ops(ledger.Project(nil, r))})
-		}
-	}
-	return out
-}

@@ -157,6 +157,9 @@ func (h *harness) write(r *Record) {
 	if err := r.Follows(before); err != nil {
 		h.t.Fatal(err)
 	}
+	if r.Tx != nil && foreignParts(r.Tx) != nil {
+		h.t.Fatalf("%v: a %v with parts %v", r.Kind, r.Tx.Kind, foreignParts(r.Tx))
+	}
 	h.records = append(h.records, *r)
 	for _, row := range Project(nil, r) {
 		if row.Value == nil {

@@ -1,0 +1,53 @@
+package ledger
+
+import (
+	"reflect"
+	"testing"
+)
+
+// partsOf are the parts that a transaction of a kind may have.
+var partsOf = map[TxKind][]string{
+	TxCharge: {"Charge"}, TxReceipt: {"Receipt"}, TxTED: {"Credit"}, TxInternal: {"Credit"}, TxReturn: {"Return"},
+	TxPayout: {"Payout", "Transfer"},
+}
+
+// foreignParts are those of a transaction that its kind has not.
+func foreignParts(tx *Transaction) (out []string) {
+	own := map[string]bool{}
+	for _, name := range partsOf[tx.Kind] {
+		own[name] = true
+	}
+	v := reflect.ValueOf(*tx)
+	for _, name := range []string{"Charge", "Receipt", "Credit", "Return", "Payout", "Transfer"} {
+		if !own[name] && !v.FieldByName(name).IsZero() {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// TestParts: every part of a transaction belongs to a kind, and a golden record has none
+// but its kind's. The stories hold every record that they make to the same.
+func TestParts(t *testing.T) {
+	known := map[string]bool{}
+	for _, names := range partsOf {
+		for _, name := range names {
+			known[name] = true
+		}
+	}
+	of := reflect.TypeOf(Transaction{})
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.Type.Kind() == reflect.Struct && f.Name != "Counterparty" && !known[f.Name] {
+			t.Errorf("the part %s is of no kind", f.Name)
+		}
+	}
+	for _, r := range goldenRecords() {
+		if r.Tx == nil {
+			continue
+		}
+		if got := foreignParts(r.Tx); got != nil {
+			t.Errorf("%v of a %v has parts %v", r.Kind, r.Tx.Kind, got)
+		}
+	}
+}
