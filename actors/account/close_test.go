@@ -35,7 +35,7 @@ func TestClose(t *testing.T) {
 	}
 	reported := make(chan error, 2)
 	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { reported <- err })
-	w.Due(due.Task{Account: 1, ID: ledger.TxID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
+	w.Due(due.Task{Account: 1, ID: ledger.EntityID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
 	for range 2 {
 		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)

@@ -8,7 +8,7 @@ import (
 // Due starts what a waiting payout needs: a child, or the end of its waiting. The
 // call's command is the task's.
 func (m *Machine) Due(rows Rows, t due.Task, c Call) (Effects, error) {
-	c.Command = ledger.AttendPayout{ID: t.ID, Seq: t.Seq, Retry: t.Retry}
+	c.Command = ledger.Attend{Kind: t.Kind(), ID: t.ID, Seq: t.Seq, Retry: t.Retry}
 	return m.Step(rows, c)
 }
 

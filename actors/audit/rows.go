@@ -88,7 +88,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 				return err
 			}
 		}
-		if err := a.must(r, ledger.DueKey(now.kind, now.due, a.ID, id), KindDue, id, &due); err != nil {
+		if err := a.must(r, ledger.DueKey(now.kind, now.due, a.ID, ledger.EntityID(id)), KindDue, id, &due); err != nil {
 			return err
 		}
 		if now.status != ledger.StatusQueued {
@@ -169,8 +169,8 @@ func (a *Account) strayDue(r Rows) error {
 	lo, hi := ledger.AllDue()
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := ledger.DecodeDue(k, v)
-		if w, ok := a.open[d.ID]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
-			a.tell(KindDue, d.ID.Public(ledger.TxPayout), "at %v nothing is due", d.At)
+		if w, ok := a.open[ledger.TxID(d.ID)]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
+			a.tell(KindDue, ledger.TxID(d.ID).Public(ledger.TxPayout), "at %v nothing is due", d.At)
 		}
 		return true, err
 	})

@@ -54,7 +54,7 @@ func (s *Scanner) done(t Task, r Result) {
 	s.mu.Unlock()
 	if alert {
 		s.log.Warn("the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
-			"alert", "scheme_unreachable", "account", t.Account.String(), "transaction", t.ID.Public(ledger.TxPayout))
+			"alert", "scheme_unreachable", "account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout))
 	}
 	select {
 	case s.wake <- struct{}{}:

@@ -72,18 +72,18 @@ func newMachine() *Machine { return New(3000, DefaultBounds()) }
 
 const atOnce = 64
 
-func txID(n int) ledger.TxID { return ledger.TxID{byte(n >> 16), byte(n >> 8), byte(n)} }
+func txID(n int) ledger.EntityID { return ledger.EntityID{byte(n >> 16), byte(n >> 8), byte(n)} }
 
 func (s *shelf) due(at ledger.Millis, a ledger.AccountID, n int, kind ledger.DueKind) {
 	s.rows[string(ledger.DueKey(kind, at, a, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, byte(n)}
 }
 
 func (s *shelf) accept(a ledger.AccountID, n int) {
-	s.rows[string(ledger.OpenKey(a, txID(n)))] = []byte{1}
+	s.rows[string(ledger.OpenKey(a, ledger.TxID(txID(n))))] = []byte{1}
 }
 
 func (s *shelf) queue(l ledger.QueueID, n int) {
-	s.rows[string(ledger.QueueKey(l, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, 9}
+	s.rows[string(ledger.QueueKey(l, ledger.TxID(txID(n))))] = []byte{0, 0, 0, 0, 0, 0, 0, 9}
 }
 
 func (s *shelf) Get(key []byte) ([]byte, bool, error) {
@@ -373,7 +373,7 @@ func TestUnreadable(t *testing.T) {
 			}
 		},
 		"a queue value": func(s *shelf) {
-			s.rows = map[string][]byte{string(ledger.QueueKey(0, txID(1))): {1}}
+			s.rows = map[string][]byte{string(ledger.QueueKey(0, ledger.TxID(txID(1)))): {1}}
 		},
 	} {
 		s := newShelf()

@@ -22,7 +22,7 @@ type Rows interface {
 // Task is a payout that its account is to look after.
 type Task struct {
 	Account ledger.AccountID
-	ID      ledger.TxID
+	ID      ledger.EntityID
 	Seq     uint64         // of a record about it; 0 with Retry
 	Retry   bool           // one in a queue: capacity may be back. Else its time has come
 	Queue   ledger.QueueID // with Retry
@@ -75,7 +75,7 @@ type Machine struct {
 	every  ledger.Millis // between two rounds of a queue
 
 	resume  []cursor // where the start's look at all rows goes on
-	working map[ledger.TxID]started
+	working map[ledger.EntityID]started
 	lanes   []*lane
 	closed  map[ledger.AccountID]bool // quarantined
 
@@ -92,7 +92,7 @@ type Machine struct {
 // milliseconds.
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, working: map[ledger.TxID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
+		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
 		resume: []cursor{newCursor(ledger.DueSending), newCursor(ledger.DuePayout), newCursor(ledger.DueDoubt)},
 	}
 	var scheme, clock []ledger.DueKind
@@ -182,7 +182,7 @@ func (m *Machine) resumed(s *step) error {
 }
 
 // busy tells a payout that is being looked after.
-func (m *Machine) busy(id ledger.TxID) bool { return m.working[id].lane != nil }
+func (m *Machine) busy(id ledger.EntityID) bool { return m.working[id].lane != nil }
 
 // inHand tells a payout that a process has a child for, or would ask about within
 // seconds.
@@ -190,7 +190,7 @@ func inHand(rows Rows, d ledger.Due) (bool, error) {
 	if d.Kind == ledger.DueSending || d.Kind == ledger.DueDoubt {
 		return true, nil
 	}
-	_, accepted, err := rows.Get(ledger.OpenKey(d.Account, d.ID))
+	_, accepted, err := rows.Get(ledger.OpenKey(d.Account, ledger.TxID(d.ID)))
 	return err == nil && !accepted, err
 }
 

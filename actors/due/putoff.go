@@ -11,7 +11,7 @@ import (
 // make room for the others.
 type putOff struct {
 	most     int
-	byID     map[ledger.TxID]*later
+	byID     map[ledger.EntityID]*later
 	hopeful  byInstant
 	hopeless byInstant
 }
@@ -28,10 +28,10 @@ type later struct {
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {
-	return putOff{most: most, byID: map[ledger.TxID]*later{}}
+	return putOff{most: most, byID: map[ledger.EntityID]*later{}}
 }
 
-func (p *putOff) has(id ledger.TxID) bool { return p.byID[id] != nil }
+func (p *putOff) has(id ledger.EntityID) bool { return p.byID[id] != nil }
 
 func (p *putOff) of(l *later) *byInstant {
 	if l.tries > hopelessAfter {

@@ -14,7 +14,7 @@ type queue struct {
 	over    bool          // the round has seen the whole queue
 	credit  int           // how many more may start
 	skipped int
-	flying  map[ledger.TxID]bool
+	flying  map[ledger.EntityID]bool
 }
 
 // runQueues starts rounds, and finds who is next in each queue that has room.
@@ -63,7 +63,7 @@ func (m *Machine) findQueues(rows Rows) error {
 			}
 			q := m.queues[row.Queue]
 			if q == nil {
-				q = &queue{flying: map[ledger.TxID]bool{}}
+				q = &queue{flying: map[ledger.EntityID]bool{}}
 			}
 			queues[row.Queue] = q
 			m.order = append(m.order, row.Queue)
@@ -101,10 +101,10 @@ func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 			return false, nil
 		}
 		q.after = row.ID
-		if !q.flying[row.ID] && !m.closed[row.Account] {
-			q.flying[row.ID] = true
+		if !q.flying[ledger.EntityID(row.ID)] && !m.closed[row.Account] {
+			q.flying[ledger.EntityID(row.ID)] = true
 			q.credit--
-			s.tasks = append(s.tasks, Task{Account: row.Account, ID: row.ID, Retry: true, Queue: id})
+			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: id})
 		}
 		return true, nil
 	})

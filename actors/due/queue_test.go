@@ -80,7 +80,7 @@ func TestCapacityReturns(t *testing.T) {
 	for len(flying) > 0 && passed < 500 {
 		most = max(most, len(flying))
 		one := flying[0]
-		delete(s.rows, string(ledger.QueueKey(0, one.ID)))
+		delete(s.rows, string(ledger.QueueKey(0, ledger.TxID(one.ID))))
 		m.Done(one, Result{}, 10_001)
 		passed++
 		flying = append(flying[1:], look(t, m, 10_001, s)...)

@@ -17,7 +17,7 @@ type crowd struct {
 	ends    func(t Task, now ledger.Millis) Result
 	flying  []flight // in the order in which they end
 	tasks   int
-	seen    map[ledger.TxID]ledger.Millis // when each was first run
+	seen    map[ledger.EntityID]ledger.Millis // when each was first run
 }
 
 type flight struct {
@@ -26,7 +26,7 @@ type flight struct {
 }
 
 func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, ledger.Millis) Result) *crowd {
-	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.TxID]ledger.Millis{}}
+	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
 }
 
 // pass lets time pass, a millisecond at a time where tasks end, else a tick.
@@ -54,7 +54,7 @@ func (c *crowd) pass(long ledger.Millis) {
 
 // sortedShelf is a shelf whose rows need no sorting at each look: they are added in
 // the order of their keys.
-func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n int) ledger.TxID {
+func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n int) ledger.EntityID {
 	c.s.due(at, a, n, kind)
 	return txID(n)
 }
@@ -124,7 +124,7 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 		w.add(ledger.DuePayout, ledger.Millis(n), 1, n)
 		w.s.accept(1, n)
 	}
-	var expiries []ledger.TxID
+	var expiries []ledger.EntityID
 	for n := range 10 {
 		expiries = append(expiries, w.add(ledger.DueQueued, w.now+ledger.Millis(n)*20_000, 2, 30_000+n), w.add(ledger.DueApproval, w.now+ledger.Millis(n)*20_000, 2, 40_000+n))
 	}

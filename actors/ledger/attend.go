@@ -42,7 +42,7 @@ type Attended struct {
 const carriedAgain = Millis(1000)
 
 // attend starts what a waiting payout needs: a child, or the end of its waiting.
-func (d *draft) attend(c AttendPayout, f Facts) Decision {
+func (d *draft) attend(c Attend, f Facts) Decision {
 	t, now := f.Tx, d.stamp.Clock
 	switch {
 	case f.Carried:
@@ -98,7 +98,7 @@ func NeedsActive(c Command) bool {
 		return true
 	case ResolvePayout:
 		return c.Result == PayoutIsSending
-	case AttendPayout:
+	case Attend:
 		return c.Retry
 	}
 	return false

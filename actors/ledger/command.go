@@ -132,10 +132,11 @@ type ResolvePayout struct {
 	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it
 }
 
-// AttendPayout looks after a payout that waits for something.
-type AttendPayout struct {
-	ID  TxID
-	Seq uint64 // of a record about it; 0: of one that is shown
+// Attend looks after something that waits: a payout.
+type Attend struct {
+	Kind DueKind // of its due row; 0 with Retry
+	ID   EntityID
+	Seq  uint64 // of a record about it; 0: of one that is shown
 	// Retry: capacity may be back for a queued one. Else its due time has come, or a
 	// lost process had it in hand.
 	Retry bool
@@ -182,7 +183,7 @@ func (ReceivePayment) command() {}
 func (RequestPayout) command()  {}
 func (ResolvePayout) command()  {}
 func (DecideApproval) command() {}
-func (AttendPayout) command()   {}
+func (Attend) command()   {}
 func (ReceiveReturn) command()  {}
 
 // Facts are what a command names and the account's head does not hold, read

@@ -38,7 +38,7 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 		return d.resolvePayout(c, f)
 	case DecideApproval:
 		return d.decideApproval(c, f)
-	case AttendPayout:
+	case Attend:
 		return d.attend(c, f)
 	case ReceiveReturn:
 		return d.receiveReturn(c, f)

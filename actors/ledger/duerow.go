@@ -2,9 +2,15 @@ package ledger
 
 import "encoding/binary"
 
+// EntityID names what a record or a due row is about: a transaction, whose id it is.
+type EntityID [16]byte
+
+// String is the id's usual text, a UUID's.
+func (e EntityID) String() string { return TxID(e).String() }
+
 // DueKey is where work that waits for an instant lies: by what waits, so that
 // each kind is scanned at its own pace, then by instant.
-func DueKey(kind DueKind, at Millis, a AccountID, id TxID) []byte {
+func DueKey(kind DueKind, at Millis, a AccountID, id EntityID) []byte {
 	k := append(make([]byte, 0, dueKeyBytes), rowDue, byte(kind))
 	k = binary.BigEndian.AppendUint64(k, uint64(at))
 	k = binary.BigEndian.AppendUint64(k, uint64(a))
@@ -25,14 +31,31 @@ const (
 	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
 )
 
+// dueKinds has a row for each.
+var dueKinds = [...]struct {
+	entity entity // what waits
+	scheme bool   // its task asks the scheme; the others end by the clock alone
+}{
+	DuePayout:   {entityTransaction, true},
+	DueSending:  {entityTransaction, true},
+	DueQueued:   {entityTransaction, false},
+	DueApproval: {entityTransaction, false},
+	DueDoubt:    {entityTransaction, true},
+}
+
 // DueKinds are all of them.
-func DueKinds() []DueKind {
-	return []DueKind{DuePayout, DueSending, DueQueued, DueApproval, DueDoubt}
+func DueKinds() (all []DueKind) {
+	for k := range dueKinds {
+		if dueKinds[k].entity != entityNone {
+			all = append(all, DueKind(k))
+		}
+	}
+	return all
 }
 
 // NeedsScheme tells kinds whose due task asks the scheme. The others end by the
 // clock alone.
-func (k DueKind) NeedsScheme() bool { return k != DueQueued && k != DueApproval }
+func (k DueKind) NeedsScheme() bool { return dueKinds[k].scheme }
 
 // due is what waits for a payout's DueAt.
 func (t *Transaction) due() DueKind {
@@ -51,7 +74,7 @@ func (t *Transaction) due() DueKind {
 
 // dueKey is where the payout's due row lies.
 func (t *Transaction) dueKey(a AccountID) []byte {
-	return DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, t.ID)
+	return DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, EntityID(t.ID))
 }
 
 // Due is a due row.
@@ -59,7 +82,7 @@ type Due struct {
 	Kind    DueKind
 	At      Millis
 	Account AccountID
-	ID      TxID
+	ID      EntityID
 	Seq     uint64 // the record that made it wait
 }
 
@@ -70,7 +93,7 @@ func DecodeDue(k, v []byte) (Due, error) {
 	}
 	return Due{
 		Kind: DueKind(k[1]), At: Millis(binary.BigEndian.Uint64(k[2:])), Account: AccountID(binary.BigEndian.Uint64(k[10:])),
-		ID: TxID(k[18:]), Seq: binary.BigEndian.Uint64(v),
+		ID: EntityID(k[18:]), Seq: binary.BigEndian.Uint64(v),
 	}, nil
 }
 

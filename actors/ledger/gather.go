@@ -34,7 +34,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		f.Chain, err = g.chain(&c)
 	case ResolvePayout:
 		err = g.outcome(&f, &c)
-	case AttendPayout:
+	case Attend:
 		err = g.attended(&f, &c)
 	case DecideApproval:
 		if f.Tx, err = g.payout(c.ID, ""); err == nil && f.Tx != nil {
@@ -75,14 +75,15 @@ func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
 
 // attended is the payout as it stands: from what is in flight, else from the record
 // that the due row names.
-func (g *gathering) attended(f *Facts, c *AttendPayout) (err error) {
-	f.Carried = g.Carried(c.ID) != nil
-	if f.Tx, err = g.payout(c.ID, ""); err != nil || f.Tx != nil {
+func (g *gathering) attended(f *Facts, c *Attend) (err error) {
+	id := TxID(c.ID)
+	f.Carried = g.Carried(id) != nil
+	if f.Tx, err = g.payout(id, ""); err != nil || f.Tx != nil {
 		return err
 	}
 	if c.Seq == 0 {
 		return ErrUnknownPayout
 	}
-	f.Tx, err = g.state(c.ID, c.Seq)
+	f.Tx, err = g.state(id, c.Seq)
 	return err
 }

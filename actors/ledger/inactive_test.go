@@ -17,7 +17,7 @@ func TestNeedsActive(t *testing.T) {
 			t.Errorf("%T", c)
 		}
 	}
-	if !NeedsActive(DecideApproval{}) || !NeedsActive(AttendPayout{Retry: true}) || NeedsActive(AttendPayout{}) {
+	if !NeedsActive(DecideApproval{}) || !NeedsActive(Attend{Retry: true}) || NeedsActive(Attend{}) {
 		t.Error("an approval, or a retry")
 	}
 }

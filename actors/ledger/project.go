@@ -46,7 +46,7 @@ func openRows(rows []Row, r *Record) []Row {
 	if r.DueWas == 0 {
 		return rows
 	}
-	rows = append(rows, Row{Key: DueKey(r.DueWasKind, r.DueWas, r.Account, t.ID)})
+	rows = append(rows, Row{Key: DueKey(r.DueWasKind, r.DueWas, r.Account, EntityID(t.ID))})
 	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
 }
 

@@ -95,7 +95,7 @@ func TestReadsThatFail(t *testing.T) {
 		ResolvePayout{ID: third.ID, EndToEnd: third.EndToEnd, Result: PayoutIsRejected, Reason: ReasonDuplicate},
 		ResolvePayout{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: PayoutIsSending},
 		ReceiveReturn{ID: first.ID, EndToEnd: first.EndToEnd, ReturnID: "D" + storyID("back")[1:], Amount: 1},
-		AttendPayout{ID: second.ID, Seq: second.Record()},
+		Attend{ID: EntityID(second.ID), Seq: second.Record()},
 		DecideApproval{ID: queued.ID, Word: Approved},
 	} {
 		for _, doubted := range []bool{false, true} {
@@ -111,7 +111,7 @@ func TestReadsThatFail(t *testing.T) {
 					t.Fatalf("%+v: read %d failed: %v, %v", c, reads, f.hit, err)
 				}
 			}
-			if _, asksOnlyWhetherOneIs := c.(AttendPayout); !asksOnlyWhetherOneIs {
+			if _, asksOnlyWhetherOneIs := c.(Attend); !asksOnlyWhetherOneIs {
 				if _, err := Gather(crippled{h}, h.account, c, h.stamp()); err == nil {
 					t.Errorf("%+v: rows of no form are taken", c)
 				}

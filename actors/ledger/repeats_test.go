@@ -86,11 +86,11 @@ func TestExpiresInTime(t *testing.T) {
 	h.open(s, 1_000_000)
 	id := h.step(RequestPayout{Amount: 100, Key: emailKey(t, "a@example.com")}).Tx.ID
 	h.now += h.terms.ApprovalTTL - 1
-	if d := h.step(AttendPayout{ID: id}); len(d.Records) != 0 || d.Attended.Again != h.now+1 {
+	if d := h.step(Attend{ID: EntityID(id)}); len(d.Records) != 0 || d.Attended.Again != h.now+1 {
 		t.Errorf("a millisecond too early: %+v", d)
 	}
 	h.now++
-	if d := h.step(AttendPayout{ID: id}); len(d.Records) != 1 {
+	if d := h.step(Attend{ID: EntityID(id)}); len(d.Records) != 1 {
 		t.Error("never")
 	}
 }
@@ -101,26 +101,26 @@ func TestAttended(t *testing.T) {
 	h := open(t, 1_000)
 	id := h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx.ID
 	seq := h.account.Seq
-	if d := h.step(AttendPayout{ID: id, Seq: seq}); len(d.Launch) != 0 || d.Attended.Again != h.now+carriedAgain || !d.Attended.Skipped {
+	if d := h.step(Attend{ID: EntityID(id), Seq: seq}); len(d.Launch) != 0 || d.Attended.Again != h.now+carriedAgain || !d.Attended.Skipped {
 		t.Errorf("a child carries it: %+v", d)
 	}
 	h.restart()
-	if d := h.step(AttendPayout{ID: id, Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
+	if d := h.step(Attend{ID: EntityID(id), Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
 		t.Errorf("its child is lost: %+v", d)
 	}
 	h.step(ResolvePayout{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: PayoutIsSettled})
-	if d := h.step(AttendPayout{ID: id}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{}) {
+	if d := h.step(Attend{ID: EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{}) {
 		t.Errorf("it has ended: %+v", d)
 	}
-	if d := h.step(AttendPayout{ID: id, Retry: true}); !d.Attended.Skipped {
+	if d := h.step(Attend{ID: EntityID(id), Retry: true}); !d.Attended.Skipped {
 		t.Errorf("it is in no queue: %+v", d)
 	}
-	for _, c := range []Command{AttendPayout{ID: TxID{9}}, ResolvePayout{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
+	for _, c := range []Command{Attend{ID: EntityID{9}}, ResolvePayout{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
 		if _, err := h.try(c, false); !errors.Is(err, ErrUnknownPayout) {
 			t.Errorf("%T of a payout that is none: %v", c, err)
 		}
 	}
-	if _, err := h.try(AttendPayout{ID: TxID{9}, Seq: 1}, false); err == nil {
+	if _, err := h.try(Attend{ID: EntityID{9}, Seq: 1}, false); err == nil {
 		t.Error("a record that is about no payout")
 	}
 }

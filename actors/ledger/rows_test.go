@@ -83,12 +83,12 @@ func TestDueRows(t *testing.T) {
 	seen := map[bool]int{}
 	for _, kind := range DueKinds() {
 		seen[kind.NeedsScheme()]++
-		k := DueKey(kind, 50, 7, id)
+		k := DueKey(kind, 50, 7, EntityID(id))
 		d, err := DecodeDue(k, seqRow(12))
-		if want := (Due{Kind: kind, At: 50, Account: 7, ID: id, Seq: 12}); d != want || err != nil {
+		if want := (Due{Kind: kind, At: 50, Account: 7, ID: EntityID(id), Seq: 12}); d != want || err != nil {
 			t.Errorf("read as %+v, %v", d, err)
 		}
-		if after := DueKeyAfter(&d); bytes.Compare(k, after) >= 0 || bytes.Compare(after, DueKey(kind, 50, 7, TxID{5, 1})) > 0 {
+		if after := DueKeyAfter(&d); bytes.Compare(k, after) >= 0 || bytes.Compare(after, DueKey(kind, 50, 7, EntityID{5, 1})) > 0 {
 			t.Errorf("%x comes after %x", after, k)
 		}
 		for until, in := range map[Millis]bool{50: false, 51: true} {

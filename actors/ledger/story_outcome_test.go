@@ -56,9 +56,9 @@ func (b *bench) noticeID(a args) string {
 }
 
 func (b *bench) due(a args, retry bool) string {
-	c := AttendPayout{ID: b.ids[a["of"]], Retry: retry}
+	c := Attend{ID: EntityID(b.ids[a["of"]]), Retry: retry}
 	if !retry {
-		c.Seq = b.held(c.ID).Seq
+		c.Seq = b.held(TxID(c.ID)).Seq
 	}
 	d := b.stepAs(c, a["inactive"] != "")
 	out, r := b.tell(d), d.Attended

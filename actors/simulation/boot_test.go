@@ -31,7 +31,7 @@ func (l *life) holdsHaveWork() {
 		if err != nil || l.flipped[d.Account] {
 			return err == nil, err
 		}
-		id, tx, seq := d.Account, d.ID, d.Seq
+		id, tx, seq := d.Account, ledger.TxID(d.ID), d.Seq
 		r, err := rows{l.journal}.Record(id, seq)
 		if err != nil {
 			return false, err

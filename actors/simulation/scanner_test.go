@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"pixd/actors/due"
+	"pixd/actors/ledger"
 )
 
 // look lets the scanner look.
@@ -16,12 +17,13 @@ func (l *life) look() {
 	l.watch.looked(l)
 	machine := l.due // of this process
 	for _, t := range tasks {
-		l.say("due task %v %v, retry %v", t.Account, t.ID, t.Retry)
+		tx := ledger.TxID(t.ID)
+		l.say("due task %v %v, retry %v", t.Account, tx, t.Retry)
 		l.tasks++
 		once := false
 		then := func(r due.Result) {
 			if once {
-				l.fail("the due task of %v ended twice", t.ID)
+				l.fail("the due task of %v ended twice", tx)
 			}
 			once = true
 			if machine != l.due {
@@ -29,13 +31,13 @@ func (l *life) look() {
 			}
 			l.tasks--
 			l.watch.ends(t, r, l.now())
-			l.say("due task of %v ended: %+v", t.ID, r)
+			l.say("due task of %v ended: %+v", tx, r)
 			machine.Done(t, r, l.now())
 		}
 		if t.Retry {
-			l.retried[t.ID] = l.time.Read()
+			l.retried[tx] = l.time.Read()
 			if l.healed != 0 {
-				l.tries[t.ID]++
+				l.tries[tx]++
 			}
 		}
 		l.account(t.Account).Due(t, then)

@@ -62,7 +62,7 @@ func (w *watch) begins(t due.Task, k ledger.DueKind) {
 	if t.Retry {
 		return
 	}
-	w.running[t.ID], w.ran[t.ID], w.needs[t.ID] = true, true, k.NeedsScheme()
+	w.running[ledger.TxID(t.ID)], w.ran[ledger.TxID(t.ID)], w.needs[ledger.TxID(t.ID)] = true, true, k.NeedsScheme()
 	w.working[k.NeedsScheme()]++
 	w.begun[k.NeedsScheme()]++
 }
@@ -74,18 +74,18 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 	if t.Retry {
 		return
 	}
-	delete(w.running, t.ID)
-	w.working[w.needs[t.ID]]--
-	w.until[t.ID] = now
+	delete(w.running, ledger.TxID(t.ID))
+	w.working[w.needs[ledger.TxID(t.ID)]]--
+	w.until[ledger.TxID(t.ID)] = now
 	switch {
 	case r.Err != nil:
-		w.until[t.ID] = now + 30_000
+		w.until[ledger.TxID(t.ID)] = now + 30_000
 	case r.Unheard:
-		w.until[t.ID], w.quiet = now+60_000, now+5_000
+		w.until[ledger.TxID(t.ID)], w.quiet = now+60_000, now+5_000
 	case r.Open:
-		w.until[t.ID] = now + 60_000
+		w.until[ledger.TxID(t.ID)] = now + 60_000
 	case r.Again != 0:
-		w.until[t.ID] = r.Again
+		w.until[ledger.TxID(t.ID)] = r.Again
 	}
 }
 
@@ -136,12 +136,12 @@ func (w *watch) looked(l *life) {
 // overdue tells a row that should have had a task by now.
 func (w *watch) overdue(d *ledger.Due, first sight, now ledger.Millis) bool {
 	switch {
-	case w.running[d.ID]:
+	case w.running[ledger.TxID(d.ID)]:
 		return false
 	case first.late:
-		return now > max(w.until[d.ID], first.since)+patience
-	case w.ran[d.ID]:
-		return now > max(w.until[d.ID], d.At)+patience
+		return now > max(w.until[ledger.TxID(d.ID)], first.since)+patience
+	case w.ran[ledger.TxID(d.ID)]:
+		return now > max(w.until[ledger.TxID(d.ID)], d.At)+patience
 	}
 	return now > d.At+late+pace
 }

@@ -285,7 +285,7 @@ func inFlight(e *Engine) ([]string, error) {
 		if err != nil {
 			return false, err
 		}
-		owner, tx := d.Account, d.ID
+		owner, tx := d.Account, ledger.TxID(d.ID)
 		r, err := rows{e.Store}.Record(owner, d.Seq)
 		if err != nil {
 			return false, err

@@ -112,7 +112,7 @@ type onlyDue struct {
 
 // Scan implements due.Rows.
 func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	k := ledger.DueKey(ledger.DueDoubt, 1, o.account, o.id)
+	k := ledger.DueKey(ledger.DueDoubt, 1, o.account, ledger.EntityID(o.id))
 	if string(k) < string(lo) || string(k) >= string(hi) {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (e *Engine) startTask(t due.Task, done func(due.Result)) {
 	e.Accounts.Due(t, func(r due.Result) {
 		if r.Err != nil && e.ending.Err() == nil {
 			e.Config.Log.Warn("due: payout not looked at; it is tried again",
-				"account", t.Account.String(), "transaction", t.ID.Public(ledger.TxPayout), "error", r.Err)
+				"account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout), "error", r.Err)
 		}
 		done(r)
 	})
