@@ -209,7 +209,9 @@ func TestPlanted(t *testing.T) {
 		"a stray due row": {func(l *life) {
 			l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.EntityID{1}))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
-		"due twice":        {func(l *life) { l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.EntityID(l.last().ID)))] = make([]byte, 8) }, KindDue, "nothing is due"},
+		"due twice": {func(l *life) {
+			l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.EntityID(l.last().ID)))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
 		"not in the queue": {func(l *life) { delete(l.rows, l.row('q')) }, KindQueue, "has none"},
 		"a stray in it": {func(l *life) {
 			l.rows[string(ledger.QueueKey(0, l.last().ID))] = l.rows[l.row('q')]

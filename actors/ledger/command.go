@@ -183,7 +183,7 @@ func (ReceivePayment) command() {}
 func (RequestPayout) command()  {}
 func (ResolvePayout) command()  {}
 func (DecideApproval) command() {}
-func (Attend) command()   {}
+func (Attend) command()         {}
 func (ReceiveReturn) command()  {}
 
 // Facts are what a command names and the account's head does not hold, read
