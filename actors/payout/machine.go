@@ -82,7 +82,7 @@ func (m *Machine) Begin() Act {
 }
 
 // Reply is what came of an act: an answer, an explicit refusal, or a failure
-// of the world (which after Submit and Ask leaves everything open).
+// of the infrastructure (which after Submit and Ask leaves everything open).
 type Reply struct {
 	Owner   ledger.Party
 	State   scheme.State

@@ -13,7 +13,7 @@ import (
 )
 
 // Scheme is what a payout needs of the outside world. A returned *Refused is
-// the other side's explicit word; every other error is a world that failed:
+// the other side's explicit word; every other error is an infrastructure error:
 // after Lookup no money has left, after Submit nothing is known.
 type Scheme interface {
 	// RegisterKey makes one of our PIX keys known. The same again is harmless.

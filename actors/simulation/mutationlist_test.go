@@ -93,7 +93,7 @@ var mutations = []mutation{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
 		"actors/payout/machine.go",
 		"t := &m.job.Tx\n\treturn scheme.Payment{",
-		"t := m.job.Tx\n\tif m.job.Goal == Resume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
+		"t := m.job.Tx\n\tif m.job.Goal == ledger.GoalResume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
 	},
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
@@ -135,7 +135,7 @@ var mutations = []mutation{
 		"late-settlement-not-debited", "what settles after it was voided stays failed",
 		"actors/ledger/decide_after.go",
 		"case settled && t.Voided():",
-		"case settled && t.Voided() && t.LateAt != 0:",
+		"case settled && t.Voided() && t.Payout.LateAt != 0:",
 	},
 	{
 		"due-row-forgotten", "a change of status takes the old due row away and writes no new one",
@@ -435,7 +435,7 @@ var mutations = []mutation{
 		"control-forgotten-in-the-queue", "what leaves the queue goes to a company that the account's control keeps money from",
 		"actors/payout/machine.go",
 		"\tif m.job.Refuses != nil && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
-		"\tif m.job.Refuses != nil && m.job.Goal != Retry && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
+		"\tif m.job.Refuses != nil && m.job.Goal != ledger.GoalRetry && m.job.Refuses(r.Owner.Document) {\n\t\treturn",
 	},
 	{
 		"limit-believed-in-doubt", "a limit that a second submission meets ends what may have been sent",
@@ -447,7 +447,7 @@ var mutations = []mutation{
 		"quarantine-takes-places", "each look at a quarantined account takes a place for good",
 		"actors/due/machine.go",
 		"\twas.lane.count(was, -1)\n\tswitch {",
-		"\tif !c.Closed {\n\t\twas.lane.count(was, -1)\n\t}\n\tswitch {",
+		"\tif !r.closed() {\n\t\twas.lane.count(was, -1)\n\t}\n\tswitch {",
 	},
 	{
 		"reference-at-another-amount", "another amount under a used reference counts as a repeat, and is never credited",

@@ -4,6 +4,6 @@
 // receiving end of either. docs/scheme-protocol.md is the contract.
 //
 // What the other side refuses by a code is an answer. Everything else that is
-// not a signed answer of the expected form is a world that failed: after a
+// not a signed answer of the expected form is an infrastructure error: after a
 // submission nothing is known then.
 package provider
