@@ -65,8 +65,8 @@ func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 	return &Moved{EndToEnd: endToEnd, Row: *row}, nil
 }
 
-// maxRepeats bounds how many payouts may be under way under one id (503 before the hold
-// beyond it), where Terms do not: each hold writes the list.
+// maxRepeats bounds how many payouts may be under way under one id (ErrBusy beyond it),
+// where Terms do not: each hold writes the list.
 const maxRepeats = 1000
 
 // full is ErrBusy where too many payouts are under way under the id for one more.

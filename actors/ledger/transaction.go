@@ -72,7 +72,13 @@ var statusNames = [...]string{
 func (s TxStatus) String() string { return statusNames[s] }
 
 // InFlight tells a payout or refund whose gross amount is held.
-func (s TxStatus) InFlight() bool { return s >= StatusHeld && s <= StatusPending || s == StatusSending }
+func (s TxStatus) InFlight() bool {
+	switch s {
+	case StatusHeld, StatusSending, StatusAccepted, StatusQueued, StatusPending:
+		return true
+	}
+	return false
+}
 
 // MovedMoney tells a status at which money has moved.
 func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }

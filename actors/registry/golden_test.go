@@ -3,9 +3,11 @@ package registry
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -40,7 +42,7 @@ func goldenRecords() []Record {
 		EndToEndReserved: {EndToEnd: register},
 	}
 	var out []Record
-	for k := AccountRegistered; k <= lastKind; k++ {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		r, ok := bodies[k]
 		if !ok {
 			panic("no golden record of " + k.String())

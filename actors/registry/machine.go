@@ -25,17 +25,25 @@ const (
 	EndToEndReserved  RecordKind = 70 // a merchant's own end-to-end id
 )
 
-const lastKind = EndToEndReserved
-
-var kindNames = [...]string{
-	"account.registered", "account.changed", "api_key.made", "api_key.changed", "pix_key.reserved", "pix_key.registered",
-	"end_to_end.reserved",
+// kinds has a row for each: its name, and how the entry that it carries is taken in;
+// false where it carries another's.
+var kinds = map[RecordKind]struct {
+	name  string
+	apply func(*Machine, *Record) bool
+}{
+	AccountRegistered: {"account.registered", (*Machine).applyAccount},
+	AccountChanged:    {"account.changed", (*Machine).applyAccount},
+	APIKeyMade:        {"api_key.made", (*Machine).applyAPIKey},
+	APIKeyChanged:     {"api_key.changed", (*Machine).applyAPIKey},
+	PixKeyReserved:    {"pix_key.reserved", (*Machine).applyPixKey},
+	PixKeyRegistered:  {"pix_key.registered", (*Machine).applyPixKey},
+	EndToEndReserved:  {"end_to_end.reserved", (*Machine).applyEndToEnd},
 }
 
 // String is the kind's name in dumps and messages.
 func (k RecordKind) String() string {
-	if k >= AccountRegistered && k <= lastKind {
-		return kindNames[k-AccountRegistered]
+	if row, ok := kinds[k]; ok {
+		return row.name
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
@@ -71,7 +79,7 @@ func (r *Record) Encode() []byte {
 // Decode reads what Encode wrote. A kind or field that this version does not
 // know is an error.
 func (r *Record) Decode(b []byte) error {
-	if r.Kind < AccountRegistered || r.Kind > lastKind {
+	if _, known := kinds[r.Kind]; !known {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
 	}
 	if err := decoding.Unmarshal(b, r); err != nil {
@@ -188,23 +196,17 @@ func (m *Machine) Apply(r *Record) error {
 	if r.Seq != m.Seq+1 || r.Time < m.Time {
 		return fmt.Errorf("registry: record %d at %v does not follow %d at %v", r.Seq, r.Time, m.Seq, m.Time)
 	}
-	switch {
-	case r.Account != nil && (r.Kind == AccountRegistered || r.Kind == AccountChanged):
-		m.applyAccount(r)
-	case r.APIKey != nil && (r.Kind == APIKeyMade || r.Kind == APIKeyChanged):
-		m.applyAPIKey(r)
-	case r.PixKey != nil && (r.Kind == PixKeyReserved || r.Kind == PixKeyRegistered):
-		m.applyPixKey(r)
-	case r.EndToEnd != nil && r.Kind == EndToEndReserved:
-		m.reservations.take(r)
-	default:
+	if row, known := kinds[r.Kind]; !known || !row.apply(m, r) {
 		return fmt.Errorf("registry: record %d (%v) carries another entry than its kind's", r.Seq, r.Kind)
 	}
 	m.Seq, m.Time = r.Seq, r.Time
 	return nil
 }
 
-func (m *Machine) applyAccount(r *Record) {
+func (m *Machine) applyAccount(r *Record) bool {
+	if r.Account == nil {
+		return false
+	}
 	a := r.Account
 	if old := m.accounts[a.ID]; old != nil {
 		a.PixKeys, a.APIKeys = old.PixKeys, old.APIKeys
@@ -212,9 +214,13 @@ func (m *Machine) applyAccount(r *Record) {
 		m.order = append(m.order, a.ID)
 	}
 	m.accounts[a.ID] = a
+	return true
 }
 
-func (m *Machine) applyAPIKey(r *Record) {
+func (m *Machine) applyAPIKey(r *Record) bool {
+	if r.APIKey == nil {
+		return false
+	}
 	k := r.APIKey
 	if old := m.apiKeys[k.ClientID]; old != nil {
 		k.prepare(old.uses)
@@ -223,14 +229,27 @@ func (m *Machine) applyAPIKey(r *Record) {
 		m.replace(k.Account, func(a *Account) { a.APIKeys = append(a.APIKeys, k.ClientID) })
 	}
 	m.apiKeys[k.ClientID] = k
+	return true
 }
 
-func (m *Machine) applyPixKey(r *Record) {
+func (m *Machine) applyPixKey(r *Record) bool {
+	if r.PixKey == nil {
+		return false
+	}
 	k := r.PixKey
 	if m.pixKeys[k.Key] == nil {
 		m.replace(k.Account, func(a *Account) { a.PixKeys = append(a.PixKeys, k.Key) })
 	}
 	m.pixKeys[k.Key] = k
+	return true
+}
+
+func (m *Machine) applyEndToEnd(r *Record) bool {
+	if r.EndToEnd == nil {
+		return false
+	}
+	m.reservations.take(r)
+	return true
 }
 
 // replace puts an edited copy in an account's place. Its lists may grow in the

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,6 +165,24 @@ func TestPermissions(t *testing.T) {
 	for i, name := range permissionNames {
 		if got, _, _ := ParsePermissions([]string{name}); got != 1<<i {
 			t.Errorf("%s is bit %b", name, got)
+		}
+	}
+}
+
+// TestKindTable: kinds have numbers of the registry's, one name each, and no number
+// between two others is missing.
+func TestKindTable(t *testing.T) {
+	names := map[string]bool{}
+	for i, k := range slices.Sorted(maps.Keys(kinds)) {
+		if k != AccountRegistered+RecordKind(i) {
+			t.Errorf("kind %d stands in the place of %d", k, AccountRegistered+RecordKind(i))
+		}
+		if name := k.String(); name == "" || names[name] {
+			t.Errorf("kind %d is named %q", k, name)
+		}
+		names[k.String()] = true
+		if m := NewMachine(); m.Apply(&Record{Kind: k, Seq: 1}) == nil {
+			t.Errorf("%v without its entry is taken", k)
 		}
 	}
 }

@@ -77,7 +77,12 @@ func (l *life) judged(r *request, c *ledger.RequestPayout) {
 
 // inTime are the refusals that a request meets before anything is held.
 func inTime(c ledger.RefusalCode) bool {
-	return c >= ledger.RefuseSameInstitution && c <= ledger.RefuseBalance
+	switch c {
+	case ledger.RefuseSameInstitution, ledger.RefuseDocumentRequired, ledger.RefuseCNPJBlocked, ledger.RefuseCeiling,
+		ledger.RefuseUnderMED, ledger.RefuseBalance:
+		return true
+	}
+	return false
 }
 
 // rightly holds an answer to a payout request against what it must be.
