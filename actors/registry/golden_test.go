@@ -119,7 +119,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}{
 		"kind 0":      {0, body},
 		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
-		"newer kind":  {lastKind + 1, body},
+		"newer kind":  {EndToEndReserved + 1, body},
 		"newer field": {AccountRegistered, newer},
 		"cut":         {AccountRegistered, body[:len(body)-1]},
 		"trailing":    {AccountRegistered, append(append([]byte{}, body...), 0)},

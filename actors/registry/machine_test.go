@@ -126,7 +126,7 @@ func TestApplyRefuses(t *testing.T) {
 		"no entry":      func(r *Record) { r.PixKey = nil },
 		"other entry":   func(r *Record) { r.PixKey, r.Account = nil, &Account{ID: 1} },
 		"another kind":  func(r *Record) { r.Kind = APIKeyMade },
-		"unknown kind":  func(r *Record) { r.Kind = lastKind + 1 },
+		"unknown kind":  func(r *Record) { r.Kind = EndToEndReserved + 1 },
 		"a ledger kind": func(r *Record) { r.Kind = 1 },
 	} {
 		b := &driver{t, NewMachine()}
