@@ -151,11 +151,11 @@ func TestStart(t *testing.T) {
 	}
 	m := newMachine()
 	v := look(t, m, 1000, s)
-	if got := ids(v); !slices.Equal(got, []int{3, 1, 6}) {
+	if got := ids(v); !slices.Equal(got, []int{1, 3, 6}) {
 		t.Errorf("taken up: %v", got)
 	}
-	if v[0].Seq != 3 || v[0].Account != 1 || v[0].Retry {
-		t.Errorf("task %+v", v[0])
+	if v[1].Seq != 3 || v[1].Account != 1 || v[1].Retry {
+		t.Errorf("task %+v", v[1])
 	}
 	s.due(1<<50, 1, 9, ledger.DuePayout) // held since: its process has a child for it
 	if again := look(t, m, 1200, s); len(again) != 0 {
@@ -382,5 +382,37 @@ func TestUnreadable(t *testing.T) {
 		if v, err := newMachine().Tick(ledger.At(100), s); err == nil || len(v) != 0 {
 			t.Errorf("%s: %v, %v", name, ids(v), err)
 		}
+	}
+}
+
+// TestThrottlePerNeed: while the scheme is away, what ends by the clock ends, and does not
+// count as its word: nothing that needs it starts sooner, and the operators do not hear
+// of it a second time.
+func TestThrottlePerNeed(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for n := range quietAfter + 1 {
+		s.due(10, 1, n+1, ledger.DueDoubt)
+	}
+	alerts := 0
+	for _, task := range look(t, m, 100, s)[:quietAfter] {
+		if m.Done(task, Result{Unheard: true}, 100) {
+			alerts++
+		}
+	}
+	s.due(110, 1, 50, ledger.DueQueued)
+	v := look(t, m, 300, s)
+	if !slices.Equal(ids(v), []int{50}) {
+		t.Fatalf("while the scheme is away: %v", ids(v))
+	}
+	if m.Done(v[0], Result{}, 300) || len(look(t, m, 100+quietFor-1, s)) != 0 {
+		t.Error("a payout that was given up counts as the scheme's word")
+	}
+	for _, task := range look(t, m, 100+quietFor, s) {
+		if m.Done(task, Result{Unheard: true}, 100+quietFor) {
+			alerts++
+		}
+	}
+	if alerts != 1 {
+		t.Errorf("%d alerts", alerts)
 	}
 }

@@ -2,8 +2,8 @@ package due
 
 import "pixd/actors/ledger"
 
-// A lane is what is due of some kinds, with a bound of its own on what goes on at
-// once: a silent scheme holds up nothing that ends by the clock.
+// A lane is what is due of the kinds with one need, with a bound of its own on what goes
+// on at once: a silent scheme holds up nothing that ends by the clock.
 //
 // Every row is met by three cursors over its kind. The first goes on with the clock
 // and never back, so that no number of payouts whose tasks come to nothing keeps it
@@ -12,6 +12,7 @@ import "pixd/actors/ledger"
 // finds what the memory of those put off had no room for.
 type lane struct {
 	machine *Machine
+	need    ledger.Need
 	kinds   []*kind
 	first   int // whose turn it is to be looked at first
 	fresh   int // tasks under way that run for the first time
@@ -20,6 +21,10 @@ type lane struct {
 	tokens  ledger.Millis // for tasks that are likely to come to nothing, in thousandths
 	counted ledger.Millis // when tokens were added
 	back    ledger.Millis // when the third cursors begin again
+
+	unheard int           // tasks in a row that did not reach what they need
+	quiet   ledger.Millis // until then none starts
+	silent  bool          // that it cannot be reached was reported
 }
 
 type kind struct{ front, trail, back cursor }
@@ -39,12 +44,35 @@ const (
 	tokensMost   = 64 * token
 )
 
-func newLane(m *Machine, kinds []ledger.DueKind) *lane {
-	l := &lane{machine: m, later: newPutOff(m.bounds.Remember)}
-	for _, k := range kinds {
-		l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
+// After three tasks in a row that did not reach what they need, none starts for a while.
+const (
+	quietFor   = ledger.Millis(5_000)
+	quietAfter = 3
+)
+
+func newLane(m *Machine, need ledger.Need) *lane {
+	l := &lane{machine: m, need: need, later: newPutOff(m.bounds.Remember)}
+	for _, k := range ledger.DueKinds() {
+		if k.Need() == need {
+			l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
+		}
 	}
 	return l
+}
+
+// heard notes whether a task reached what it needs; true where the operators must hear
+// that it cannot be reached.
+func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
+	switch {
+	case r.Unheard:
+		if l.unheard++; l.unheard >= quietAfter {
+			l.quiet = now + quietFor
+		}
+		alert, l.silent = !l.silent, true
+	case r.Open || !r.failed() && r.Again == 0:
+		l.unheard, l.silent = 0, false
+	}
+	return alert
 }
 
 // room tells whether another task may start.

@@ -62,12 +62,6 @@ func DefaultBounds() Bounds {
 	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
 }
 
-// After three tasks in a row whose scheme was not heard, none starts for a while.
-const (
-	quietFor   = ledger.Millis(5_000)
-	quietAfter = 3
-)
-
 // Machine knows what runs and what is to be. It has no goroutine, clock or
 // I/O but the rows it is given. The times it is told never go back.
 type Machine struct {
@@ -76,12 +70,8 @@ type Machine struct {
 
 	resume  []cursor // where the start's look at all rows goes on
 	working map[ledger.EntityID]started
-	lanes   []*lane
+	lanes   []*lane                   // one for each need
 	closed  map[ledger.AccountID]bool // quarantined
-
-	unheard int           // tasks in a row
-	quiet   ledger.Millis // until then none starts that needs the scheme
-	silent  bool          // the scheme is: that was told
 
 	find   ledger.Millis // when queues are looked for again
 	queues map[ledger.QueueID]*queue
@@ -93,35 +83,37 @@ type Machine struct {
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
 		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
-		resume: []cursor{newCursor(ledger.DueSending), newCursor(ledger.DuePayout), newCursor(ledger.DueDoubt)},
 	}
-	var scheme, clock []ledger.DueKind
+	for _, need := range ledger.Needs() {
+		m.lanes = append(m.lanes, newLane(m, need))
+	}
 	for _, k := range ledger.DueKinds() {
-		if k.NeedsScheme() {
-			scheme = append(scheme, k)
-		} else {
-			clock = append(clock, k)
+		if k.InHand() {
+			m.resume = append(m.resume, newCursor(k))
 		}
 	}
-	m.lanes = []*lane{newLane(m, scheme), newLane(m, clock)}
 	return m
 }
 
-func (m *Machine) scheme() *lane { return m.lanes[0] }
-func (m *Machine) clock() *lane  { return m.lanes[1] }
+// lane is that of the tasks with a need.
+func (m *Machine) lane(n ledger.Need) *lane {
+	for _, l := range m.lanes {
+		if l.need == n {
+			return l
+		}
+	}
+	panic(fmt.Sprintf("due: no lane for need %d", n))
+}
 
 // Tick is the tasks to start now. Done must be called for each of them. What ends by
 // the clock alone waits while the clock is doubted.
 func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
-	if s.now >= m.quiet {
-		err = m.resumed(s)
-		if err == nil {
-			err = m.scheme().step(s)
+	err = m.resumed(s)
+	for _, l := range m.lanes {
+		if err == nil && s.now >= l.quiet && (l.need != ledger.NeedsClock || !now.Doubted) {
+			err = l.step(s)
 		}
-	}
-	if err == nil && !now.Doubted {
-		err = m.clock().step(s)
 	}
 	if err == nil {
 		err = m.runQueues(s)
@@ -157,9 +149,12 @@ func (s *step) begin(d ledger.Due, v started) {
 // is only held, or that is accepted in doubt. No clock is asked for it, so that no crash and no flag of
 // another start can hide one.
 func (m *Machine) resumed(s *step) error {
-	l := m.scheme()
-	for len(m.resume) > 0 && l.room() {
+	for len(m.resume) > 0 {
 		c := &m.resume[0]
+		l := m.lane(c.kind.Need())
+		if s.now < l.quiet || !l.room() {
+			return nil
+		}
 		over, err := c.scan(s.rows, ledger.Latest, m.bounds.Look, func(d ledger.Due) (bool, error) {
 			if m.busy(d.ID) || m.closed[d.Account] {
 				return true, nil
@@ -210,15 +205,7 @@ func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
 	}
 	delete(m.working, t.ID)
 	was.lane.count(was, -1)
-	switch {
-	case r.Unheard:
-		if m.unheard++; m.unheard >= quietAfter {
-			m.quiet = now + quietFor
-		}
-		alert, m.silent = !m.silent, true
-	case r.Open || !r.failed() && r.Again == 0:
-		m.unheard, m.silent = 0, false
-	}
+	alert = was.lane.heard(r, now)
 	if r.closed() && m.closed[t.Account] {
 		return alert
 	}

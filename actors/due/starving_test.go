@@ -115,7 +115,7 @@ func TestNothingStarves(t *testing.T) {
 // of its time, though the scheme is silent and everything that asks it waits.
 func TestExpiriesNeedNoScheme(t *testing.T) {
 	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ ledger.Millis) Result {
-		if t.due.Kind.NeedsScheme() {
+		if t.due.Kind.Need() == ledger.NeedsScheme {
 			return Result{Unheard: true}
 		}
 		return Result{}

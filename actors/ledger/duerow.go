@@ -31,16 +31,30 @@ const (
 	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
 )
 
+// Need is what a due task needs to end. Tasks of one need share a throttle, so that
+// what one cannot reach holds up no other.
+type Need uint8
+
+// The needs.
+const (
+	NeedsScheme Need = 1 // the scheme is asked
+	NeedsClock  Need = 2 // its instant has come, by a clock that is not doubted
+)
+
+// Needs are all of them.
+func Needs() []Need { return []Need{NeedsScheme, NeedsClock} }
+
 // dueKinds has a row for each.
 var dueKinds = [...]struct {
 	entity entity // what waits
-	scheme bool   // its task asks the scheme; the others end by the clock alone
+	need   Need
+	inHand bool // a process that ended may have had a child for it
 }{
-	DuePayout:   {entityTransaction, true},
-	DueSending:  {entityTransaction, true},
-	DueQueued:   {entityTransaction, false},
-	DueApproval: {entityTransaction, false},
-	DueDoubt:    {entityTransaction, true},
+	DuePayout:   {entityTransaction, NeedsScheme, true},
+	DueSending:  {entityTransaction, NeedsScheme, true},
+	DueQueued:   {entityTransaction, NeedsClock, false},
+	DueApproval: {entityTransaction, NeedsClock, false},
+	DueDoubt:    {entityTransaction, NeedsScheme, true},
 }
 
 // DueKinds are all of them.
@@ -53,9 +67,12 @@ func DueKinds() (all []DueKind) {
 	return all
 }
 
-// NeedsScheme tells kinds whose due task asks the scheme. The others end by the
-// clock alone.
-func (k DueKind) NeedsScheme() bool { return dueKinds[k].scheme }
+// Need is what tasks of the kind need to end.
+func (k DueKind) Need() Need { return dueKinds[k].need }
+
+// InHand tells kinds that a process which ended may have had a child for: a start looks
+// at all of them, whatever the clock says.
+func (k DueKind) InHand() bool { return dueKinds[k].inHand }
 
 // due is what waits for a payout's DueAt.
 func (t *Transaction) due() DueKind {

@@ -82,7 +82,7 @@ func TestDueRows(t *testing.T) {
 	id := TxID{5}
 	seen := map[bool]int{}
 	for _, kind := range DueKinds() {
-		seen[kind.NeedsScheme()]++
+		seen[kind.Need() == NeedsScheme]++
 		k := DueKey(kind, 50, 7, EntityID(id))
 		d, err := DecodeDue(k, seqRow(12))
 		if want := (Due{Kind: kind, At: 50, Account: 7, ID: EntityID(id), Seq: 12}); d != want || err != nil {

@@ -63,3 +63,17 @@ func TestRefusalTable(t *testing.T) {
 		t.Errorf("all refusals: %v", got)
 	}
 }
+
+// TestDueTable: each kind of due row says what it is about and what its task needs, and
+// what a child may have had in hand needs the scheme.
+func TestDueTable(t *testing.T) {
+	all := DueKinds()
+	for i, k := range all {
+		if k != DueKind(i+1) || dueKinds[k].entity == entityNone || k.Need() == 0 || k.InHand() && k.Need() != NeedsScheme {
+			t.Errorf("kind %d: %+v", k, dueKinds[k])
+		}
+	}
+	if len(all) != len(dueKinds)-1 || len(Needs()) != 2 {
+		t.Errorf("kinds %v, needs %v", all, Needs())
+	}
+}

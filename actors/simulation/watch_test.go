@@ -62,9 +62,9 @@ func (w *watch) begins(t due.Task, k ledger.DueKind) {
 	if t.Retry {
 		return
 	}
-	w.running[ledger.TxID(t.ID)], w.ran[ledger.TxID(t.ID)], w.needs[ledger.TxID(t.ID)] = true, true, k.NeedsScheme()
-	w.working[k.NeedsScheme()]++
-	w.begun[k.NeedsScheme()]++
+	w.running[ledger.TxID(t.ID)], w.ran[ledger.TxID(t.ID)], w.needs[ledger.TxID(t.ID)] = true, true, k.Need() == ledger.NeedsScheme
+	w.working[k.Need() == ledger.NeedsScheme]++
+	w.begun[k.Need() == ledger.NeedsScheme]++
 }
 
 func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
@@ -91,10 +91,10 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 
 // excused tells that no task may start of a kind.
 func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
-	if k.NeedsScheme() && now.Clock < w.quiet || !k.NeedsScheme() && now.Doubted {
+	if k.Need() == ledger.NeedsScheme && now.Clock < w.quiet || k.Need() != ledger.NeedsScheme && now.Doubted {
 		return true
 	}
-	return w.working[k.NeedsScheme()] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.NeedsScheme()] >= w.bounds.Look
+	return w.working[k.Need() == ledger.NeedsScheme] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.Need() == ledger.NeedsScheme] >= w.bounds.Look
 }
 
 // looked follows a look of the scanner's.
