@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/payout"
+	"pixd/wal"
 )
 
 // bench drives one machine by hand.
@@ -65,20 +67,39 @@ func (b *bench) reading() ledger.Reading {
 	return ledger.Reading{Time: b.now, Clock: b.now - b.behind, Doubted: b.doubted}
 }
 
-func (b *bench) step(c ledger.Command) Effects {
+// outcome is what a step came to: its entry, and its effects by their kinds.
+type outcome struct {
+	Entry   wal.Entry
+	Answer  *ledger.Answer // of Reply
+	Outcome *ledger.Answer // of Finish
+	Start   []payout.Job   // of Launch
+}
+
+func (m *Machine) outcome(e wal.Entry, effects []Effect) (out outcome) {
+	out.Entry = e
+	for i := range effects {
+		switch f := &effects[i]; f.Kind {
+		case Reply:
+			out.Answer = f.Answer
+		case Finish:
+			out.Outcome = f.Answer
+		case Launch:
+			out.Start = append(out.Start, m.job(f.Child))
+		}
+	}
+	return out
+}
+
+func (b *bench) step(c ledger.Command) outcome {
 	if b.durable {
 		b.store.durable = b.store.ticket
 	}
-	e, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable})
+	e, effects, err := b.machine.Step(b.store, Call{Command: c, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.submit(&e)
-	return e
-}
-
-func (b *bench) submit(e *Effects) {
-	b.machine.Submitted(b.store.append(&e.Entry))
+	b.machine.Submitted(b.store.append(&e))
+	return b.machine.outcome(e, effects)
 }
 
 // settings are an account's, who is nobody in particular.

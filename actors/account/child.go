@@ -10,42 +10,42 @@ import (
 	"pixd/actors/payout"
 )
 
+// Job is what a child carries, and the due task that it was started for, if any.
+type Job struct {
+	payout.Job
+	Task *due.Task
+}
+
+// launch starts a child.
+type launch struct {
+	children Children
+	job      Job
+}
+
+// Release implements wal.Out: what the child carries is durable, so it may begin.
+// A hold that was never written has no payout, and who asked hears of that.
+func (l *launch) Release(err error) {
+	if err == nil {
+		l.children.Begin(l.job)
+	}
+}
+
 // child carries one payout to the scheme and reports to the account, through
 // the host like everyone else. Nobody sends it messages, so it is a
 // function on one of the actors' workers and not an actor: making an actor for
 // each payout was a tenth of the engine's time.
 type child struct {
-	dir  *Host
-	job  payout.Job
-	then func(due.Result) // of the due task that started it; may be nil
+	dir *Host
+	job Job
 }
 
-// goal starts a child.
-type launch struct {
-	deps *Dependencies
-	job  payout.Job
-	then func(due.Result) // of the due task that started it; may be nil
-
-	outcome bool // another child's outcome starts it: who brings that hears of an error, and tells
-}
-
-// Release implements wal.Out: what the child carries is durable, so it may begin.
-// A hold that was never written has no payout.
-func (p *launch) Release(err error) {
-	if err == nil {
-		p.deps.Begin(p.job, p.then)
-	} else if p.then != nil && !p.outcome {
-		p.then(due.Result{Err: err})
-	}
-}
-
-// begin starts a child on one of the actors' workers. Where the end has begun it
+// Begin starts a child on one of the actors' workers. Where the end has begun it
 // starts none: the next start finds the payout by its due row.
-func (d *Host) begin(j payout.Job, then func(due.Result)) {
+func (d *Host) Begin(j Job) {
 	if d.children.begin() {
-		d.workers.Schedule((&child{d, j, then}).run)
-	} else if then != nil {
-		then(due.Result{Err: context.Canceled})
+		d.workers.Schedule((&child{d, j}).run)
+	} else if j.Task != nil {
+		d.deps.Tasks.Done(*j.Task, due.Result{Err: context.Canceled})
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *children) over() <-chan struct{} {
 
 func (p *child) run() {
 	defer p.dir.children.work.Done()
-	p.dir.outcome(p.job.Account, p.carry(), p.then, outcomeAgain)
+	p.dir.bring(&Report{p.job.Account, p.carry(), p.job.Task, outcomeAgain})
 }
 
 // carry contains a panic on the way: what was sent is not known then, so the
@@ -91,8 +91,8 @@ func (p *child) carry() (out ledger.ResolvePayout) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.dir.deps.Log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
-			out = payout.Lost(p.job)
+			out = payout.Lost(p.job.Job)
 		}
 	}()
-	return payout.Carry(ctx, p.dir.scheme, p.job)
+	return payout.Carry(ctx, p.dir.scheme, p.job.Job)
 }

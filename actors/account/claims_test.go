@@ -53,21 +53,22 @@ func (c *claims) ask(key string) (replayed bool) {
 	claim := &ledger.Claim{}
 	copy(claim.Scope[:], key)
 	c.store.durable = c.store.ticket
-	e, err := c.machine.Step(counting{c.store, &c.asked}, Call{
+	entry, effects, err := c.machine.Step(counting{c.store, &c.asked}, Call{
 		Command: ledger.KeepAnswer{Claim: claim, Stored: ledger.Stored{Code: 200, Body: []byte(key)}},
 		Now:     ledger.At(c.now), Entropy: c.draw(), Durable: c.store.durable,
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.submit(&e)
+	c.machine.Submitted(c.store.append(&entry))
+	e := c.machine.outcome(entry, effects)
 	if string(e.Answer.Stored.Body) != key {
 		c.t.Errorf("%s was answered %s", key, e.Answer.Stored.Body)
 	}
 	return e.Answer.Replay
 }
 
-// TestClaimMissesCostNothing: once a ledger.Millis(24*60*60*1000) was witnessed, a new key asks the store
+// TestClaimMissesCostNothing: once a day was witnessed, a new key asks the store
 // nothing, and a known one once.
 func TestClaimMissesCostNothing(t *testing.T) {
 	c := newClaims(t)

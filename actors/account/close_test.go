@@ -35,7 +35,7 @@ func TestClose(t *testing.T) {
 	}
 	reported := make(chan error, 2)
 	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { reported <- err })
-	w.Due(due.Task{Account: 1, ID: ledger.EntityID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
+	w.due(due.Task{Account: 1, ID: ledger.EntityID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
 	for range 2 {
 		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)
@@ -66,7 +66,9 @@ func TestCloseWaits(t *testing.T) {
 	}
 	lookups := w.scheme.lookups.Load()
 	results := make(chan due.Result, 1)
-	w.deps.Begin(payout.Job{Account: 1, Goal: ledger.GoalPay}, func(r due.Result) { results <- r })
+	task := due.Task{Account: 1}
+	w.tasks.waiting[task] = []func(due.Result){func(r due.Result) { results <- r }}
+	w.Begin(Job{payout.Job{Account: 1, Goal: ledger.GoalPay}, &task})
 	if r := <-results; !errors.Is(r.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
 		t.Errorf("a child began after the end: %+v", r)
 	}
@@ -79,8 +81,9 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 	s := &shell{Dependencies: &w.deps}
 	w.stop()
 	reported := make(chan error, 2)
-	s.receive(&call{command: ledger.ReadAccount{}, done: func(err error) { reported <- err }})
-	s.receive(&dueTask{then: func(r due.Result) { reported <- r.Err }})
+	s.receive(&call{command: ledger.ReadAccount{}, from: noticeOf{func(err error) { reported <- err }}})
+	w.tasks.waiting[due.Task{}] = []func(due.Result){func(r due.Result) { reported <- r.Err }}
+	s.receive(dueCall(&w.tasks, due.Task{}))
 	for range 2 {
 		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -5,7 +5,6 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/wal"
 )
 
@@ -24,9 +23,8 @@ type Dependencies struct {
 	Entropy func() [10]byte
 	Log     *slog.Logger
 
-	// Begin starts a payout's child. Its outcome goes to the account, with the
-	// result of the due task that started it, if one did.
-	Begin func(payout.Job, func(due.Result))
+	Children Children
+	Tasks    Tasks
 	// Again sends a message to an account, later.
 	Again func(ledger.AccountID, any)
 	// Ending is not nil once the end has begun: what no account has taken up by then
@@ -44,7 +42,16 @@ func (a *Dependencies) complete() {
 	if a.Ending == nil {
 		a.Ending = func() error { return nil }
 	}
+	if a.Tasks == nil {
+		a.Tasks = nobody{}
+	}
 	if a.Active == nil {
 		a.Active = func(ledger.AccountID) bool { return true }
 	}
 }
+
+// nobody hears what came of due tasks.
+type nobody struct{}
+
+// Done implements Tasks.
+func (nobody) Done(due.Task, due.Result) {}

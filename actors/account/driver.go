@@ -25,8 +25,8 @@ type Asked struct{ to caller }
 
 // Do hands the account a command.
 func (l *Driver) Do(c ledger.Command) *Asked {
-	to := caller{ch: make(chan reply, 1), joined: new(atomic.Bool)}
-	l.shell.receive(&call{command: c, to: to})
+	to := caller{ch: make(chan response, 1), joined: new(atomic.Bool)}
+	l.shell.receive(&call{command: c, from: &to})
 	return &Asked{to}
 }
 
@@ -42,17 +42,16 @@ func (a *Asked) Answer() (answer ledger.Answer, err error, there bool) {
 
 // Notice hands the account the scheme's word; see Host.Notice.
 func (l *Driver) Notice(c ledger.Command, done func(error)) {
-	l.shell.receive(&call{command: c, done: done})
+	l.shell.receive(&call{command: c, from: noticeOf{done}})
 }
 
-// Outcome hands it a child's report: done(nil) once it was taken, an error where
-// it must come again; then is the one that Begin was given.
-func (l *Driver) Outcome(c ledger.ResolvePayout, then func(due.Result), done func(error)) {
-	l.shell.receive(&call{command: c, then: then, done: done})
+// Report hands it a child's report; Children hears where it must come again.
+func (l *Driver) Report(r Report) {
+	l.shell.receive(&call{command: r.Outcome, from: &reportOf{l.shell.Dependencies, r}, task: r.Task})
 }
 
 // Due starts a due task; see Host.Due.
-func (l *Driver) Due(t due.Task, then func(due.Result)) { l.shell.receive(&dueTask{t, then}) }
+func (l *Driver) Due(t due.Task) { l.shell.receive(dueCall(l.shell.Tasks, t)) }
 
 // Tell hands it a message that Dependencies.Again was given.
 func (l *Driver) Tell(message any) { l.shell.receive(message) }

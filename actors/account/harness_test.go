@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
@@ -21,6 +22,7 @@ import (
 // harness is a host over a real journal, with a scheme that does as it is
 // told. Its clock goes on by a millisecond each time it is looked at.
 type harness struct {
+	tasks waitingTasks
 	*Host
 	t      *testing.T
 	store  *wal.Store
@@ -50,7 +52,9 @@ func newHarness(t *testing.T, limits Limits) *harness {
 	if limits.SchemeTimeout == 0 {
 		limits.SchemeTimeout = 10 * time.Second
 	}
+	w.tasks.waiting = map[due.Task][]func(due.Result){}
 	w.Host = NewHost(Options{
+		Tasks:  &w.tasks,
 		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
@@ -272,9 +276,35 @@ func (w *harness) damage(id ledger.AccountID) {
 	done := make(chan error, 1)
 	w.store.Append(&wal.Entry{
 		Ops: []wal.Op{{Kind: wal.OpSet, Key: ledger.HeadKey(id), Value: []byte("nonsense")}},
-		Out: []wal.Out{acknowledged{func(err error) { done <- err }}},
+		Out: []wal.Out{written(done)},
 	})
 	if err := <-done; err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// waitingTasks tell each who started a task what came of it.
+type waitingTasks struct {
+	mu      sync.Mutex
+	waiting map[due.Task][]func(due.Result)
+}
+
+// Done implements Tasks.
+func (w *waitingTasks) Done(t due.Task, r due.Result) {
+	w.mu.Lock()
+	then := w.waiting[t]
+	if len(then) == 0 {
+		panic("a task has ended twice")
+	}
+	w.waiting[t] = then[1:]
+	w.mu.Unlock()
+	then[0](r)
+}
+
+// due starts a task; then hears what came of it.
+func (w *harness) due(t due.Task, then func(due.Result)) {
+	w.tasks.mu.Lock()
+	w.tasks.waiting[t] = append(w.tasks.waiting[t], then)
+	w.tasks.mu.Unlock()
+	w.Due(t)
 }

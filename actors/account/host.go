@@ -47,6 +47,7 @@ type Options struct {
 	Rows    Rows
 	Tail    Tail
 	Scheme  scheme.Scheme
+	Tasks   Tasks // nil: nobody is told what came of due tasks
 	// Opening is what a claimed account is opened under; false: no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is; nil: all are.
@@ -98,7 +99,7 @@ func NewHost(p Options) *Host {
 	d.deps = Dependencies{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
 		Opening: p.Opening, Active: p.Active, Now: p.Now, Entropy: p.Entropy, Log: p.Log,
-		Begin: d.begin, Again: d.again, Write: d.write, Ending: d.running.Err,
+		Children: d, Tasks: p.Tasks, Again: d.again, Write: d.write, Ending: d.running.Err,
 	}
 	d.deps.complete()
 	if d.limits.PerAccount == 0 {
@@ -126,18 +127,24 @@ func NewHost(p Options) *Host {
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quiet{p.Log.Handler()})
 	}))
-	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log})
-	d.callers.New = func() any { return &caller{ch: make(chan reply, 1), joined: new(atomic.Bool)} }
+	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log, p.Config.Alerts})
+	d.callers.New = func() any { return &caller{ch: make(chan response, 1), joined: new(atomic.Bool)} }
 	return d
 }
 
 // lastNet is the supervision behind the shell's own: whatever gets past it
 // stops the actor instead of starting it again without its state.
-type lastNet struct{ log *slog.Logger }
+type lastNet struct {
+	log    *slog.Logger
+	alerts Alerts
+}
 
 // HandleFailure implements actor.SupervisorStrategy.
 func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	n.log.Error("account: actor stopped", "alert", "quarantine", "actor", child.Id, "error", fmt.Sprint(reason))
+	n.log.Error("account: actor stopped", "actor", child.Id, "error", fmt.Sprint(reason))
+	if n.alerts != nil {
+		n.alerts.Raise(0, ledger.Alert{Kind: AlertQuarantine, Message: "account: actor stopped: " + fmt.Sprint(reason)})
+	}
 	s.StopChildren(child)
 }
 
@@ -148,7 +155,7 @@ func (d *Host) again(id ledger.AccountID, message any) { go d.send(id, d.entry(i
 // write appends an entry and waits until it is durable.
 func (d *Host) write(e *wal.Entry) error {
 	done := make(chan error, 1)
-	e.Out = append(e.Out, acknowledged{func(err error) { done <- err }})
+	e.Out = append(e.Out, written(done))
 	d.deps.Journal.Append(e)
 	return <-done
 }
@@ -203,7 +210,8 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	to := d.callers.Get().(*caller)
 	to.number = d.number.Add(1)
 	to.joined.Store(false)
-	d.send(id, e, &call{command: c, to: *to})
+	asks := *to // the pool may hand the other on while the message is on its way
+	d.send(id, e, &call{command: c, from: &asks})
 	return d.wait(to)
 }
 
@@ -234,7 +242,7 @@ func (d *Host) wait(to *caller) (ledger.Answer, error) {
 
 // take gives the channel back for another request, unless something went
 // wrong: then a second reply may still come, and it must find nobody.
-func (d *Host) take(to *caller, r reply) (ledger.Answer, error) {
+func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
 	if r.number != to.number {
 		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
 	}
@@ -250,36 +258,42 @@ const (
 	outcomeAtMost = time.Minute
 )
 
-// outcome brings a child's report home, and again until it is taken or the
-// engine ends: nobody else knows it. It has no caller and no limit. Whoever started
-// the due task hears of the first failure, and need not wait for the last try.
-func (d *Host) outcome(id ledger.AccountID, c ledger.ResolvePayout, then func(due.Result), wait time.Duration) {
-	d.send(id, d.entry(id), &call{command: c, then: then, done: func(err error) {
-		if err == nil || d.running.Err() != nil {
-			return // at the end of the engine: the next start asks the scheme
-		}
-		d.deps.Log.Error("payout: outcome not taken", "account", id.String(), "transaction", c.ID.String(), "error", err)
-		if then != nil {
-			then(due.Result{Err: err})
-		}
-		if !errors.Is(err, ledger.ErrUnknownPayout) {
-			time.AfterFunc(wait, func() { d.outcome(id, c, nil, min(2*wait, outcomeAtMost)) })
-		}
-	}})
+// bring hands an account a child's report. It has no caller and no limit.
+func (d *Host) bring(r *Report) {
+	d.send(r.Account, d.entry(r.Account), &call{command: r.Outcome, from: &reportOf{&d.deps, *r}, task: r.Task})
+}
+
+// NotTaken brings a report again until it is taken or the engine ends: at its next
+// start the scheme is asked.
+func (d *Host) NotTaken(r *Report, err error) {
+	if d.running.Err() != nil {
+		return
+	}
+	d.deps.Log.Error("payout: outcome not taken", "account", r.Account.String(), "transaction", r.Outcome.ID.String(), "error", err)
+	if errors.Is(err, ledger.ErrUnknownPayout) {
+		return
+	}
+	again := *r
+	again.Again = min(2*r.Again, outcomeAtMost)
+	time.AfterFunc(r.Again, func() { d.bring(&again) })
 }
 
 // Notice hands an account what the scheme says; done(nil) once its effect is
 // durable.
 func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
-	d.send(id, d.entry(id), &call{command: c, done: done})
+	d.send(id, d.entry(id), &call{command: c, from: noticeOf{done}})
 }
 
 // Recent is what was accepted a moment ago, over all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
 // Due starts a task: it looks after a payout whose due time has come, that a lost
-// process had in hand, or that waits for capacity which may be back. then is called
-// once, when the task has ended.
-func (d *Host) Due(t due.Task, then func(due.Result)) {
-	d.send(t.Account, d.entry(t.Account), &dueTask{t, then})
+// process had in hand, or that waits for capacity which may be back. Tasks hears once
+// what came of it.
+func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), dueCall(d.deps.Tasks, t)) }
+
+func dueCall(tasks Tasks, t due.Task) *call {
+	c := &call{command: ledger.Attend{Kind: t.Kind(), ID: t.ID, Seq: t.Seq, Retry: t.Retry}, task: &t}
+	c.from = &taskOf{tasks, t}
+	return c
 }

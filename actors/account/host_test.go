@@ -98,11 +98,11 @@ func TestStaysWhileItWorks(t *testing.T) {
 }
 
 // begin sends a command and does not wait.
-func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan reply {
-	done := make(chan reply, 1)
+func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
+	done := make(chan response, 1)
 	go func() {
 		a, err := w.Do(id, c)
-		done <- reply{answer: a, err: err}
+		done <- response{answer: a, err: err}
 	}()
 	return done
 }
@@ -137,7 +137,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 			other := w.begin(c.other, c.otherCommands)
 			w.eventually("the other's entry", func() bool { return w.store.Submitted() > seq })
 			w.scheme.release()
-			for _, r := range []reply{<-first, <-second, <-other} {
+			for _, r := range []response{<-first, <-second, <-other} {
 				if r.err != nil {
 					t.Error(r.err)
 				}

@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,22 +87,15 @@ func (d *Host) retire(e *entry, before ledger.Millis) bool {
 
 // refuse tells whoever sent a message to a host that has closed.
 func refuse(message any, why error) {
-	switch m := message.(type) {
-	case *call:
-		m.to.tell(ledger.Answer{}, ledger.ErrCut)
-		settle(m.done, why)
-	case *dueTask:
-		m.failed(why)
+	if m, ok := message.(*call); ok {
+		m.from.failed(fmt.Errorf("%w: %w", ledger.ErrCut, why))
 	}
 }
 
 // isWork tells messages that refuse can refuse.
 func isWork(message any) bool {
-	switch message.(type) {
-	case *call, *dueTask:
-		return true
-	}
-	return false
+	_, is := message.(*call)
+	return is
 }
 
 // closePatience is how long Close waits for accounts and payouts' children to

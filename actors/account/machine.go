@@ -21,12 +21,22 @@ type Config struct {
 	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
 	// nothing. Most payouts ask for one that is not there.
 	EndToEnd *keyed.Filter
-	// Alert makes the row of an alert that a decision raises, to be written with the
-	// decision's records; nil: none is kept.
-	Alert func(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
+	// Alerts keeps and tells what operators must look at; nil: nobody hears.
+	Alerts Alerts
 	// Claims knows the idempotency claims of the hours that this process has
 	// witnessed; nil: none. Most requests come under a new key.
 	Claims *keyed.Hours
+}
+
+// Alerts keeps and tells what operators must look at.
+type Alerts interface {
+	// Row is the row of an alert that a decision raises, to be written with the
+	// decision's records.
+	Row(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
+	// Raised counts and logs an alert whose row is durable.
+	Raised(id ledger.AccountID, a ledger.Alert)
+	// Raise writes, counts and logs an alert that no decision raises. It does not wait.
+	Raise(id ledger.AccountID, a ledger.Alert)
 }
 
 // Renderer writes the answers that are kept under idempotency claims.
@@ -43,26 +53,6 @@ type Call struct {
 	Durable wal.Ticket // everything up to it is durable
 	// Inactive: the account is. Asked for only where ledger.NeedsActive says so.
 	Inactive bool
-}
-
-// Effects are what a step asks the shell to do. Entry goes to the journal
-// first; everything else waits until it is durable.
-type Effects struct {
-	Entry wal.Entry
-
-	Answer *ledger.Answer // for the caller; nil: the caller waits for Await
-	Await  ledger.TxID    // the payout whose outcome answers the caller
-	Join   bool           // another request waits for it already: a 2xx is a replay here
-	Other  bool           // and that request's body was another
-
-	Start []payout.Job // children to start
-
-	Ended   ledger.TxID    // the payout whose waiters are answered
-	Outcome *ledger.Answer // with what
-
-	Alerts []ledger.Alert // for the operators
-
-	Attended *ledger.Attended // what a due task came to, where no child was started for it
 }
 
 // Machine is one account: its head, what of it is not durable yet, and the
@@ -106,27 +96,35 @@ func (m *Machine) Trim(durable wal.Ticket) bool {
 
 // Step carries one command out in memory. An error is an infrastructure error (a row
 // could not be read), or one of Gather's: nothing has changed.
-func (m *Machine) Step(rows Rows, c Call) (Effects, error) {
+func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	m.overlay.forget(c.Durable)
 	now := c.Now
 	now.Time = max(now.Time, m.head.Time)
 	stamp := ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms}
 	facts, err := ledger.Gather(&reader{m, rows}, &m.head, c.Command, stamp)
 	if err != nil {
-		return Effects{}, err
+		return wal.Entry{}, nil, err
 	}
 	facts.Inactive = c.Inactive
 	d := m.head.Decide(c.Command, facts, stamp)
 	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
 	m.keep(&d, a)
-	e := Effects{Entry: m.write(d.Records), Alerts: d.Alerts, Attended: d.Attended}
-	if m.config.Alert != nil {
+	e := m.write(d.Records)
+	if m.config.Alerts != nil {
 		for _, a := range d.Alerts {
-			e.Entry.Ops = append(e.Entry.Ops, m.config.Alert(m.head.ID, a, now.Time))
+			e.Ops = append(e.Ops, m.config.Alerts.Row(m.head.ID, a, now.Time))
 		}
 	}
-	m.direct(&e, c.Command, &d, a)
-	return e, nil
+	return e, m.effects(c.Command, &d, a), nil
+}
+
+// job is what a child carries.
+func (m *Machine) job(l ledger.Launch) payout.Job {
+	j := payout.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
+	if settings := m.head.Settings; settings.BlockCNPJOut {
+		j.Refuses = settings.RefusesPayoutTo
+	}
+	return j
 }
 
 // keep puts the rendered answer into the record that answers the claim. It tells
@@ -236,47 +234,4 @@ func (m *Machine) Submitted(t wal.Ticket) {
 		}
 	}
 	m.records, m.rows = nil, nil
-}
-
-// direct says who is answered with what, and what is to start.
-func (m *Machine) direct(e *Effects, c ledger.Command, d *ledger.Decision, a *ledger.Answer) {
-	if t := d.Ended; t != nil {
-		delete(m.work, t.ID)
-		e.Ended, e.Outcome = t.ID, a
-		if t != d.Tx && d.Tx != nil {
-			e.Outcome = &ledger.Answer{Tx: t, Stored: a.Stored}
-		}
-	}
-	for _, l := range d.Launch {
-		m.start(e, l)
-	}
-	switch c := c.(type) {
-	case ledger.KeepAnswer:
-		a.Stored = &c.Stored
-	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
-		head := m.head
-		a.Head = &head
-	}
-	switch earlier := d.Earlier; {
-	case earlier != nil && earlier.Stored == nil:
-		e.Await, e.Join, e.Other = earlier.Payout, true, earlier.Other
-	case earlier != nil:
-		e.Answer = &ledger.Answer{Stored: earlier.Stored, Replay: true, Mismatch: earlier.Other}
-	case d.Await:
-		e.Await = d.Tx.ID
-	default:
-		e.Answer = a
-	}
-}
-
-func (m *Machine) start(e *Effects, l ledger.Launch) {
-	if m.work == nil {
-		m.work = map[ledger.TxID]*ledger.Transaction{}
-	}
-	m.work[l.Tx.ID] = l.Tx
-	job := payout.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
-	if settings := m.head.Settings; settings.BlockCNPJOut {
-		job.Refuses = settings.RefusesPayoutTo
-	}
-	e.Start = append(e.Start, job)
 }

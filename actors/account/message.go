@@ -7,19 +7,12 @@ import (
 
 // The messages an account's actor takes.
 type (
-	// call is a command. A merchant's or operator's has a caller; an outcome or
-	// a notice has done, and is kept and tried again where a request would fail.
-	// then is of a child that a due task started: it hears how the task ended.
+	// call is a command, and who hears what came of it. task is the due task that it is
+	// carried out for, if any: a child that is started goes on with it.
 	call struct {
 		command ledger.Command
-		to      caller
-		done    func(error)
-		then    func(due.Result)
-	}
-	// dueTask looks after a payout that waits for something.
-	dueTask struct {
-		due.Task
-		then func(due.Result) // called once
+		from    asker
+		task    *due.Task
 	}
 	// reload comes of an entry that the journal refused: the machine is ahead of
 	// what is written.

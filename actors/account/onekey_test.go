@@ -10,12 +10,12 @@ import (
 )
 
 // many sends one request many times at once, each from a goroutine of its own.
-func (w *harness) many(n int, c func() ledger.Command) <-chan reply {
-	answers := make(chan reply, n)
+func (w *harness) many(n int, c func() ledger.Command) <-chan response {
+	answers := make(chan response, n)
 	for range n {
 		go func() {
 			a, err := w.Do(1, c())
-			answers <- reply{answer: a, err: err}
+			answers <- response{answer: a, err: err}
 		}()
 	}
 	return answers
@@ -23,7 +23,7 @@ func (w *harness) many(n int, c func() ledger.Command) <-chan reply {
 
 // replaysOf counts the replays among the answers to one payout, which must all have the
 // same body.
-func replaysOf(t *testing.T, answers <-chan reply, n int) (replays int) {
+func replaysOf(t *testing.T, answers <-chan response, n int) (replays int) {
 	t.Helper()
 	for range n {
 		r := <-answers

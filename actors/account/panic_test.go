@@ -100,7 +100,7 @@ func TestRebuildKeepsChildren(t *testing.T) {
 	}
 	w.scheme.refuse.Store(true)
 	w.scheme.release()
-	for _, r := range []reply{<-first, <-again} {
+	for _, r := range []response{<-first, <-again} {
 		if r.err != nil || r.answer.Refusal == nil || r.answer.Refusal.Code != ledger.RefuseKeyNotFound {
 			t.Errorf("answered %+v", r)
 		}

@@ -61,7 +61,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					}
 					notices[n].reported.Add(1)
 				})
-				w.Due(due.Task{Account: id, ID: ledger.EntityID{1}}, func(r due.Result) {
+				w.due(due.Task{Account: id, ID: ledger.EntityID{1}}, func(r due.Result) {
 					if !errors.Is(r.Err, ledger.ErrUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
 						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
@@ -102,7 +102,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 	var sent sync.WaitGroup
 	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { reported <- err }) })
 	w.again(1, reload{})
-	sent.Go(func() { w.Due(due.Task{Account: 1, ID: ledger.EntityID{1}}, func(r due.Result) { reported <- r.Err }) })
+	sent.Go(func() { w.due(due.Task{Account: 1, ID: ledger.EntityID{1}}, func(r due.Result) { reported <- r.Err }) })
 	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
 	w.eventually("the command", func() bool { return w.entry(1).inWork.Load() == 1 })
 	select {
@@ -201,7 +201,7 @@ func TestChildKeepsItsAccount(t *testing.T) {
 		}
 	}
 	then := make(chan due.Result, 1)
-	w.Due(due.Task{Account: 1, ID: ledger.EntityID(tx.ID)}, func(r due.Result) { then <- r })
+	w.due(due.Task{Account: 1, ID: ledger.EntityID(tx.ID)}, func(r due.Result) { then <- r })
 	if r := <-then; !r.Skipped || r.Again == 0 {
 		t.Errorf("a due task of a payout whose child is on its way: %+v", r)
 	}

@@ -35,14 +35,13 @@ func (s *shell) open() error {
 	if !ok {
 		return ledger.ErrUnknown
 	}
-	e, err := s.machine.Step(s.Rows, Call{
+	entry, _, err := s.machine.Step(s.Rows, Call{
 		Command: ledger.OpenAccount{Settings: settings}, Now: s.Now(), Durable: s.Journal.Durable(),
 	})
 	if err != nil {
 		return err
 	}
-	e.Entry.Out = []wal.Out{s.guard(&e)}
-	s.machine.Submitted(s.Journal.Append(&e.Entry))
+	s.submit(&entry, undo{})
 	return nil
 }
 
@@ -105,11 +104,17 @@ func (s *shell) reviveWork() error {
 	return nil
 }
 
+// AlertQuarantine is the kind of the alert that an account is closed off.
+const AlertQuarantine = "quarantine"
+
 // quarantine closes the account off. Who waits for an outcome is cut: any
 // status would be read as one.
 func (s *shell) quarantine(why error) {
 	s.broken = why
-	s.Log.Error("account: quarantined", "alert", "quarantine", "account", s.id.String(), "error", why)
+	s.Log.Error("account: quarantined", "account", s.id.String(), "error", why)
+	if s.Config.Alerts != nil {
+		s.Config.Alerts.Raise(s.id, ledger.Alert{Kind: AlertQuarantine, Message: "account: quarantined: " + why.Error()})
+	}
 	s.cut(why)
 }
 

@@ -28,15 +28,15 @@ func (r *refuser) Append(e *wal.Entry) wal.Ticket {
 	if r.before != nil {
 		wrong := *e
 		wrong.Expect += 1000
-		wrong.Out = append([]wal.Out{acknowledged{func(error) { r.before() }}}, e.Out...)
+		wrong.Out = append([]wal.Out{released(func(error) { r.before() })}, e.Out...)
 		return r.Journal.Append(&wrong)
 	}
 	outs := e.Out
-	return r.Journal.Append(&wal.Entry{Stream: e.Stream, Out: []wal.Out{acknowledged{func(error) {
+	return r.Journal.Append(&wal.Entry{Stream: e.Stream, Out: []wal.Out{released(func(error) {
 		for _, o := range outs {
 			o.Release(errRefused)
 		}
-	}}}})
+	})}})
 }
 
 // TestRefusedApproval: an approval that was never written is taken back whole: the
@@ -128,3 +128,9 @@ func TestRefusedRead(t *testing.T) {
 		t.Errorf("the change: %v", err)
 	}
 }
+
+// released is a function as an Out.
+type released func(error)
+
+// Release implements wal.Out.
+func (f released) Release(err error) { f(err) }

@@ -10,9 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"pixd/actors/due"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/wal"
 )
 
@@ -57,9 +55,7 @@ func (s *shell) receive(message any) {
 			m.again()
 		}
 	case *call:
-		s.attempt(m.to, m.done, func() error { return s.command(m) })
-	case *dueTask:
-		s.attempt(caller{}, m.failed, func() error { return s.due(m) })
+		s.attempt(m)
 	case reload: // it has caught up
 	case *passivate:
 		done := false
@@ -73,16 +69,15 @@ func (s *shell) receive(message any) {
 	}
 }
 
-// attempt runs one message's work and contains a panic in it: a request is told
-// that nothing of it was journaled, an outcome or notice is tried once more
-// after the rebuild.
-func (s *shell) attempt(to caller, done func(error), work func() error) {
+// attempt carries a command out and contains a panic in it: a request is told that
+// nothing of it was journaled, what is kept is tried once more after the rebuild.
+func (s *shell) attempt(m *call) {
 	for s.broken == nil {
-		err, panicked := s.contain(work)
+		err, panicked := s.contain(func() error { return s.command(m) })
 		switch {
 		case panicked:
 			s.rebuild()
-			if done != nil {
+			if m.from.keeps() {
 				continue
 			}
 			err = ledger.ErrInternal
@@ -93,21 +88,12 @@ func (s *shell) attempt(to caller, done func(error), work func() error) {
 			continue
 		case !errors.Is(err, ledger.ErrBusy):
 			s.Log.Error("account: command", "account", s.id.String(), "error", err)
-			settle(done, err)
-			err, done = ledger.ErrInternal, nil
+			err = fmt.Errorf("%w: %w", ledger.ErrInternal, err)
 		}
-		to.tell(ledger.Answer{}, err)
-		settle(done, err)
+		m.from.failed(err)
 		return
 	}
-	to.tell(ledger.Answer{}, ledger.ErrQuarantined)
-	settle(done, fmt.Errorf("%w: %w", ledger.ErrQuarantined, s.broken))
-}
-
-func settle(done func(error), err error) {
-	if done != nil {
-		done(err)
-	}
+	m.from.failed(fmt.Errorf("%w: %w", ledger.ErrQuarantined, s.broken))
 }
 
 func (s *shell) contain(work func() error) (err error, panicked bool) {
@@ -125,89 +111,84 @@ func (s *shell) command(m *call) error {
 	if ledger.NeedsActive(m.command) {
 		c.Inactive = !s.Active(s.id)
 	}
-	e, err := s.machine.Step(s.Rows, c)
+	entry, effects, err := s.machine.Step(s.Rows, c)
 	if err != nil {
 		return err
 	}
-	if m.done != nil && e.Answer.Refusal != nil && len(e.Entry.Records) == 0 {
-		// Word of money that cannot be booked yet: it must come again.
-		settle(m.done, errors.New(e.Answer.Refusal.Message))
-		return nil
-	}
-	s.carryOut(e, m.to, m.done, m.then)
+	s.carryOut(&entry, effects, m)
 	return nil
 }
-
-func (s *shell) due(m *dueTask) error {
-	e, err := s.machine.Due(s.Rows, m.Task, Call{
-		Inactive: m.Retry && !s.Active(s.id), Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable(),
-	})
-	if err != nil {
-		return err
-	}
-	if len(e.Start) == 0 && len(e.Entry.Records) == 0 {
-		m.then(e.result())
-		return nil
-	}
-	s.carryOut(e, caller{}, nil, m.then)
-	return nil
-}
-
-// failed tells who started the task that the account could not look.
-func (m *dueTask) failed(err error) { m.then(due.Result{Err: err}) }
 
 // carryOut hands the effects on: everything that leaves rides in the entry and
 // is released by the journal when the entry is durable.
-func (s *shell) carryOut(e Effects, to caller, done func(error), then func(due.Result)) {
-	entry := e.Entry
-	entry.Stream = wal.Stream(s.id)
-	if len(entry.Records) > 0 || len(e.Start) > 0 {
-		entry.Out = append(make([]wal.Out, 0, 3), s.guard(&e))
-	}
-	switch {
-	case e.Answer != nil && to.ch != nil:
-		entry.Out = append(entry.Out, &answered{to, e.Answer})
-	case to.ch != nil:
-		to.joined.Store(e.Join)
-		if s.waiting == nil {
-			s.waiting = map[ledger.TxID][]waiter{}
+func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
+	var u undo
+	task := m.task
+	for i := range effects {
+		switch e := &effects[i]; e.Kind {
+		case Reply:
+			entry.Out = append(entry.Out, &reply{m.from, e.Answer, e.Attended})
+		case Park:
+			s.park(e, m.from)
+		case Finish:
+			u.ended = s.running[e.Payout]
+			delete(s.running, e.Payout)
+			if w := s.waiting[e.Payout]; len(w) > 0 {
+				delete(s.waiting, e.Payout)
+				entry.Out = append(entry.Out, &outcomes{w, e.Answer})
+			}
+		case Raise:
+			if s.Config.Alerts != nil {
+				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, e.Alert})
+			}
+		case Launch:
+			l := &launch{s.Children, Job{s.machine.job(e.Child), task}}
+			task = nil // the first child's
+			entry.Out = append(entry.Out, l)
+			if s.running == nil {
+				s.running = map[ledger.TxID]*ledger.Transaction{}
+			}
+			s.running[l.job.Tx.ID] = &l.job.Tx
+			u.started = append(u.started, l.job.Tx.ID)
 		}
-		s.waiting[e.Await] = append(s.waiting[e.Await], waiter{to, e.Join, e.Other})
 	}
-	if w := s.waiting[e.Ended]; e.Outcome != nil && len(w) > 0 {
-		delete(s.waiting, e.Ended)
-		entry.Out = append(entry.Out, &outcomes{w, e.Outcome})
+	s.submit(entry, u)
+}
+
+// park keeps a request until a payout's outcome is there.
+func (s *shell) park(e *Effect, from asker) {
+	to, ok := from.(*caller)
+	if !ok {
+		panic(fmt.Sprintf("account %v: %T waits for an outcome", s.id, from))
 	}
-	delete(s.running, e.Ended)
-	if done != nil {
-		entry.Out = append(entry.Out, acknowledged{done})
+	to.joined.Store(e.Join)
+	if s.waiting == nil {
+		s.waiting = map[ledger.TxID][]waiter{}
 	}
-	if len(e.Alerts) > 0 {
-		entry.Out = append(entry.Out, &alarm{s, e.Alerts})
-	}
-	for i := range e.Start {
-		entry.Out = append(entry.Out, &launch{s.Dependencies, e.Start[i], then, done != nil})
-		then = nil // the first child's
-		if s.running == nil {
-			s.running = map[ledger.TxID]*ledger.Transaction{}
-		}
-		s.running[e.Start[i].Tx.ID] = &e.Start[i].Tx
-	}
-	if then != nil {
-		entry.Out = append(entry.Out, &ended{then, e.result(), done != nil})
-	}
+	s.waiting[e.Payout] = append(s.waiting[e.Payout], waiter{to, e.Join, e.Other})
+}
+
+// submit hands the entry to the journal. What all that the entry's outs can tell is
+// durable they need not queue behind other accounts' writes.
+func (s *shell) submit(entry *wal.Entry, u undo) {
+	guarded := len(entry.Records) > 0 || len(u.started) > 0
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
-		// All that the answer can tell is durable: it need not queue behind
-		// other accounts' writes.
+		if guarded {
+			s.guard(u).Release(nil)
+		}
 		for _, o := range entry.Out {
 			o.Release(nil)
 		}
 		return
 	}
+	if guarded {
+		entry.Out = append([]wal.Out{s.guard(u)}, entry.Out...)
+	}
 	if len(entry.Records) == 0 {
 		s.holdToWritten(entry.Out)
 	}
-	s.machine.Submitted(s.Journal.Append(&entry))
+	entry.Stream = wal.Stream(s.id)
+	s.machine.Submitted(s.Journal.Append(entry))
 }
 
 // landed tells that every guarded entry was written. The journal counts one as durable before it
@@ -224,10 +205,10 @@ func (s *shell) holdToWritten(outs []wal.Out) {
 
 // guard stands in every entry with records, or that starts a child: the journal refuses
 // one only where the account is not where the machine believes it to be.
-func (s *shell) guard(e *Effects) wal.Out {
+func (s *shell) guard(u undo) wal.Out {
 	s.flying.Add(1)
-	if t := s.running[e.Ended]; t != nil || len(e.Start) > 0 {
-		return &guard{s, undo{ended: t, started: e.Start}}
+	if u.ended != nil || len(u.started) > 0 {
+		return &guard{s, u}
 	}
 	return s
 }
@@ -242,7 +223,7 @@ type guard struct {
 // was to start others.
 type undo struct {
 	ended   *ledger.Transaction
-	started []payout.Job
+	started []ledger.TxID
 	next    *undo
 }
 
@@ -278,8 +259,7 @@ func (s *shell) catchUp() {
 // one whose end it held will report again, the one that it was to start never began,
 // and who waits for that one is cut.
 func (s *shell) unwritten(r *undo) {
-	for i := range r.started {
-		id := r.started[i].Tx.ID
+	for _, id := range r.started {
 		delete(s.running, id)
 		if w := s.waiting[id]; len(w) > 0 {
 			delete(s.waiting, id)

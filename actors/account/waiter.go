@@ -1,14 +1,15 @@
 package account
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
 
-// reply is what a caller gets. It carries the number of the request it answers.
-type reply struct {
+// response is what a caller gets. It carries the number of the request it answers.
+type response struct {
 	number uint64
 	answer ledger.Answer
 	err    error
@@ -18,24 +19,28 @@ type reply struct {
 // the number of the request. The channel holds one reply, so a sender never
 // waits; a caller that gives up drops the channel and takes another.
 type caller struct {
-	ch     chan reply
+	ch     chan response
 	number uint64
 	joined *atomic.Bool // set when the caller waits for another request's work
 }
 
-func (c caller) tell(a ledger.Answer, err error) {
+func (c *caller) answered(a *ledger.Answer, _ *ledger.Attended) { c.tell(*a, nil) }
+func (c *caller) failed(err error)                              { c.tell(ledger.Answer{}, err) }
+func (c *caller) keeps() bool                                   { return false }
+
+func (c *caller) tell(a ledger.Answer, err error) {
 	if c.ch == nil {
 		return
 	}
 	select {
-	case c.ch <- reply{c.number, a, err}:
+	case c.ch <- response{c.number, a, err}:
 	default: // told already; whoever listens has the first word
 	}
 }
 
 // waiter is a caller that waits for a payout's outcome.
 type waiter struct {
-	caller
+	*caller
 	join  bool // it repeats another request: a 2xx is a replay
 	other bool // whose body was another
 }
@@ -49,20 +54,20 @@ func (w waiter) outcome(a *ledger.Answer) ledger.Answer {
 	return out
 }
 
-// answered tells one caller, once its answer is durable.
-type answered struct {
-	to     caller
-	answer *ledger.Answer
+// reply tells who asked, once its answer is durable.
+type reply struct {
+	to       asker
+	answer   *ledger.Answer
+	attended *ledger.Attended
 }
 
-// Release implements wal.Out. A refused entry wrote nothing: the caller may
-// try again.
-func (o *answered) Release(err error) {
+// Release implements wal.Out. A refused entry wrote nothing: whoever asked may try again.
+func (o *reply) Release(err error) {
 	if err != nil {
-		o.to.tell(ledger.Answer{}, ledger.ErrInternal)
+		o.to.failed(fmt.Errorf("%w: %w", ledger.ErrInternal, err))
 		return
 	}
-	o.to.tell(*o.answer, nil)
+	o.to.answered(o.answer, o.attended)
 }
 
 // dependent is an Out in an entry without records. What it stands for was decided on
@@ -100,8 +105,22 @@ func (o *outcomes) Release(err error) {
 	}
 }
 
-// acknowledged tells the scheme's feed that a notice has had its effect.
-type acknowledged struct{ done func(error) }
+// written tells that an entry is durable.
+type written chan<- error
 
 // Release implements wal.Out.
-func (o acknowledged) Release(err error) { o.done(err) }
+func (o written) Release(err error) { o <- err }
+
+// raised tells the operators of an alert.
+type raised struct {
+	alerts  Alerts
+	account ledger.AccountID
+	alert   ledger.Alert
+}
+
+// Release implements wal.Out.
+func (o *raised) Release(err error) {
+	if err == nil {
+		o.alerts.Raised(o.account, o.alert)
+	}
+}

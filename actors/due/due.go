@@ -2,6 +2,7 @@ package due
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,23 +12,34 @@ import (
 
 // Scanner is the shell around Machine.
 type Scanner struct {
-	rows  Rows
-	start func(Task, func(Result)) // the second is called once, when the task has ended
-	now   func() ledger.Reading
-	log   *slog.Logger
-	wake  chan struct{} // capacity 1
+	rows   Rows
+	alerts Alerts
+	now    func() ledger.Reading
+	log    *slog.Logger
+	wake   chan struct{} // capacity 1
 
 	mu      sync.Mutex
 	machine *Machine
 }
 
-// NewScanner finds tasks in rows and starts them.
-func NewScanner(m *Machine, r Rows, start func(Task, func(Result)), now func() ledger.Reading, log *slog.Logger) *Scanner {
-	return &Scanner{rows: r, start: start, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
+// Accounts start due tasks. Scanner.Done is called once for each.
+type Accounts interface{ Due(t Task) }
+
+// Alerts hears that the scheme cannot be reached.
+type Alerts interface {
+	Raise(id ledger.AccountID, a ledger.Alert)
 }
 
-// Run scans until the context ends.
-func (s *Scanner) Run(ctx context.Context) {
+// AlertUnreachable is the kind of the alert that the scheme cannot be reached.
+const AlertUnreachable = "scheme_unreachable"
+
+// NewScanner finds tasks in rows. alerts may be nil.
+func NewScanner(m *Machine, r Rows, now func() ledger.Reading, alerts Alerts, log *slog.Logger) *Scanner {
+	return &Scanner{rows: r, alerts: alerts, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
+}
+
+// Run has accounts carry out what is due, until the context ends.
+func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	ticker := time.NewTicker(time.Duration(lookEvery) * time.Millisecond)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
@@ -38,7 +50,7 @@ func (s *Scanner) Run(ctx context.Context) {
 			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
 		}
 		for _, t := range tasks {
-			s.start(t, func(r Result) { s.done(t, r) })
+			accounts.Due(t)
 		}
 		select {
 		case <-ctx.Done():
@@ -48,13 +60,20 @@ func (s *Scanner) Run(ctx context.Context) {
 	}
 }
 
-func (s *Scanner) done(t Task, r Result) {
+// Done takes the result of a task, from any goroutine.
+func (s *Scanner) Done(t Task, r Result) {
+	if r.failed() && !errors.Is(r.Err, context.Canceled) {
+		s.log.Warn("due: payout not looked at; it is tried again",
+			"account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout), "error", r.Err)
+	}
 	s.mu.Lock()
 	alert := s.machine.Done(t, r, s.now().Clock)
 	s.mu.Unlock()
-	if alert {
-		s.log.Warn("the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
-			"alert", "scheme_unreachable", "account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout))
+	if alert && s.alerts != nil {
+		s.alerts.Raise(t.Account, ledger.Alert{
+			Kind: AlertUnreachable, Tx: ledger.TxID(t.ID), Public: ledger.TxID(t.ID).Public(ledger.TxPayout),
+			Message: "the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
+		})
 	}
 	select {
 	case s.wake <- struct{}{}:

@@ -11,6 +11,9 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	if out.Ended = out.Tx; out.Ended == nil {
 		out.Ended = f.Tx
 	}
+	if len(out.Launch) > 0 {
+		return out // another child goes on with it
+	}
 	out.Attended = &Attended{
 		Unheard: c.Result == PayoutIsNotHeard,
 		Open:    c.Result == PayoutIsOpen || c.Result == PayoutIsVoided && len(out.Records) == 0,

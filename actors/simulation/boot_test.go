@@ -127,8 +127,8 @@ func (l *life) alerted() {
 
 const alertRow = "alert/"
 
-// alert makes the row of an alert.
-func (l *life) alert(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
+// Row implements account.Alerts.
+func (l *life) Row(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
 	l.drawn++
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(fmt.Sprintf("%s%d/%d", alertRow, at, l.drawn)), Value: []byte(a.Kind + a.Tx.String())}
 }
@@ -142,3 +142,14 @@ func (l *life) inPeace() {
 		l.fail("%d accounts were quarantined", n)
 	}
 }
+
+// Raised implements account.Alerts.
+func (l *life) Raised(id ledger.AccountID, a ledger.Alert) {
+	if l.journal.Err() == nil {
+		l.count("alert: " + a.Kind)
+	}
+	l.say("alert %s of %v %v: %s", a.Kind, id, a.Tx, a.Message)
+}
+
+// Raise implements account.Alerts.
+func (l *life) Raise(id ledger.AccountID, a ledger.Alert) { l.Raised(id, a) }

@@ -68,7 +68,7 @@ type process struct {
 	mail      []letter
 	watch     *watch
 	filter    *keyed.Filter                  // over end-to-end rows, to be filled; nil: it is
-	tasks     int                            // under way
+	tasks     map[due.Task]int               // under way
 	unheard   []func()                       // what ends notices whose process is gone
 	floor     ledger.Millis                  // the newest record there was at its start
 	theirs    ledger.Millis                  // what the scheme's clock is off by
@@ -206,7 +206,7 @@ type listener struct {
 func (l *life) boot() {
 	l.process = process{
 		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
-		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(),
+		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)
 	if err != nil {
@@ -215,14 +215,14 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
-	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alert: l.alert, EndToEnd: l.filled(), Claims: l.claims()}
+	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, EndToEnd: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,
 		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
 		Opening: l.opening, Active: l.active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
-		Begin: l.begin, Write: l.write,
+		Children: l, Tasks: l, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *account.Driver) { a.Tell(m) }})
 		},

@@ -14,8 +14,8 @@ var mutations = []mutation{
 	{
 		"answer-before-durable", "an answer, a child or an acknowledgement leaves before its record is durable",
 		"actors/account/shell.go",
-		"s.machine.Submitted(s.Journal.Append(&entry))\n}",
-		"out := entry.Out\n\tentry.Out = nil\n\ts.machine.Submitted(s.Journal.Append(&entry))\n\tfor _, o := range out {\n\t\to.Release(nil)\n\t}\n}",
+		"\ts.machine.Submitted(s.Journal.Append(entry))\n}",
+		"\tout := entry.Out\n\tentry.Out = nil\n\ts.machine.Submitted(s.Journal.Append(entry))\n\tfor _, o := range out {\n\t\to.Release(nil)\n\t}\n}",
 	},
 	{
 		"read-before-durable", "a read shows what a restart may deny",
@@ -26,14 +26,14 @@ var mutations = []mutation{
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, &launch{s.Dependencies, e.Start[i], then, done != nil})",
-		"(&launch{s.Dependencies, e.Start[i], then, done != nil}).Release(nil)",
+		"\t\t\tentry.Out = append(entry.Out, l)\n",
+		"\t\t\tl.Release(nil)\n",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
 		"actors/account/shell.go",
-		"entry.Out = append(entry.Out, acknowledged{done})",
-		"done(nil)",
+		"\t\t\tentry.Out = append(entry.Out, &reply{m.from, e.Answer, e.Attended})",
+		"\t\t\tif r := (&reply{m.from, e.Answer, e.Attended}); fmt.Sprintf(\"%T\", m.from) == \"account.noticeOf\" {\n\t\t\t\tr.Release(nil)\n\t\t\t} else {\n\t\t\t\tentry.Out = append(entry.Out, r)\n\t\t\t}",
 	},
 	{
 		"debited-twice", "word of a settlement that comes twice debits twice",
@@ -380,8 +380,8 @@ var mutations = []mutation{
 	{
 		"alert-unwritten", "a late settlement's alert is not written with it",
 		"actors/account/machine.go",
-		"if m.config.Alert != nil {",
-		"if m.config.Alert != nil && len(d.Records) == 0 {",
+		"if m.config.Alerts != nil {",
+		"if m.config.Alerts != nil && len(d.Records) == 0 {",
 	},
 	{
 		"ceiling-itself-refused", "a payout of exactly the ceiling is refused",

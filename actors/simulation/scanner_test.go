@@ -15,33 +15,32 @@ func (l *life) look() {
 		l.watch.begins(t, t.Kind())
 	}
 	l.watch.looked(l)
-	machine := l.due // of this process
 	for _, t := range tasks {
 		tx := ledger.TxID(t.ID)
 		l.say("due task %v %v, retry %v", t.Account, tx, t.Retry)
-		l.tasks++
-		once := false
-		then := func(r due.Result) {
-			if once {
-				l.fail("the due task of %v ended twice", tx)
-			}
-			once = true
-			if machine != l.due {
-				return
-			}
-			l.tasks--
-			l.watch.ends(t, r, l.now())
-			l.say("due task of %v ended: %+v", tx, r)
-			machine.Done(t, r, l.now())
-		}
+		l.tasks[t]++
 		if t.Retry {
 			l.retried[tx] = l.time.Read()
 			if l.healed != 0 {
 				l.tries[tx]++
 			}
 		}
-		l.account(t.Account).Due(t, then)
+		l.account(t.Account).Due(t)
 	}
+}
+
+// Done implements account.Tasks.
+func (l *life) Done(t due.Task, r due.Result) {
+	if l.tasks[t] == 0 {
+		l.fail("the due task of %v ended twice", ledger.TxID(t.ID))
+		return
+	}
+	if l.tasks[t]--; l.tasks[t] == 0 {
+		delete(l.tasks, t)
+	}
+	l.watch.ends(t, r, l.now())
+	l.say("due task of %v ended: %+v", ledger.TxID(t.ID), r)
+	l.due.Done(t, r, l.now())
 }
 
 // passivate sends idle accounts away, as the host does.

@@ -57,15 +57,16 @@ type child struct {
 	machine  *payout.Machine
 	act      payout.Act
 	deadline ledger.Millis
-	then     func(due.Result)
+	task     *due.Task         // that it was started for
 	heard    bool              // the scheme has answered the last time that it was asked
 	said     scheme.State      // and so
 	settings []ledger.Settings // the account's from the payout's newest record on until it began
 	owner    string            // of the key, as it was looked up; empty: it was not
 }
 
-// begin is Dependencies.Begin.
-func (l *life) begin(j payout.Job, then func(due.Result)) {
+// Begin implements account.Children.
+func (l *life) Begin(job account.Job) {
+	j := job.Job
 	m := payout.New(j)
 	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
 	l.count("goal: " + goals[j.Goal])
@@ -73,7 +74,7 @@ func (l *life) begin(j payout.Job, then func(due.Result)) {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.Payout.QueueEnds)
 	}
 	l.children = append(l.children, &child{
-		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, then: then,
+		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, task: job.Task,
 		settings: l.settingsOf(&j), owner: j.Tx.Counterparty.Document,
 	})
 }
@@ -187,19 +188,18 @@ func (l *life) report(c *child) {
 	if out.Result == ledger.PayoutIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected) {
 		l.fail("%v is voided, and the scheme has said what became of it", out.ID)
 	}
-	then := c.then
-	l.account(c.account).Outcome(out, then, func(err error) {
-		if err == nil {
-			return
+	l.account(c.account).Report(account.Report{Account: c.account, Outcome: out, Task: c.task})
+}
+
+// NotTaken implements account.Children: the report comes again, after others.
+func (l *life) NotTaken(r *account.Report, err error) {
+	l.say("outcome of %v not taken: %v", r.Outcome.ID, err)
+	again := *r
+	l.mail = append(l.mail, letter{r.Account, func(a *account.Driver) {
+		if a.Broken() == nil {
+			a.Report(again)
 		}
-		l.say("outcome of %v not taken: %v", out.ID, err)
-		if c.then = nil; then != nil { // it hears of the first failure, as the directory has it
-			then(due.Result{Err: err})
-		}
-		if l.account(c.account).Broken() == nil {
-			l.mail = append(l.mail, letter{c.account, func(*account.Driver) { l.report(c) }})
-		}
-	})
+	}})
 }
 
 // take routes a notice as the engine does.
@@ -239,14 +239,10 @@ func (l *life) newFeed() *account.Feed {
 	}
 }
 
-// Handle implements slog.Handler: alerts are counted, and what the engine says is
-// kept.
+// Handle implements slog.Handler: what the engine says is kept.
 func (h *listener) Handle(_ context.Context, r slog.Record) error {
 	said := map[string]string{}
 	r.Attrs(func(a slog.Attr) bool { said[a.Key] = a.Value.String(); return true })
-	if kind := said["alert"]; kind != "" && h.l.journal.Err() == nil {
-		h.l.count("alert: " + kind)
-	}
 	stack := said["stack"]
 	delete(said, "stack") // no two are the same
 	h.l.say("log %s %v", r.Message, said)

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type admission struct {
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
 	inHand   *atomic.Int64 // merchants' requests
+	alerts   *alerts
 	log      *slog.Logger
 
 	lowDisk, stalled atomic.Bool // written by watch alone
@@ -52,7 +54,7 @@ const (
 
 func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	d := &admission{
-		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
+		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
 			durable := s.Durable() // first: what is durable was submitted
 			return s.Submitted(), durable
@@ -137,8 +139,8 @@ func (d *admission) lookAtDisk() {
 	}
 	d.lowDisk.Store(low)
 	if low {
-		d.log.Error("little disk is free: merchants' new work is refused", alertField, alertLowDisk,
-			"free", humanize.IBytes(free), "min_free_disk", humanize.IBytes(d.minFree))
+		d.alerts.raise(alertLowDisk, fmt.Sprintf("little disk is free: merchants' new work is refused: %s of at least %s",
+			humanize.IBytes(free), humanize.IBytes(d.minFree)))
 	} else {
 		d.log.Info("enough disk is free again: merchants' new work is taken",
 			"free", humanize.IBytes(free), "min_free_disk", humanize.IBytes(d.minFree))

@@ -32,6 +32,7 @@ func newClosable() *closable {
 		inHand:   &c.hand, deadline: commitLimit,
 		log: slog.New(slog.NewTextHandler(&c.log, nil)),
 	}
+	c.alerts = &alerts{log: c.admission.log}
 	return c
 }
 

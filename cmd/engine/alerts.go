@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/prometheus/client_golang/prometheus"
 
-	"pixd/actors/account"
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/httpapi/admin"
@@ -59,13 +59,57 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
 }
 
-// alertOp is the row of an alert that an account's decision raises.
-func alertOp(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
-	return alertForm{Kind: a.Kind, Account: id.String(), Transaction: a.Public, Message: a.Message}.op(at)
+// alerts are what operators must look at: each is counted, logged with the field alert,
+// and kept.
+type alerts struct {
+	book   alertBook
+	closed closedOff
+	count  *prometheus.CounterVec // nil: not counted
+	log    *slog.Logger
 }
 
-// raise writes an alert down, and does not wait: it comes from a log line, which
-// may stand anywhere. at is the wall clock's word, for what comes before engine time.
+func formOf(id ledger.AccountID, a ledger.Alert) alertForm {
+	f := alertForm{Kind: a.Kind, Transaction: a.Public, Message: a.Message}
+	if id != 0 {
+		f.Account = id.String()
+	}
+	return f
+}
+
+// Row implements account.Alerts.
+func (a *alerts) Row(id ledger.AccountID, alert ledger.Alert, at ledger.Millis) wal.Op {
+	return formOf(id, alert).op(at)
+}
+
+// Raised implements account.Alerts.
+func (a *alerts) Raised(id ledger.AccountID, alert ledger.Alert) { a.tell(formOf(id, alert)) }
+
+// Raise implements account.Alerts and due.Alerts.
+func (a *alerts) Raise(id ledger.AccountID, alert ledger.Alert) {
+	f := formOf(id, alert)
+	a.book.raise(time.Now(), f)
+	a.tell(f)
+}
+
+// raise is an alert that is about no account.
+func (a *alerts) raise(kind, message string) { a.Raise(0, ledger.Alert{Kind: kind, Message: message}) }
+
+func (a *alerts) tell(f alertForm) {
+	if a.count != nil {
+		a.count.WithLabelValues(f.Kind).Inc()
+	}
+	a.closed.note(f)
+	attrs := []any{"alert", f.Kind}
+	if f.Account != "" {
+		attrs = append(attrs, "account", f.Account)
+	}
+	if f.Transaction != "" {
+		attrs = append(attrs, "transaction", f.Transaction)
+	}
+	a.log.Error(f.Message, attrs...)
+}
+
+// raise writes an alert down, and does not wait: it may come from anywhere. at is the wall clock's word, for what comes before engine time.
 func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,27 +212,4 @@ func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
 			}
 		}
 	}
-}
-
-// alertOf reads an alert from its log line; false for any other line. written says
-// that its row is written already.
-func alertOf(r *slog.Record) (f alertForm, is, written bool) {
-	why := ""
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case alertField:
-			f.Kind, is = a.Value.String(), true
-		case "account":
-			f.Account = a.Value.String()
-		case "transaction":
-			f.Transaction = a.Value.String()
-		case account.AlertWritten:
-			written = true
-		case "error":
-			why = ": " + a.Value.String()
-		}
-		return true
-	})
-	f.Message = r.Message + why
-	return f, is, written
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -42,13 +41,13 @@ func settled(t *testing.T, s *wal.Store) {
 func TestAlertsAreKept(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openBook(t, fs)
-	m := newMeters()
-	log := m.counting(slog.New(slog.DiscardHandler))
-	log.Error("early", "alert", "damage", "error", errors.New("a block"))
+	m := &alerts{log: slog.New(slog.DiscardHandler)}
+	m.raise("damage", "early: a block")
 	m.book.open(s, clock.New(sources(), 0))
-	log.Error("account closed off", "account", "acc_7", "alert", "quarantine")
-	log.Warn("late", "transaction", "PIXOUT7", "alert", "late_settlement", "account", "acc_8")
-	log.Error("no alert", "account", "acc_7")
+	m.Raise(7, ledger.Alert{Kind: "quarantine", Message: "account closed off"})
+	late := ledger.Alert{Kind: ledger.AlertLate, Public: "PIXOUT7", Message: "late"}
+	s.Append(&wal.Entry{Ops: []wal.Op{m.Row(8, late, now())}})
+	m.Raised(8, late) // its row is written by who raises it
 	settled(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -74,7 +73,10 @@ func TestAlertsAreKept(t *testing.T) {
 		}
 		after = next
 	}
-	want := []string{"damage   early: a block", "quarantine acc_7  account closed off", "late_settlement acc_8 PIXOUT7 late"}
+	want := []string{
+		"damage   early: a block", "quarantine " + ledger.AccountID(7).String() + "  account closed off",
+		"late_settlement " + ledger.AccountID(8).String() + " PIXOUT7 late",
+	}
 	if got, want := strings.Join(sortedLines(reported), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -78,7 +78,7 @@ func (s *Served) audit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	for _, id := range s.meters.closed.list() {
+	for _, id := range s.Config.alerts.closed.list() {
 		if _, err := s.Accounts.Do(id, ledger.ReadAccount{}); errors.Is(err, ledger.ErrQuarantined) {
 			r.differ([]audit.Difference{{Account: id, Kind: audit.KindQuarantine, Message: err.Error()}})
 		}

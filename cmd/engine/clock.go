@@ -28,16 +28,15 @@ const compareEvery = time.Second
 // keepClock tells the operators where engine time is doubted, or the wall clock has
 // jumped.
 func (e *Engine) keepClock(ctx context.Context) {
-	log := e.Config.Log
 	if behind := e.Clock.Behind(); behind > 0 {
-		log.Error(fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
-			"or an operator says pixd clock accept", (time.Duration(behind)*time.Millisecond).Round(time.Second)), alertField, alertClock)
+		e.Config.alerts.raise(alertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
+			"or an operator says pixd clock accept", (time.Duration(behind)*time.Millisecond).Round(time.Second)))
 	}
 	ticker := time.NewTicker(compareEvery)
 	defer ticker.Stop()
 	for {
 		if alert := e.Clock.Look(); alert != "" {
-			log.Error(alert, alertField, alertClock)
+			e.Config.alerts.raise(alertClock, alert)
 		}
 		select {
 		case <-ctx.Done():
@@ -50,7 +49,7 @@ func (e *Engine) keepClock(ctx context.Context) {
 // stated takes the scheme's word on the time.
 func (e *Engine) stated(at ledger.Millis) {
 	if alert := e.Clock.Stated(at); alert != "" {
-		e.Config.Log.Error(alert, alertField, alertClock)
+		e.Config.alerts.raise(alertClock, alert)
 	}
 }
 

@@ -53,6 +53,7 @@ type Config struct {
 	OnFailure func(error) // the journal has failed: nothing more is answered
 
 	wrap        func(account.Journal) account.Journal // a test's fault between accounts and journal
+	alerts      *alerts                               // where they go; nil: to the log and the journal alone
 	commitLimit time.Duration                         // a test's; 0: commitLimit
 	patience    time.Duration                         // a test's, with payouts' children at the end; 0: the directory's default
 	cache       int64                                 // a test's: bytes of blocks that each store keeps; 0: the stores' defaults

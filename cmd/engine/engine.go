@@ -12,6 +12,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/clock"
+	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
@@ -39,6 +40,7 @@ type Engine struct {
 	auditor   auditor
 	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
 	entropy   *entropy
+	scanner   *due.Scanner
 	ready     atomic.Bool
 	ending    context.Context // until Close
 	cancel    context.CancelFunc
@@ -74,6 +76,10 @@ func (e *Engine) open() error {
 	}
 	_, newest, _ := e.Store.Head()
 	e.Clock = clock.New(c.clocks(), ledger.Millis(newest))
+	if c.alerts == nil {
+		c.alerts = &alerts{log: c.Log}
+	}
+	c.alerts.book.open(e.Store, e.Clock)
 	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
 		return err
 	}
@@ -90,13 +96,14 @@ func (e *Engine) open() error {
 	if c.wrap != nil {
 		journal = c.wrap(journal)
 	}
+	e.scanner = due.NewScanner(due.New(millis(c.QueueRetry), due.DefaultBounds()), e.Store, e.Clock.Read, c.alerts, c.Log)
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
-			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alert: alertOp,
+			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alerts: c.alerts,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
-		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme,
+		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme, Tasks: e.scanner,
 		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{
@@ -199,7 +206,7 @@ func (e *Engine) start() error {
 	e.work.Add(7)
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
-	go func() { defer e.work.Done(); e.scanner().Run(ctx) }()
+	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()
 	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
 	go func() { defer e.work.Done(); e.reapIdle(ctx) }()
 	go func() { defer e.work.Done(); e.keepClaims(ctx) }()

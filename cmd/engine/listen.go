@@ -74,7 +74,7 @@ func Serve(c Config, b Build) (*Served, error) {
 		MerchantAddr: p.merchant.Addr(), AdminAddr: p.operator.Addr(), schemePort: p.scheme,
 		certs: certs, meters: newMeters(), failed: make(chan error, 3),
 	}
-	c.Log = s.meters.counting(c.Log)
+	c.alerts = &alerts{count: s.meters.alerts, log: c.Log}
 	for _, cert := range certs {
 		if cert != nil {
 			cert.tell(c.Log, "certificate")
@@ -162,9 +162,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.book.open(e.Store, e.Clock)
 	s.meters.registry.MustRegister(e.scheme)
-	e.work.Go(func() { s.meters.book.keep(e.ending, c.Log) })
+	e.work.Go(func() { e.Config.alerts.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
@@ -240,7 +239,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
-		Alerts:      s.meters.book.read,
+		Alerts:      s.Config.alerts.book.read,
 		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,

@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"context"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -26,8 +23,6 @@ var alertKinds = []string{
 type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
-	book     alertBook
-	closed   closedOff
 
 	merchant, operator, scheme traffic
 }
@@ -136,53 +131,4 @@ func (l listeners) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(openConnections, prometheus.GaugeValue, float64(t.open()), t.listener)
 		}
 	}
-}
-
-// alertField is the field of a log line that makes it an alert; its value is the
-// kind.
-const alertField = "alert"
-
-// alertLog finds the alerts among log lines, so that the packages that raise them
-// need to know of logging alone.
-type alertLog struct {
-	slog.Handler
-	raise func(at time.Time, a alertForm, written bool)
-}
-
-// Enabled implements slog.Handler. An alert counts also where the log's level
-// hides it.
-func (l alertLog) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn || l.Handler.Enabled(ctx, level)
-}
-
-// Handle implements slog.Handler.
-func (l alertLog) Handle(ctx context.Context, r slog.Record) error {
-	if a, is, written := alertOf(&r); is {
-		l.raise(r.Time, a, written)
-	}
-	if !l.Handler.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return l.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (l alertLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return alertLog{l.Handler.WithAttrs(attrs), l.raise}
-}
-
-// WithGroup implements slog.Handler.
-func (l alertLog) WithGroup(name string) slog.Handler {
-	return alertLog{l.Handler.WithGroup(name), l.raise}
-}
-
-// counting is a logger whose alerts are counted, and written down.
-func (m *meters) counting(log *slog.Logger) *slog.Logger {
-	return slog.New(alertLog{log.Handler(), func(at time.Time, a alertForm, written bool) {
-		m.alerts.WithLabelValues(a.Kind).Inc()
-		if !written {
-			m.book.raise(at, a)
-		}
-		m.closed.note(a)
-	}})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/ledger"
 	"pixd/httpapi"
 )
 
@@ -76,24 +77,27 @@ func alertsAtZero() (lines []string) {
 	return lines
 }
 
-// An alert counts wherever it is logged, also where the level hides the line.
+// TestAlertsCount: an alert counts also where the log's level hides its line, which has
+// the field alert.
 func TestAlertsCount(t *testing.T) {
-	for level, lines := range map[slog.Level]int{slog.LevelInfo: 4, slog.LevelError + 4: 0} {
+	for level, lines := range map[slog.Level]int{slog.LevelInfo: 3, slog.LevelError + 4: 0} {
 		m := newMeters()
 		var b bytes.Buffer
-		log := m.counting(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level})))
-		log.Error("a", "alert", "quarantine", "account", 7)
-		log.With("listener", "x").Warn("b", "account", 7, "alert", "low_disk")
-		log.WithGroup("g").Error("c", "alert", "low_disk")
-		log.Error("d", "no", "alert")
+		a := &alerts{count: m.alerts, log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level}))}
+		a.Raise(7, ledger.Alert{Kind: "quarantine", Message: "a"})
+		a.raise("low_disk", "b")
+		a.Raised(8, ledger.Alert{Kind: "low_disk", Public: "PIXOUT8", Message: "c"})
 		got := m.text(t)
 		for _, want := range []string{`{kind="quarantine"} 1`, `{kind="low_disk"} 2`, `{kind="damage"} 0`} {
 			if !strings.Contains(got, "pixd_alerts_total"+want) {
 				t.Errorf("%s is not there:\n%s", want, got)
 			}
 		}
-		if n := strings.Count(b.String(), "\n"); n != lines {
+		if n := strings.Count(b.String(), " alert="); n != lines || lines > 0 && !strings.Contains(b.String(), "alert=low_disk account="+ledger.AccountID(8).String()+" transaction=PIXOUT8") {
 			t.Errorf("level %v: %d lines:\n%s", level, n, b.String())
+		}
+		if got := a.closed.list(); len(got) != 1 || got[0] != 7 {
+			t.Errorf("closed off: %v", got)
 		}
 	}
 }

@@ -87,7 +87,6 @@ func TestPayoutAlerts(t *testing.T) {
 	if m := w.alerted("contradicting_notice", a.Tx.Public()); !strings.Contains(m, "AC03") {
 		t.Error(m)
 	}
-	unheard := func(_ due.Task, done func(due.Result)) { done(due.Result{Unheard: true}) }
 	b, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 600, Key: key})
 	if err != nil || b.Refusal != nil {
 		t.Fatalf("%+v %v", b, err)
@@ -96,12 +95,19 @@ func TestPayoutAlerts(t *testing.T) {
 	ended := make(chan bool)
 	go func() {
 		defer close(ended)
-		due.NewScanner(due.New(1000, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, unheard, w.Clock.Read, w.Config.Log).Run(ctx)
+		s := due.NewScanner(due.New(1000, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, w.Clock.Read, w.Config.alerts, w.Config.Log)
+		s.Run(ctx, unheard{s})
 	}()
 	w.alerted("scheme_unreachable", b.Tx.Public())
 	cancel()
 	<-ended
 }
+
+// unheard are accounts whose scheme is away.
+type unheard struct{ scanner *due.Scanner }
+
+// Due implements due.Accounts.
+func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true}) }
 
 // onlyDue are rows among which one payout is due, and stays so.
 type onlyDue struct {

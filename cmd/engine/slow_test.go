@@ -101,7 +101,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	time.Sleep(300 * time.Millisecond) // what is read at the start is over
 	slow.slow.Store(true)
 	for i := range owed {
-		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)}, func(due.Result) {})
+		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)})
 	}
 	for deadline := time.Now().Add(5 * time.Second); slow.inHand.Load() == 0; {
 		if time.Now().After(deadline) {

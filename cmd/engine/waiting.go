@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/httpapi"
 )
@@ -21,19 +20,4 @@ func (c *Config) terms(secret []byte) ledger.Terms {
 // renderer writes answers with what merchants read of the queue.
 func (c *Config) renderer() httpapi.Renderer {
 	return httpapi.Renderer{Queueing: httpapi.Queueing{Retry: c.QueueRetry, TTL: c.QueueTTL}}
-}
-
-// scanner has payouts that wait looked after by their accounts.
-func (e *Engine) scanner() *due.Scanner {
-	return due.NewScanner(due.New(millis(e.Config.QueueRetry), due.DefaultBounds()), e.Store, e.startTask, e.Clock.Read, e.Config.Log)
-}
-
-func (e *Engine) startTask(t due.Task, done func(due.Result)) {
-	e.Accounts.Due(t, func(r due.Result) {
-		if r.Err != nil && e.ending.Err() == nil {
-			e.Config.Log.Warn("due: payout not looked at; it is tried again",
-				"account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout), "error", r.Err)
-		}
-		done(r)
-	})
 }
