@@ -54,7 +54,7 @@ func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 	var work sync.WaitGroup
 	for c := range 8 {
 		work.Go(func() {
-			for {
+			for last := false; ; {
 				n := int(count.Add(1))
 				o := &operation{kind: of[(n+c)%len(of)], n: n}
 				mu.Lock()
@@ -64,9 +64,12 @@ func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 				if err == nil {
 					o.status, o.answer = status, string(got)
 				}
+				if last {
+					return
+				}
 				select {
 				case <-until:
-					return
+					last = true // one more: of an engine that has ended, nobody answers it
 				default:
 				}
 			}
