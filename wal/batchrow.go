@@ -24,7 +24,8 @@ type run struct {
 //
 //	version u8 | time i64 | prev sum u64 | { stream u64 | first uvarint | count uvarint }... | sum u64
 //
-// The position is in the key. sum chains over the previous row's sum, the
+// It names no record where the commit carried rows alone that every copy of the journal
+// needs. The position is in the key. sum chains over the previous row's sum, the
 // position, the time, the runs' bytes and the records' checksums in order.
 const (
 	batchVersion  = 1
@@ -125,9 +126,6 @@ func decodeBatchRow(position uint64, v []byte) (batchRow, error) {
 		}
 		row.runs = append(row.runs, r)
 		p = p[n:]
-	}
-	if len(row.runs) == 0 {
-		return batchRow{}, damagedBatch(position, "it names no record")
 	}
 	return row, nil
 }

@@ -53,6 +53,7 @@ type Entry struct {
 	Expect  uint64   // sequence of the stream's newest record before Records; checked only with Records
 	Records []Sealed // contiguous from Expect+1, chained
 	Ops     []Op     // applied in order, after the records; may be without Records
+	Shared  bool     // Ops without Records are part of what every copy of the journal needs, and take a position; else they are this machine's alone
 	Forget  bool     // the stream is passivated: the writer drops what it knows of it
 	Out     []Out    // released in order, after everything before and this entry are durable
 }

@@ -29,6 +29,7 @@ type machine struct {
 	records int
 	bytes   int
 	forgets int
+	shared  bool // rows that take a position without records
 	row     rowBuilder
 }
 
@@ -78,6 +79,7 @@ func (m *machine) refuse(e *Entry, verdict error) {
 		m.records += n
 	}
 	m.bytes += e.size()
+	m.shared = m.shared || e.Shared && len(e.Ops) > 0
 	if e.Forget {
 		m.forgets++
 	}
@@ -110,10 +112,10 @@ func refusal(stream Stream, format string, args ...any) error {
 	return fmt.Errorf("%w: stream %d: %s", ErrSequence, stream, fmt.Sprintf(format, args...))
 }
 
-// seal ends the batch. row is empty if the batch has no records: such a batch
-// takes no position.
+// seal ends the batch. row is empty if the batch has neither records nor rows that every
+// copy needs: such a batch takes no position.
 func (m *machine) seal() (row []byte) {
-	if m.records == 0 {
+	if m.records == 0 && !m.shared {
 		return nil
 	}
 	row, m.newest = m.row.finish(m.newest)
@@ -133,6 +135,6 @@ func (m *machine) durable() {
 	clear(m.entries)
 	clear(m.refused)
 	m.entries, m.refused = m.entries[:0], m.refused[:0]
-	m.records, m.bytes, m.forgets = 0, 0, 0
+	m.records, m.bytes, m.forgets, m.shared = 0, 0, 0, false
 	m.row.reset(m.newest)
 }

@@ -129,3 +129,35 @@ func TestPrefixEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedRows: rows that every copy of the journal needs take a position without
+// records, once for their batch; rows of this machine's alone take none.
+func TestSharedRows(t *testing.T) {
+	rows := []Op{{Kind: OpSet, Key: []byte("k"), Value: []byte("v")}}
+	m := newMachine(head{position: 7, time: 500, sum: 42})
+	for _, c := range []struct {
+		entries  []*Entry
+		position uint64
+	}{
+		{[]*Entry{{Ops: rows}, {}}, 7},
+		{[]*Entry{{Ops: rows, Shared: true}, {Ops: rows}, {Ops: rows, Shared: true}}, 8},
+		{[]*Entry{{Shared: true}}, 8}, // it has nothing to share
+		{[]*Entry{{Ops: rows}}, 8},
+	} {
+		for _, e := range c.entries {
+			m.take(e)
+		}
+		before := m.newest.position
+		row := m.seal()
+		if m.newest.position != c.position || (row != nil) != (c.position > before) {
+			t.Errorf("position %d, a row: %v", m.newest.position, row != nil)
+		}
+		if row != nil {
+			got, err := decodeBatchRow(m.newest.position, row)
+			if err != nil || len(got.runs) != 0 || got.time != 500 || got.prev != 42 || got.sum != m.newest.sum {
+				t.Errorf("read as %+v, %v", got, err)
+			}
+		}
+		m.durable()
+	}
+}

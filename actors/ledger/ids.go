@@ -24,8 +24,19 @@ func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 // String is ISO 8601 with milliseconds and Z.
 func (m Millis) String() string { return m.Time().Format("2006-01-02T15:04:05.000Z") }
 
-// AccountID names one merchant account. It is never zero.
+// AccountID names one merchant account. It is 1 to LastAccountID.
 type AccountID uint64
+
+// LastAccountID is the largest: the 65,536 numbers behind it are reserved for streams
+// that are no account's.
+const LastAccountID = ^AccountID(0) - 1<<16
+
+// slotBits is how many of an account id's first bits are its slot: what is spread over
+// several journals is spread by slots. It never changes.
+const slotBits = 12
+
+// Slot is the account's slot, 0 to 4095.
+func (a AccountID) Slot() uint16 { return uint16(a >> (64 - slotBits)) }
 
 const accountPrefix = "acc_"
 
@@ -52,7 +63,7 @@ func ParseAccountID(s string) (AccountID, bool) {
 		return 0, false
 	}
 	id := AccountID(binary.BigEndian.Uint64(b))
-	return id, id != 0 && id.String() == s
+	return id, id != 0 && id <= LastAccountID && id.String() == s
 }
 
 // TxID names one transaction: a UUID v7. Its first 100 significant bits (48 of

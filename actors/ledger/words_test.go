@@ -124,7 +124,7 @@ func TestParseIDsRefuse(t *testing.T) {
 			t.Errorf("%q parsed", s)
 		}
 	}
-	for _, a := range []AccountID{1, 7, 1 << 63, math.MaxUint64} {
+	for _, a := range []AccountID{1, 7, 1 << 63, LastAccountID} {
 		if got, ok := ParseAccountID(a.String()); !ok || got != a {
 			t.Errorf("%v came back as %v", a, got)
 		}
@@ -253,5 +253,21 @@ func TestAvailableIsNeverNegative(t *testing.T) {
 		if got := c.totals.Available(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.totals, got, c.want)
 		}
+	}
+}
+
+// TestSlots: an account's slot is the first 12 bits of its id, for ever; the last 65,536
+// numbers name no account.
+func TestSlots(t *testing.T) {
+	for id, slot := range map[AccountID]uint16{1: 0, 1<<52 - 1: 0, 1 << 52: 1, 0xabc<<52 | 7: 0xabc, LastAccountID: 4095} {
+		if got := id.Slot(); got != slot {
+			t.Errorf("account %x has slot %d, not %d", uint64(id), got, slot)
+		}
+	}
+	if got, ok := ParseAccountID(LastAccountID.String()); !ok || got != LastAccountID {
+		t.Errorf("the last account is read as %v %v", got, ok)
+	}
+	if _, ok := ParseAccountID((LastAccountID + 1).String()); ok || LastAccountID+1<<16 != 1<<64-1 {
+		t.Error("a reserved number is read as an account's")
 	}
 }

@@ -94,6 +94,7 @@ var (
 	ErrUnknownKey     = errors.New("API key is unknown")
 	ErrKeyTaken       = errors.New("PIX key belongs to another account")
 	ErrExists         = errors.New("exists already")
+	ErrReserved       = errors.New("the number is reserved")
 )
 
 // Machine is the registry's state: what every record so far has made of it, save
@@ -119,6 +120,9 @@ func NewMachine() *Machine {
 
 // RegisterAccount makes an account known, with one PIX key of its own.
 func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
+	if a.ID == 0 || a.ID > ledger.LastAccountID {
+		return nil, fmt.Errorf("account %v: %w", a.ID, ErrReserved)
+	}
 	if m.accounts[a.ID] != nil {
 		return nil, fmt.Errorf("account %v: %w", a.ID, ErrExists)
 	}

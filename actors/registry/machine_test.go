@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -183,6 +184,16 @@ func TestKindTable(t *testing.T) {
 		names[k.String()] = true
 		if m := NewMachine(); m.Apply(&Record{Kind: k, Seq: 1}) == nil {
 			t.Errorf("%v without its entry is taken", k)
+		}
+	}
+}
+
+// TestReservedNumbers: the last 65,536 numbers of streams are no account's.
+func TestReservedNumbers(t *testing.T) {
+	for id, ok := range map[ledger.AccountID]bool{0: false, 1: true, 1<<64 - 65_537: true, 1<<64 - 65_536: false, 1<<64 - 1: false} {
+		_, err := NewMachine().RegisterAccount(Account{ID: id}, PixKey{Key: "k", Account: id})
+		if ok != (err == nil) || !ok && !errors.Is(err, ErrReserved) {
+			t.Errorf("account %d: %v", uint64(id), err)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (b *alertBook) raise(at time.Time, f alertForm) {
 		b.early = append(b.early, f.op(ledger.Millis(at.UnixMilli())))
 		return
 	}
-	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}})
+	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}, Shared: true})
 }
 
 // open takes the journal that alerts go to, and engine time.
@@ -126,7 +126,7 @@ func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	defer b.mu.Unlock()
 	b.store, b.clock = s, c
 	if len(b.early) > 0 {
-		s.Append(&wal.Entry{Ops: b.early})
+		s.Append(&wal.Entry{Ops: b.early, Shared: true})
 		b.early = nil
 	}
 }
@@ -188,7 +188,7 @@ func (b *alertBook) drop(before ledger.Millis) error {
 		if err != nil || len(ops) == 0 {
 			return err
 		}
-		if err := write(b.store, ops...); err != nil {
+		if err := write(b.store, local, ops...); err != nil {
 			return err
 		}
 	}

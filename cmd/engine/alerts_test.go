@@ -31,7 +31,7 @@ func openBook(t *testing.T, fs wal.FS) *wal.Store {
 // settled waits until what was appended is durable.
 func settled(t *testing.T, s *wal.Store) {
 	t.Helper()
-	if err := write(s); err != nil {
+	if err := write(s, local); err != nil {
 		t.Fatal(err)
 	}
 }

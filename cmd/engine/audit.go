@@ -163,7 +163,7 @@ func (e *Engine) looking(ctx context.Context, look func(*wal.View) error) error 
 		err = closed
 	}
 	if err == nil {
-		err = write(e.Store)
+		err = write(e.Store, local)
 	}
 	if err == nil {
 		err = ctx.Err()

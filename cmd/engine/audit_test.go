@@ -219,7 +219,7 @@ func TestAuditPlanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := []wal.Op{{Kind: wal.OpDelete, Key: open}, {Kind: wal.OpSet, Key: due, Value: make([]byte, 8)}}
-	if err := write(w.Store, ops...); err != nil {
+	if err := write(w.Store, local, ops...); err != nil {
 		t.Fatal(err)
 	}
 	found := func(r *AuditReport) (kinds string) {
@@ -233,7 +233,7 @@ func TestAuditPlanted(t *testing.T) {
 	if got := found(&r); got != want || r.Rows[0].Differences != 2 {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if err := write(w.Store, wal.Op{Kind: wal.OpSet, Key: open, Value: v}, wal.Op{Kind: wal.OpDelete, Key: due}); err != nil {
+	if err := write(w.Store, local, wal.Op{Kind: wal.OpSet, Key: open, Value: v}, wal.Op{Kind: wal.OpDelete, Key: due}); err != nil {
 		t.Fatal(err)
 	}
 	if r := w.audits(); len(r.Differences) > 0 {

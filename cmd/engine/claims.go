@@ -70,5 +70,5 @@ func (e *Engine) dropClaims() error {
 	if err := e.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
 		return err
 	}
-	return write(e.Store, wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi})
+	return write(e.Store, local, wal.Op{Kind: wal.OpDeleteRange, Key: lo, Value: hi})
 }

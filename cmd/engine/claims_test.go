@@ -39,7 +39,7 @@ func TestDropClaims(t *testing.T) {
 	today := ledger.BucketOf(ledger.Millis(newest))
 	for ago, kept := range []bool{true, true, true, false, false} {
 		key := claimKey(today-uint16(ago), 1)
-		if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
+		if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
 		if err := e.dropClaims(); err != nil {
@@ -50,7 +50,7 @@ func TestDropClaims(t *testing.T) {
 		}
 	}
 	late := claimKey(today-3, 2)
-	if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
+	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme says that the clock is two days ahead
@@ -112,7 +112,7 @@ func TestMissReadsNoDisk(t *testing.T) {
 			ops = append(ops, wal.Op{Kind: wal.OpSet, Key: claimKey(20_000, n), Value: make([]byte, 49)})
 			n++
 		}
-		if err := write(s, ops...); err != nil {
+		if err := write(s, local, ops...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,5 +94,5 @@ func (l *lastUsed) flush() error {
 	}
 	ops := l.ops
 	l.ops = nil
-	return write(l.store, ops...)
+	return write(l.store, shared, ops...)
 }

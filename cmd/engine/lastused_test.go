@@ -104,11 +104,11 @@ func TestLastUsedWritesNews(t *testing.T) {
 	}
 	writes(0)
 	keys[1].Used(0x0102030405)
-	writes(1)
+	writes(1 + 1) // and the batch, which takes a position
 	writes(0)
 	keys[1].Used(0x0102030406)
 	keys[2].Used(5)
-	writes(2)
+	writes(2 + 1)
 	writes(0)
 	v, ok, err := e.Store.Get([]byte("!last-used/cli_1"))
 	if want := "\x00\x00\x00\x01\x02\x03\x04\x06"; err != nil || !ok || string(v) != want {
@@ -126,7 +126,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 func TestLastUsedUnreadable(t *testing.T) {
 	disk := vfs.NewMem()
 	e := reopened(t, disk)
-	if err := write(e.Store, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaLastUsed + "cli_1"), Value: []byte("7")}); err != nil {
+	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaLastUsed + "cli_1"), Value: []byte("7")}); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, e)

@@ -250,7 +250,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 // NewAccountID draws an account's id.
 func NewAccountID() ledger.AccountID {
 	for {
-		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 {
+		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= ledger.LastAccountID {
 			return id
 		}
 	}

@@ -40,11 +40,18 @@ type written chan error
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
 
+// Whether rows without records are part of what every copy of the journal needs, or this
+// machine's alone: what expires is dropped by each machine for itself.
+const (
+	shared = true
+	local  = false
+)
+
 // write writes rows and returns when they are durable. A journal that has failed
 // releases nobody: then it is the failure that is waited for.
-func write(s *wal.Store, ops ...wal.Op) error {
+func write(s *wal.Store, shared bool, ops ...wal.Op) error {
 	w := make(written, 1)
-	s.Append(&wal.Entry{Ops: ops, Out: []wal.Out{w}})
+	s.Append(&wal.Entry{Ops: ops, Shared: shared, Out: []wal.Out{w}})
 	for {
 		select {
 		case err := <-w:
@@ -71,7 +78,7 @@ func endToEndSecret(s *wal.Store) ([]byte, error) {
 		return b, nil
 	}
 	b = secret(32)
-	if err := write(s, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaSecret), Value: b}); err != nil {
+	if err := write(s, shared, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaSecret), Value: b}); err != nil {
 		return nil, fmt.Errorf("write the end-to-end secret: %w", err)
 	}
 	return b, nil
