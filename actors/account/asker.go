@@ -6,6 +6,9 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/transfer"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // asker is who handed the account a command. It hears once what came of it.
@@ -55,8 +58,8 @@ type Report struct {
 
 // Children carry payouts.
 type Children interface {
-	// Begin starts one: what it carries is durable.
-	Begin(j Job)
+	// Begin has one carry a job: what it carries is durable.
+	Begin(child *actor.PID, j *transfer.Job)
 	// NotTaken says that an account could not take a report: it must be brought again,
 	// because nobody else knows it.
 	NotTaken(r *Report, err error)

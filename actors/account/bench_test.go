@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
+	"pixd/actors/transfer"
 	"pixd/wal"
 )
 
@@ -72,7 +72,7 @@ type outcome struct {
 	Entry   wal.Entry
 	Answer  *ledger.Answer // of Reply
 	Outcome *ledger.Answer // of Finish
-	Start   []payout.Job   // of Launch
+	Start   []transfer.Job // of Launch
 }
 
 func (m *Machine) outcome(e wal.Entry, effects []Effect) (out outcome) {

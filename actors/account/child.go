@@ -7,46 +7,95 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
+	"pixd/actors/transfer"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Job is what a child carries, and the due task that it was started for, if any.
-type Job struct {
-	payout.Job
-	Task *due.Task
-}
-
-// launch starts a child.
+// launch starts a child: an actor that the account's actor has spawned, or, without
+// actors, whatever Children makes of it.
 type launch struct {
 	children Children
-	job      Job
+	child    *actor.PID
+	job      transfer.Job
 }
 
 // Release implements wal.Out: what the child carries is durable, so it may begin.
 // A hold that was never written has no payout, and who asked hears of that.
 func (l *launch) Release(err error) {
 	if err == nil {
-		l.children.Begin(l.job)
+		l.children.Begin(l.child, &l.job)
 	}
 }
 
-// child carries one payout to the scheme and reports to the account, through
-// the host like everyone else. Nobody sends it messages, so it is a
-// function on one of the actors' workers and not an actor: making an actor for
-// each payout was a tenth of the engine's time.
-type child struct {
-	dir *Host
-	job Job
-}
-
-// Begin starts a child on one of the actors' workers. Where the end has begun it
-// starts none: the next start finds the payout by its due row.
-func (d *Host) Begin(j Job) {
+// Begin implements Children. Where the end has begun it starts none: the next start
+// finds the payout by its due row.
+func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	if d.children.begin() {
-		d.workers.Schedule((&child{d, j}).run)
+		d.root.Send(child, j)
 	} else if j.Task != nil {
 		d.deps.Tasks.Done(*j.Task, due.Result{Err: context.Canceled})
 	}
+}
+
+// carried is a payout that a child carries.
+type carried struct {
+	tx    *ledger.Transaction // as it stood when the child began
+	child *actor.PID
+}
+
+// child is an idle child of the account's, or a new one.
+func (s *shell) child() *actor.PID {
+	if n := len(s.idle); n > 0 {
+		pid := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return pid
+	}
+	if s.actor == nil {
+		return nil // without actors
+	}
+	return s.actor.Spawn(s.ChildProps)
+}
+
+// rested takes a child back that has nothing to carry.
+func (s *shell) rested(pid *actor.PID) {
+	if pid != nil {
+		s.idle = append(s.idle, pid)
+	}
+}
+
+// reapChildren stops idle children: an account at rest keeps none.
+func (s *shell) reapChildren() {
+	for _, pid := range s.idle {
+		s.actor.Stop(pid)
+	}
+	s.idle = nil
+}
+
+// brought takes what a child has brought.
+func (s *shell) brought(b *transfer.Brought) {
+	s.rested(b.Child)
+	s.receive(&call{command: b.Outcome, task: b.Job.Task, from: &reportOf{
+		s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain},
+	}})
+}
+
+// overChildren supervises children: one that panics is stopped, and what it had sent is
+// not known, so that its payout is in doubt.
+type overChildren struct{ host *Host }
+
+// HandleFailure implements actor.SupervisorStrategy.
+func (o overChildren) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+	s.StopChildren(child)
+	d := o.host
+	j, ok := actor.UnwrapEnvelopeMessage(message).(*transfer.Job)
+	if !ok {
+		d.deps.Log.Error("transfer: child stopped", "actor", child.Id, "panic", reason)
+		return
+	}
+	d.deps.Log.Error("transfer: panic", "transaction", j.Tx.Public(), "panic", reason, "stack", string(debug.Stack()))
+	d.send(j.Account, d.entry(j.Account), &transfer.Brought{Job: j, Outcome: transfer.Lost(*j)})
+	d.children.work.Done()
 }
 
 // children knows how many run, and lets none begin after the end.
@@ -76,23 +125,4 @@ func (c *children) over() <-chan struct{} {
 	done := make(chan struct{})
 	go func() { c.work.Wait(); close(done) }()
 	return done
-}
-
-func (p *child) run() {
-	defer p.dir.children.work.Done()
-	p.dir.bring(&Report{p.job.Account, p.carry(), p.job.Task, outcomeAgain})
-}
-
-// carry contains a panic on the way: what was sent is not known then, so the
-// payout is in doubt.
-func (p *child) carry() (out ledger.ResolvePayout) {
-	ctx, cancel := context.WithTimeout(p.dir.running, p.dir.limits.SchemeTimeout)
-	defer cancel()
-	defer func() {
-		if r := recover(); r != nil {
-			p.dir.deps.Log.Error("payout: panic", "transaction", p.job.Tx.Public(), "panic", r, "stack", string(debug.Stack()))
-			out = payout.Lost(p.job.Job)
-		}
-	}()
-	return payout.Carry(ctx, p.dir.scheme, p.job.Job)
 }

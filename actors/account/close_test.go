@@ -9,7 +9,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
+	"pixd/actors/transfer"
 )
 
 // TestClose: who waits for a scheme that is silent is cut, what comes later is
@@ -68,7 +68,7 @@ func TestCloseWaits(t *testing.T) {
 	results := make(chan due.Result, 1)
 	task := due.Task{Account: 1}
 	w.tasks.waiting[task] = []func(due.Result){func(r due.Result) { results <- r }}
-	w.Begin(Job{payout.Job{Account: 1, Goal: ledger.GoalPay}, &task})
+	w.Begin(nil, &transfer.Job{Account: 1, Goal: ledger.GoalPay, Task: &task})
 	if r := <-results; !errors.Is(r.Err, context.Canceled) || w.scheme.lookups.Load() != lookups {
 		t.Errorf("a child began after the end: %+v", r)
 	}

@@ -6,6 +6,8 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/wal"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Dependencies are what an account's shell works with, the same for all accounts: the host's
@@ -23,8 +25,9 @@ type Dependencies struct {
 	Entropy func() [10]byte
 	Log     *slog.Logger
 
-	Children Children
-	Tasks    Tasks
+	Children   Children
+	ChildProps *actor.Props // of an account's children; not used without actors
+	Tasks      Tasks
 	// Again sends a message to an account, later.
 	Again func(ledger.AccountID, any)
 	// Ending is not nil once the end has begun: what no account has taken up by then

@@ -15,6 +15,7 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
+	"pixd/actors/transfer"
 	"pixd/wal"
 )
 
@@ -62,7 +63,6 @@ type Options struct {
 type Host struct {
 	deps   Dependencies
 	limits Limits
-	scheme scheme.Scheme
 
 	system   *actor.ActorSystem
 	root     *actor.RootContext
@@ -94,7 +94,7 @@ type entry struct {
 
 // NewHost is a host without accounts in memory: they come when asked for.
 func NewHost(p Options) *Host {
-	d := &Host{limits: p.Limits, scheme: p.Scheme}
+	d := &Host{limits: p.Limits}
 	d.running, d.stop = context.WithCancel(context.Background())
 	d.deps = Dependencies{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
@@ -115,8 +115,12 @@ func NewHost(p Options) *Host {
 		d.limits.ClosePatience = closePatience
 	}
 	d.workers = newWorkers()
+	scheduled := []actor.PropsOption{actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree())}
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Dependencies: &d.deps} },
-		actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree()))
+		append(scheduled, actor.WithSupervisor(overChildren{d}))...)
+	d.deps.ChildProps = transfer.Props(&transfer.Runner{
+		Context: d.running, Scheme: p.Scheme, Timeout: d.limits.SchemeTimeout, Work: &d.children.work,
+	}, scheduled...)
 	if d.limits.JoinGrace == 0 {
 		d.limits.JoinGrace = 5 * time.Second
 	}

@@ -5,7 +5,7 @@ import (
 
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
+	"pixd/actors/transfer"
 	"pixd/wal"
 )
 
@@ -119,8 +119,8 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 }
 
 // job is what a child carries.
-func (m *Machine) job(l ledger.Launch) payout.Job {
-	j := payout.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
+func (m *Machine) job(l ledger.Launch) transfer.Job {
+	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
 		j.Refuses = settings.RefusesPayoutTo
 	}

@@ -92,8 +92,8 @@ func (s *shell) remake() {
 func (s *shell) reviveWork() error {
 	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
-	for id, began := range s.running {
-		t, err := ledger.State(r, &s.machine.head, id, began.Record())
+	for id, c := range s.running {
+		t, err := ledger.State(r, &s.machine.head, id, c.tx.Record())
 		if err != nil {
 			return fmt.Errorf("account %v: payout %v, whose child runs: %w", s.id, id, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"pixd/actors/ledger"
+	"pixd/actors/transfer"
 	"pixd/wal"
 )
 
@@ -24,8 +25,10 @@ type shell struct {
 	id       ledger.AccountID
 	machine  *Machine
 	waiting  map[ledger.TxID][]waiter
-	running  map[ledger.TxID]*ledger.Transaction // payouts whose child was spawned and has not reported
-	broken   error                               // quarantined: why
+	running  map[ledger.TxID]carried // payouts whose child was started and has not reported
+	idle     []*actor.PID            // children with nothing to carry
+	actor    actor.Context           // nil: without actors
+	broken   error                   // quarantined: why
 	panics   []time.Time
 	undone   atomic.Pointer[undo] // entries that the journal refused, until the next message
 	refusals atomic.Uint64        // how many there were
@@ -34,7 +37,10 @@ type shell struct {
 }
 
 // Receive implements actor.Actor.
-func (s *shell) Receive(c actor.Context) { s.receive(c.Message()) }
+func (s *shell) Receive(c actor.Context) {
+	s.actor = c
+	s.receive(c.Message())
+}
 
 func (s *shell) receive(message any) {
 	if why := s.Ending(); why != nil && isWork(message) {
@@ -50,9 +56,13 @@ func (s *shell) receive(message any) {
 	case *assign:
 		s.id = m.id
 		s.load()
+	case *transfer.Brought:
+		s.brought(m)
 	case *trim:
 		if s.broken == nil && !s.machine.Trim(s.Journal.Durable()) {
 			m.again()
+		} else if len(s.waiting) == 0 {
+			s.reapChildren()
 		}
 	case *call:
 		s.attempt(m)
@@ -131,7 +141,9 @@ func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 		case Park:
 			s.park(e, m.from)
 		case Finish:
-			u.ended = s.running[e.Payout]
+			if c, is := s.running[e.Payout]; is {
+				u.ended = &c
+			}
 			delete(s.running, e.Payout)
 			if w := s.waiting[e.Payout]; len(w) > 0 {
 				delete(s.waiting, e.Payout)
@@ -142,13 +154,13 @@ func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, e.Alert})
 			}
 		case Launch:
-			l := &launch{s.Children, Job{s.machine.job(e.Child), task}}
-			task = nil // the first child's
+			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
+			l.job.Task, task = task, nil // the first child's
 			entry.Out = append(entry.Out, l)
 			if s.running == nil {
-				s.running = map[ledger.TxID]*ledger.Transaction{}
+				s.running = map[ledger.TxID]carried{}
 			}
-			s.running[l.job.Tx.ID] = &l.job.Tx
+			s.running[l.job.Tx.ID] = carried{&l.job.Tx, l.child}
 			u.started = append(u.started, l.job.Tx.ID)
 		}
 	}
@@ -222,7 +234,7 @@ type guard struct {
 // undo is what an entry that was refused did to the children: it ended one's work, or
 // was to start others.
 type undo struct {
-	ended   *ledger.Transaction
+	ended   *carried
 	started []ledger.TxID
 	next    *undo
 }
@@ -260,6 +272,7 @@ func (s *shell) catchUp() {
 // and who waits for that one is cut.
 func (s *shell) unwritten(r *undo) {
 	for _, id := range r.started {
+		s.rested(s.running[id].child)
 		delete(s.running, id)
 		if w := s.waiting[id]; len(w) > 0 {
 			delete(s.waiting, id)
@@ -267,6 +280,6 @@ func (s *shell) unwritten(r *undo) {
 		}
 	}
 	if r.ended != nil { // perhaps of the same payout, whose next child never began
-		s.running[r.ended.ID] = r.ended
+		s.running[r.ended.tx.ID] = *r.ended
 	}
 }

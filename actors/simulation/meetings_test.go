@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/actors/scheme/sim"
+	"pixd/actors/transfer"
 )
 
 // Meetings are what seldom comes together by itself: each is brought about in some
@@ -186,7 +186,7 @@ func (l *life) overtaken() {
 		return
 	}
 	l.carry(running) // looked up
-	if len(l.children) != running+1 || l.children[running].act != payout.Submit {
+	if len(l.children) != running+1 || l.children[running].act != transfer.Submit {
 		return
 	}
 	l.outside.deaf = true

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
+	"pixd/actors/transfer"
 	"pixd/wal"
 )
 
@@ -94,9 +94,9 @@ func (o *outside) register(k ledger.Key, id ledger.AccountID) {
 var errLost = errors.New("the wire is dead")
 
 // act is what comes of one act of a payout's child.
-func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis) payout.Reply {
-	r := payout.Reply{Expired: o.l.clock >= deadline}
-	if act == payout.Pause {
+func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) transfer.Reply {
+	r := transfer.Reply{Expired: o.l.clock >= deadline}
+	if act == transfer.Pause {
 		return r
 	}
 	if o.l.clock < o.down || o.l.odds(o.l.mood.lost) {
@@ -107,16 +107,16 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 	var err error
 	ctx := context.Background()
 	switch act {
-	case payout.Lookup:
+	case transfer.Lookup:
 		if o.gone != "" && m.Query().Key.Value == o.gone {
 			o.l.count("fault: key gone")
 			r.Refused = &scheme.Refused{Code: ledger.RefuseKeyNotFound}
 			return r
 		}
 		r.Owner, err = o.sim.Lookup(ctx, m.Query())
-	case payout.Submit:
+	case transfer.Submit:
 		return o.submit(m.Payment(), r)
-	case payout.Ask:
+	case transfer.Ask:
 		if o.l.odds(o.l.mood.limited) {
 			o.l.count("fault: question refused")
 			r.Refused = &scheme.Refused{Code: ledger.RefuseProviderOther}
@@ -128,14 +128,14 @@ func (o *outside) act(m *payout.Machine, act payout.Act, deadline ledger.Millis)
 }
 
 // replied is the scheme's answer, if it comes.
-func (o *outside) replied(r payout.Reply, err error) payout.Reply {
+func (o *outside) replied(r transfer.Reply, err error) transfer.Reply {
 	if err != nil && !errors.As(err, &r.Refused) {
 		o.l.fail("scheme: %v", err)
 	}
 	if o.l.odds(o.l.mood.lost) || o.deaf {
 		o.deaf = false
 		o.l.count("fault: answer lost")
-		return payout.Reply{Failed: true, Expired: r.Expired}
+		return transfer.Reply{Failed: true, Expired: r.Expired}
 	}
 	o.l.stated()
 	return r
@@ -143,7 +143,7 @@ func (o *outside) replied(r payout.Reply, err error) payout.Reply {
 
 // submit hands a payment over: it gets there, or later, or twice, or the gateway
 // before the scheme takes no more just now, whatever has become of it before.
-func (o *outside) submit(p scheme.Payment, r payout.Reply) payout.Reply {
+func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
 	m := &o.l.mood
 	switch {
 	case o.l.odds(m.late):

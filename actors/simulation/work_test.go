@@ -11,9 +11,11 @@ import (
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
-	"pixd/actors/payout"
 	"pixd/actors/scheme"
+	"pixd/actors/transfer"
 	"pixd/wal"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // rows reads the journal as accounts do.
@@ -54,8 +56,8 @@ func (l *life) claims() *keyed.Hours {
 // child carries a payout, an act at a time.
 type child struct {
 	account  ledger.AccountID
-	machine  *payout.Machine
-	act      payout.Act
+	machine  *transfer.Machine
+	act      transfer.Act
 	deadline ledger.Millis
 	task     *due.Task         // that it was started for
 	heard    bool              // the scheme has answered the last time that it was asked
@@ -65,9 +67,9 @@ type child struct {
 }
 
 // Begin implements account.Children.
-func (l *life) Begin(job account.Job) {
-	j := job.Job
-	m := payout.New(j)
+func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
+	j := *job
+	m := transfer.New(j)
 	l.say("child of %v %v begins, goal %d", j.Account, j.Tx.ID, j.Goal)
 	l.count("goal: " + goals[j.Goal])
 	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.Payout.QueueEnds && !at.Doubted && !j.Tx.Doubted {
@@ -82,7 +84,7 @@ func (l *life) Begin(job account.Job) {
 // settingsOf are the settings that were the account's from the payout's newest record on:
 // what begins a child was decided under one of them. None are of a child that only
 // submits what another has looked up.
-func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
+func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	if j.Goal == ledger.GoalSend {
 		return nil
 	}
@@ -105,7 +107,7 @@ func (l *life) settingsOf(j *payout.Job) (s []ledger.Settings) {
 }
 
 // recordAfter is the account's next record; nil: there is none.
-func (l *life) recordAfter(j *payout.Job, seq uint64) *ledger.Record {
+func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	r, err := rows{l.journal}.Record(j.Account, seq+1)
 	if err != nil {
 		return nil
@@ -136,17 +138,17 @@ func (l *life) carryNewest() {
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
-	if act == payout.Submit && !l.flipped[c.account] && c.kept() {
+	if act == transfer.Submit && !l.flipped[c.account] && c.kept() {
 		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
 	}
-	if act == payout.Submit {
+	if act == transfer.Submit {
 		l.submits(c)
 	}
 	r := l.outside.act(c.machine, act, c.deadline)
 	switch act {
-	case payout.Ask:
+	case transfer.Ask:
 		c.heard, c.said = !r.Failed && r.Refused == nil, r.State
-	case payout.Lookup:
+	case transfer.Lookup:
 		if !r.Failed && r.Refused == nil {
 			c.owner = r.Owner.Document
 		}
@@ -154,7 +156,7 @@ func (l *life) carry(i int) {
 	}
 	c.act = c.machine.Step(r)
 	l.say("%v: act %d: %+v, next %d", c.machine.Outcome.ID, act, r, c.act)
-	if c.act != payout.Report {
+	if c.act != transfer.Report {
 		return
 	}
 	l.children = append(l.children[:i], l.children[i+1:]...)

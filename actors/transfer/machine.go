@@ -1,12 +1,13 @@
-// Package payout carries one payout to the scheme and brings its outcome back.
+// Package transfer carries one payout to the scheme and brings its outcome back.
 // A child owns no truth: what it was given is journaled, what it reports is
 // decided and journaled by the account, and a child that is lost is started
 // again from the payout's due row.
 //
 // Machine says what to do next; Carry is its shell.
-package payout
+package transfer
 
 import (
+	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 )
@@ -16,6 +17,7 @@ type Job struct {
 	Account ledger.AccountID
 	Tx      ledger.Transaction // as it stands
 	Goal    ledger.Goal
+	Task    *due.Task // that the child is started for; nil: none
 	// Refuses is the account's control on payouts to companies, as it was when the
 	// child was made: the directory's word on the owner is held against it.
 	Refuses func(document string) bool
