@@ -14,7 +14,7 @@ type chronicle struct {
 	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
 	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
 	given   map[string]ledger.TxID        // which payout each return's id has credited
-	begun   map[string]ledger.Millis      // world time of each end-to-end id's first use: what goes out under it later repeats that
+	begun   map[string]moment             // of each end-to-end id's first use: what goes out under it later repeats that
 	terms   map[ledger.AccountID]ledger.Settings
 	windows map[ledger.AccountID][]window    // in order
 	charges map[string]*ledger.Record        // newest about each
@@ -54,6 +54,14 @@ type chronicled struct {
 	account ledger.AccountID
 	had     map[string]bool // end-to-end ids
 	ofHeld  bool            // it is a duplicate of what was only held then
+
+	outBy, settledBy uint64 // the records at out and settled
+}
+
+// moment is an instant of the world, and the record of its account that was made then.
+type moment struct {
+	at ledger.Millis
+	by uint64
 }
 
 func newChronicle(reads []ledger.Account) *chronicle {
@@ -65,7 +73,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 		map[ledger.AccountID]map[[16]byte][]*chronicled{},
 		map[ledger.TxID]ledger.Amount{},
 		map[string]ledger.TxID{},
-		map[string]ledger.Millis{},
+		map[string]moment{},
 		map[ledger.AccountID]ledger.Settings{},
 		map[ledger.AccountID][]window{},
 		map[string]*ledger.Record{},
@@ -189,9 +197,10 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		c.under[r.Tx.EndToEnd] = append(c.under[r.Tx.EndToEnd], p)
 	}
 	if _, used := c.begun[r.Tx.EndToEnd]; !used {
-		c.begun[r.Tx.EndToEnd] = world.at
+		c.begun[r.Tx.EndToEnd] = moment{world.at, r.Seq}
 	}
-	p.out = c.begun[r.Tx.EndToEnd]
+	first := c.begun[r.Tx.EndToEnd]
+	p.out, p.outBy = first.at, first.by
 	if before := p.tx; before.Counterparty.ISPB != "" &&
 		(r.Tx.Counterparty.ISPB != before.Counterparty.ISPB || r.Tx.Counterparty.Document != before.Counterparty.Document || r.Tx.Counterparty.Name != before.Counterparty.Name) {
 		l.fail("record %d of %v forgets whom %v pays", r.Seq, r.Account, r.Tx.ID)
@@ -208,7 +217,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 			p.queued = world
 		}
 	case ledger.PayoutSettled, ledger.PayoutSettledLate:
-		p.settled = world.at
+		p.settled, p.settledBy = world.at, r.Seq
 	case ledger.PayoutFailed:
 		p.gaveUp(l, world)
 		c.rightlyFailed(l, r, old)
@@ -267,7 +276,8 @@ func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool
 	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	if p.tx.Payout.LateAt != 0 && second.out <= p.settled { // which of one instant came first is not known here
+	// Both are one account's: of one instant, the records say which came first.
+	if p.tx.Payout.LateAt != 0 && (second.out < p.settled || second.out == p.settled && second.outBy < p.settledBy) {
 		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}
 	return second.out < end-slack

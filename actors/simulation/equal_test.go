@@ -120,6 +120,9 @@ func (l *life) underFormerID() {
 			continue
 		}
 		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
+		if owner, named := l.own[former]; named && owner != a.account {
+			continue // another has named it before it was derived here
+		}
 		if !l.ownID(a.account, former) {
 			l.fail("%v may not have %s, which was its own", a.account, former)
 			return
