@@ -44,7 +44,7 @@ func (p *InMemory) Append(e *Entry) Ticket {
 	p.submitted++
 	if len(p.queue) == 0 && p.flying == 0 && e.parked() {
 		p.durable = p.submitted
-		release(e, nil)
+		p.Tell(e.Stream, e.Out)
 		return p.submitted
 	}
 	p.queue = append(p.queue, e)
@@ -148,8 +148,21 @@ func (p *InMemory) Sync() {
 	p.m.durable()
 	p.flying = 0
 	for i, e := range entries {
+		switch {
+		case p.failed != nil:
+		case refused[i] != nil:
+			refuse(e, refused[i])
+		default:
+			p.Tell(e.Stream, e.Out)
+		}
+	}
+}
+
+// Tell is the gate; see Store.Tell.
+func (p *InMemory) Tell(_ Stream, outs []Out) {
+	for _, out := range outs {
 		if p.failed == nil {
-			release(e, refused[i])
+			out.Release(nil)
 		}
 	}
 }

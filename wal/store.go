@@ -66,7 +66,7 @@ func (s *Store) submit(e *Entry) Ticket {
 	if s.idle && e.parked() {
 		s.durable.Store(t)
 		s.mu.Unlock()
-		release(e, nil)
+		s.Tell(e.Stream, e.Out)
 		return Ticket(t)
 	}
 	s.queue = append(s.queue, e)
@@ -77,12 +77,6 @@ func (s *Store) submit(e *Entry) Ticket {
 		s.wake <- struct{}{}
 	}
 	return Ticket(t)
-}
-
-func release(e *Entry, err error) {
-	for _, out := range e.Out {
-		out.Release(err)
-	}
 }
 
 // Submitted is the newest ticket given out.

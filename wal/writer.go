@@ -115,7 +115,11 @@ func (w *writer) commit() bool {
 		if w.s.fail.set.Load() {
 			return false
 		}
-		release(e, w.m.refused[i])
+		if err := w.m.refused[i]; err != nil {
+			refuse(e, err)
+		} else {
+			w.s.Tell(e.Stream, e.Out)
+		}
 	}
 	w.m.durable()
 	rest := copy(w.pending, w.pending[n:])

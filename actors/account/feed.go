@@ -11,7 +11,8 @@ import (
 
 // Feed routes the scheme's notices to accounts: an arrival by the key it was
 // paid to, word of a payout by our transaction id, never by its end-to-end id
-// alone.
+// alone. The account that a notice may name is for an engine of several machines, which
+// routes by it; here it must only not contradict.
 type Feed struct {
 	// Get reads a row of the journal.
 	Get func(key []byte) (value []byte, ok bool, err error)
@@ -28,6 +29,7 @@ type Feed struct {
 // What a feed cannot route. It must come again, perhaps to a newer version.
 var (
 	errNotOurs = errors.New("names a payout that is not ours")
+	errAccount = errors.New("names another account than the payout's")
 	errKind    = errors.New("a kind that is not taken")
 	errInWork  = errors.New("another notice of this return is being worked on")
 )
@@ -49,6 +51,9 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 		return
 	}
 	id, err := f.owner(n)
+	if err == nil && n.Account != 0 && n.Account != id {
+		err = errAccount
+	}
 	if err != nil {
 		done(fmt.Errorf("notice of %v: %w", n.Tx, err))
 		return

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -27,13 +28,21 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	other := held.ID
 	other[15] ^= 1 // bits that the transaction_id does not carry
 	settled := scheme.Notice{Kind: scheme.PaymentSettled, Tx: held.ID, EndToEnd: held.EndToEnd}
+	named, misnamed := settled, settled
+	named.Account, misnamed.Account = testAccount, testAccount+1
 	stranger := settled
 	stranger.Tx = other
 	for round := range 2 { // while it is held, and once it is shown
-		if err := take(settled); err != nil || reported[testAccount] != round+1 {
+		if err := take(settled); err != nil || reported[testAccount] != 2*round+1 {
 			t.Errorf("round %d: ours: %v, told %v", round, err, reported)
 		}
-		if err := take(stranger); err == nil || reported[testAccount] != round+1 {
+		if err := take(misnamed); !errors.Is(err, errAccount) || reported[testAccount] != 2*round+1 {
+			t.Errorf("round %d: under another account: %v, told %v", round, err, reported)
+		}
+		if err := take(named); err != nil {
+			t.Errorf("round %d: under its account: %v", round, err)
+		}
+		if err := take(stranger); err == nil || reported[testAccount] != 2*round+2 {
 			t.Errorf("round %d: under the same end-to-end id: %v, told %v", round, err, reported)
 		}
 		b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.PayoutIsAccepted})

@@ -23,6 +23,7 @@ import (
 type Journal interface {
 	Append(*wal.Entry) wal.Ticket
 	Durable() wal.Ticket
+	Tell(wal.Stream, []wal.Out)
 }
 
 // Limits bound what one engine takes on at once.

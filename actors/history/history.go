@@ -12,10 +12,8 @@ import (
 
 // Journal is what history needs of the journal.
 type Journal interface {
-	View() *wal.View
+	Look(stream wal.Stream, read func(*wal.View) error) error
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
-	Durable() wal.Ticket
-	Append(*wal.Entry) wal.Ticket
 }
 
 // History answers lookups.
@@ -28,7 +26,7 @@ func New(j Journal) *History { return &History{j} }
 // where the account has none such, whoever else may have.
 func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
 	var t *ledger.Transaction
-	err := h.over(func(v *wal.View) error {
+	err := h.look(a, func(v *wal.View) error {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
 			return err
@@ -42,28 +40,13 @@ func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transactio
 	return t, nil
 }
 
-// over runs one read over one view, and returns once all that the view may have
-// shown is durable.
-func (h *History) over(read func(*wal.View) error) error {
-	v := h.journal.View()
-	defer func() { _ = v.Close() }()
-	if err := read(v); err != nil {
+// look runs one read over one view; see wal.Store.Look. a is 0 for what operators read.
+func (h *History) look(a ledger.AccountID, read func(*wal.View) error) error {
+	if err := h.journal.Look(wal.Stream(a), read); err != nil {
 		return fmt.Errorf("history: %w", err)
-	}
-	if v.Ticket() > h.journal.Durable() {
-		done := make(released, 1)
-		h.journal.Append(&wal.Entry{Out: []wal.Out{done}})
-		if err := <-done; err != nil {
-			return fmt.Errorf("history: wait for the disk: %w", err)
-		}
 	}
 	return nil
 }
-
-type released chan error
-
-// Release implements wal.Out.
-func (r released) Release(err error) { r <- err }
 
 func (h *History) find(v *wal.View, id string) (ledger.IDRow, bool, error) {
 	full, isUUID := ledger.ParseTxID(id)

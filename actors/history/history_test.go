@@ -3,9 +3,7 @@ package history
 import (
 	"errors"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -76,9 +74,14 @@ func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger
 	return d.Tx
 }
 
+type written chan error
+
+// Release implements wal.Out.
+func (w written) Release(err error) { w <- err }
+
 func (b *book) write(e *wal.Entry) {
 	b.t.Helper()
-	done := make(released, 1)
+	done := make(written, 1)
 	e.Out = []wal.Out{done}
 	b.store.Append(e)
 	if err := <-done; err != nil {
@@ -156,79 +159,42 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// held is a journal that shows what it has not yet on disk, and says when it is.
-type held struct {
+// looks counts what goes through the gate, and stands for one that is shut.
+type looks struct {
 	*wal.Store
-	mu     sync.Mutex
-	parked []wal.Out
+	streams []wal.Stream
+	err     error
 }
 
-func (h *held) Durable() wal.Ticket { return 0 }
-
-func (h *held) Append(e *wal.Entry) wal.Ticket {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.parked = append(h.parked, e.Out...)
-	return h.Submitted()
+func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
+	l.streams = append(l.streams, stream)
+	return errors.Join(l.Store.Look(stream, read), l.err)
 }
 
-func (h *held) waiting() []wal.Out {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.parked
-}
-
-// TestLookWaits: what a look may have seen on its way to the disk is answered
-// once it is there; so is that there is nothing.
-func TestLookWaits(t *testing.T) {
-	for _, id := range []string{"", "nonsense"} {
-		b := newBook(t)
-		tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
-		if id == "" {
-			id = tx.Public()
-		}
-		j := &held{Store: b.store}
-		answered := make(chan *ledger.Transaction, 1)
-		go func() {
-			got, err := New(j).Transaction(1, id)
-			if err != nil {
-				t.Error(err)
-			}
-			answered <- got
-		}()
-		for range 1000 {
-			if len(j.waiting()) > 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		if len(j.waiting()) != 1 {
-			t.Fatal("the look does not wait for the disk")
-		}
-		select {
-		case <-answered:
-			t.Fatal("answered before it was durable")
-		case <-time.After(5 * time.Millisecond):
-		}
-		j.waiting()[0].Release(nil)
-		if got := <-answered; (got != nil) != (id != "nonsense") {
-			t.Errorf("%s: answered %v", id, got)
-		}
-	}
-}
-
-// TestWaitFails: a wait that the journal refuses is an error.
-func TestWaitFails(t *testing.T) {
+// TestThroughTheGate: every read is one look, under whose it is, and a gate that is shut
+// lets nothing out.
+func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
 	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
-	if _, err := New(failing{&held{Store: b.store}}).Transaction(1, tx.Public()); !errors.Is(err, wal.ErrSequence) {
-		t.Errorf("answered with %v", err)
+	for name, c := range map[string]struct {
+		stream wal.Stream
+		read   func(*History) (any, error)
+	}{
+		"transaction": {1, func(h *History) (any, error) { got, err := h.Transaction(1, tx.Public()); return got == nil, err }},
+		"anyone":      {0, func(h *History) (any, error) { got, err := h.Anyone(tx.Public()); return got == nil, err }},
+		"in flight":   {0, func(h *History) (any, error) { got, _, err := h.InFlight(1, nil, nil, 9); return got == nil, err }},
+		"ended": {0, func(h *History) (any, error) {
+			got, _, err := h.Ended(1, ledger.StatusSettled, nil, 9)
+			return got == nil, err
+		}},
+	} {
+		j := &looks{Store: b.store}
+		if _, err := c.read(New(j)); err != nil || len(j.streams) != 1 || j.streams[0] != c.stream {
+			t.Errorf("%s: looked at %v (%v)", name, j.streams, err)
+		}
+		j = &looks{Store: b.store, err: wal.ErrClosed}
+		if nothing, err := c.read(New(j)); !errors.Is(err, wal.ErrClosed) || nothing != true {
+			t.Errorf("%s: through a gate that is shut: nothing %v, %v", name, nothing, err)
+		}
 	}
-}
-
-type failing struct{ *held }
-
-func (failing) Append(e *wal.Entry) wal.Ticket {
-	e.Out[0].Release(wal.ErrSequence)
-	return 0
 }

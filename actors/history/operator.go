@@ -15,7 +15,7 @@ import (
 // one that moved money, else the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	var found *ledger.Owned
-	err := h.over(func(v *wal.View) error {
+	err := h.look(0, func(v *wal.View) error {
 		row, ok, err := h.find(v, id)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})
 	}
-	err = h.over(func(v *wal.View) error {
+	err = h.look(0, func(v *wal.View) error {
 		var last []byte
 		n := 0
 		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
@@ -169,7 +169,10 @@ func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (
 			return err == nil, err
 		})
 	})
-	return all, next, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return all, next, nil
 }
 
 func (h *History) open(k, b []byte) (ledger.Owned, error) {

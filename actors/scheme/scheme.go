@@ -104,6 +104,7 @@ type Notice struct {
 	Kind     NoticeKind
 	Tx       ledger.TxID           // of a payout
 	EndToEnd string                // of the payment
+	Account  ledger.AccountID      // ours, as the payment or the key named it; 0: not said
 	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
 	Arrived  ledger.ReceivePayment // with PaymentArrived
 

@@ -41,6 +41,9 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 // Durable implements account.Journal.
 func (o observed) Durable() wal.Ticket { return o.l.journal.Durable() }
 
+// Tell implements account.Journal.
+func (o observed) Tell(stream wal.Stream, outs []wal.Out) { o.l.journal.Tell(stream, outs) }
+
 type recordName struct {
 	stream wal.Stream
 	seq    uint64

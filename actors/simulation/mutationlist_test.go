@@ -13,25 +13,25 @@ type mutation struct {
 var mutations = []mutation{
 	{
 		"answer-before-durable", "an answer, a child or an acknowledgement leaves before its record is durable",
-		"actors/account/shell.go",
+		"actors/account/release.go",
 		"\ts.machine.Submitted(s.Journal.Append(entry))\n}",
 		"\tout := entry.Out\n\tentry.Out = nil\n\ts.machine.Submitted(s.Journal.Append(entry))\n\tfor _, o := range out {\n\t\to.Release(nil)\n\t}\n}",
 	},
 	{
 		"read-before-durable", "a read shows what a restart may deny",
-		"actors/account/shell.go",
+		"actors/account/release.go",
 		"if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {",
 		"if len(entry.Records) == 0 && len(entry.Ops) == 0 {",
 	},
 	{
 		"child-before-durable", "a payment leaves before its hold is durable",
-		"actors/account/shell.go",
+		"actors/account/release.go",
 		"\t\t\tentry.Out = append(entry.Out, l)\n",
 		"\t\t\tl.Release(nil)\n",
 	},
 	{
 		"notice-acknowledged-early", "a notice is acknowledged before its record is durable: a crash loses it",
-		"actors/account/shell.go",
+		"actors/account/release.go",
 		"\t\t\tentry.Out = append(entry.Out, &reply{m.from, e.Answer, e.Attended})",
 		"\t\t\tif r := (&reply{m.from, e.Answer, e.Attended}); fmt.Sprintf(\"%T\", m.from) == \"account.noticeOf\" {\n\t\t\t\tr.Release(nil)\n\t\t\t} else {\n\t\t\t\tentry.Out = append(entry.Out, r)\n\t\t\t}",
 	},
@@ -217,7 +217,7 @@ var mutations = []mutation{
 	},
 	{
 		"unwritten-let-out", "what was decided on an entry that was refused leaves all the same",
-		"actors/account/shell.go",
+		"actors/account/release.go",
 		"if len(entry.Records) == 0 {\n\t\ts.holdToWritten(entry.Out)\n\t}\n",
 		"",
 	},

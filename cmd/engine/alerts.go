@@ -139,14 +139,16 @@ func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []ad
 	if after != "" {
 		lo = append(wal.MetaKey(metaAlert+after), 0)
 	}
-	err = b.store.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		if len(all) == limit {
-			next = alertName(all[limit-1].At, all[limit-1].ID)
-			return false, nil
-		}
-		a, err := readAlert(k, v)
-		all = append(all, a)
-		return true, err
+	err = b.store.Look(0, func(view *wal.View) error {
+		return view.Scan(lo, hi, func(k, v []byte) (bool, error) {
+			if len(all) == limit {
+				next = alertName(all[limit-1].At, all[limit-1].ID)
+				return false, nil
+			}
+			a, err := readAlert(k, v)
+			all = append(all, a)
+			return true, err
+		})
 	})
 	return all, next, err
 }

@@ -96,7 +96,7 @@ func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	}
 	var b books
 	r := newAuditReport(e.Clock.Now())
-	if err := e.looking(ctx, func(v *wal.View) error { return b.derive(ctx, v, e.accounts(), r) }); err != nil {
+	if err := e.look(ctx, func(v *wal.View) error { return b.derive(ctx, v, e.accounts(), r) }); err != nil {
 		return nil, err
 	}
 	if book.At == 0 {
@@ -148,27 +148,18 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 			return nil, err
 		}
 		before = &again
-		if err := e.looking(ctx, func(v *wal.View) error { return b.goOn(ctx, v, differ) }); err != nil {
+		if err := e.look(ctx, func(v *wal.View) error { return b.goOn(ctx, v, differ) }); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// looking looks at the store as it is now, and returns once what it saw is
-// durable.
-func (e *Engine) looking(ctx context.Context, look func(*wal.View) error) error {
-	v := e.Store.View()
-	err := look(v)
-	if closed := v.Close(); err == nil {
-		err = closed
+// look looks at the store as it is now, and returns once what it saw is durable.
+func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
+	if err := e.Store.Look(0, read); err != nil {
+		return err
 	}
-	if err == nil {
-		err = write(e.Store, local)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	return err
+	return ctx.Err()
 }
 
 // accounts are all there are.

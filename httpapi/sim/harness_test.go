@@ -190,9 +190,9 @@ func TestInfractions(t *testing.T) {
 		done(nil)
 	}
 	want := []scheme.Notice{
-		{Kind: scheme.InfractionOpened, EndToEnd: e2e, Infraction: opened[0].ID, Amount: 50, Situation: "SCAM"},
-		{Kind: scheme.InfractionOpened, EndToEnd: e2e, Infraction: opened[1].ID, Amount: 20, Situation: "COERCION"},
-		{Kind: scheme.InfractionCancelled, EndToEnd: e2e, Infraction: opened[0].ID},
+		{Kind: scheme.InfractionOpened, EndToEnd: e2e, Account: 7, Infraction: opened[0].ID, Amount: 50, Situation: "SCAM"},
+		{Kind: scheme.InfractionOpened, EndToEnd: e2e, Account: 7, Infraction: opened[1].ID, Amount: 20, Situation: "COERCION"},
+		{Kind: scheme.InfractionCancelled, EndToEnd: e2e, Account: 7, Infraction: opened[0].ID},
 	}
 	if len(reported) != 4 || reported[0].Kind != scheme.PaymentArrived || fmt.Sprint(reported[1:]) != fmt.Sprint(want) {
 		t.Errorf("told %+v", reported)

@@ -14,6 +14,7 @@ import (
 
 var notices = []scheme.Notice{
 	{Kind: scheme.PaymentSettled, Tx: payout.Tx, EndToEnd: payout.EndToEnd},
+	{Kind: scheme.PaymentSettled, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Account: 7},
 	{Kind: scheme.PaymentRejected, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Reason: "AC03"},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{
 		EndToEnd: payout.EndToEnd, Amount: ledger.MaxAmount, Key: "k", TxID: "PIXIN5", PayerName: "Zé <&>", PayerDocument: "any thing",
@@ -23,7 +24,8 @@ var notices = []scheme.Notice{
 	{
 		Kind: scheme.ReturnReceived, Tx: payout.Tx, EndToEnd: payout.EndToEnd, ReturnID: returnID, Amount: ledger.MaxAmount, Reason: "MD06",
 	},
-	{Kind: scheme.InfractionOpened, EndToEnd: payout.EndToEnd, Infraction: "i.1_-A", Amount: 1, Situation: "OTHER"},
+	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Account: 7, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
+	{Kind: scheme.InfractionOpened, EndToEnd: payout.EndToEnd, Account: 7, Infraction: "i.1_-A", Amount: 1, Situation: "OTHER"},
 	{Kind: scheme.InfractionCancelled, EndToEnd: payout.EndToEnd, Infraction: "i"},
 }
 
@@ -74,6 +76,7 @@ func TestNoticesRefused(t *testing.T) {
 		`{"kind":"payment_settled",` + ids + `,"amount":1}`:                                    "amount",
 		`{"kind":"payment_settled",` + ids + `,"reason":"AC03"}`:                               "reason",
 		`{"kind":"payment_rejected",` + ids + `}`:                                              "reason",
+		`{"kind":"payment_settled",` + ids + `,"account_id":"7"}`:                              "account_id must be",
 		`{"kind":"payment_settled",` + ids + `,"arrived":{}}`:                                  "arrived",
 		`{"kind":"payment_settled","kind":"payment_rejected",` + ids + `}`:                     "twice",
 		`{"kind":"payment_settled","end_to_end_id":"E1"}`:                                      "transaction_id",

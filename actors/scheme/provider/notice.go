@@ -15,6 +15,7 @@ type Notice struct {
 	Kind          string        `json:"kind"`
 	TransactionID string        `json:"transaction_id,omitempty"` // ours, of a payout
 	EndToEndID    string        `json:"end_to_end_id"`
+	AccountID     string        `json:"account_id,omitempty"` // ours, as a registration or a payment named it
 	ReturnID      string        `json:"return_id,omitempty"`
 	InfractionID  string        `json:"infraction_id,omitempty"`
 	Amount        ledger.Amount `json:"amount,omitempty"` // base units; of a return or an infraction
@@ -55,6 +56,9 @@ func TellNotice(n scheme.Notice) Notice {
 		Kind: n.Kind.String(), EndToEndID: n.EndToEnd, Reason: n.Reason, ReturnID: n.ReturnID, InfractionID: n.Infraction,
 		Amount: n.Amount, Situation: n.Situation,
 	}
+	if n.Account != 0 {
+		m.AccountID = n.Account.String()
+	}
 	switch n.Kind {
 	case scheme.PaymentArrived:
 		a := n.Arrived
@@ -90,6 +94,15 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	if err := m.only(kind); err != nil {
 		return scheme.Notice{}, err
 	}
+	n, err := m.of(kind)
+	if err == nil && m.AccountID != "" {
+		n.Account, err = parseAccount(m.AccountID)
+	}
+	return n, err
+}
+
+// of is the notice as its kind reads it.
+func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch kind {
 	case scheme.PaymentArrived:
 		return m.arrival()

@@ -118,7 +118,11 @@ const patience = 8 * time.Second
 // await waits for a notice about a payment to come for the n-th time.
 func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
 	t.Helper()
-	return i.awaitOf(t, matter{tx: p.Tx}, n)
+	got := i.awaitOf(t, matter{tx: p.Tx}, n)
+	if got.Account != 0 && got.Account != p.Account {
+		t.Errorf("a notice about %v's payment names %v", p.Account, got.Account)
+	}
+	return got
 }
 
 func (i *inbox) awaitOf(t *testing.T, m matter, n int) scheme.Notice {

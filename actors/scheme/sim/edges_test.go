@@ -83,8 +83,8 @@ func TestInfractionsAreToldAgain(t *testing.T) {
 		done(nil)
 	}
 	want := []scheme.Notice{
-		{Kind: scheme.InfractionOpened, EndToEnd: paid, Infraction: id, Amount: 4, Situation: "SCAM"},
-		{Kind: scheme.InfractionCancelled, EndToEnd: paid, Infraction: id},
+		{Kind: scheme.InfractionOpened, EndToEnd: paid, Account: 7, Infraction: id, Amount: 4, Situation: "SCAM"},
+		{Kind: scheme.InfractionCancelled, EndToEnd: paid, Account: 7, Infraction: id},
 	}
 	if fmt.Sprint(reported) != fmt.Sprint(want) {
 		t.Errorf("told %+v\nwant %+v", reported, want)
@@ -194,4 +194,38 @@ func (s *lateStore) Append(e *wal.Entry) wal.Ticket {
 		s.Settle()
 	}
 	return t
+}
+
+// TestNoticesNameTheAccount that the key or the payment came with, of every kind, also
+// where the next process tells them.
+func TestNoticesNameTheAccount(t *testing.T) {
+	p := newPump(t)
+	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := p.Report(t.Context(), Report{EndToEnd: paid, Situation: "SCAM", Amount: 4})
+	if err := errors.Join(err, p.Withdraw(t.Context(), id)); err != nil {
+		t.Fatal(err)
+	}
+	p.pay("aa", "returned@pix.test", 3)
+	p.pay("bb", "reject-am04@pix.test", 3)
+	for round := range 2 {
+		kinds := map[scheme.NoticeKind]bool{}
+		p.at += 100_000
+		var again []func(error)
+		for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
+			if kinds[n.Kind] = true; n.Account != 7 {
+				t.Errorf("round %d: %v names account %v", round, n.Kind, n.Account)
+			}
+			again = append(again, done)
+		}
+		for _, done := range again {
+			done(errors.New("not now"))
+		}
+		if len(kinds) != int(scheme.InfractionCancelled) {
+			t.Errorf("round %d: told %v", round, kinds)
+		}
+		p.open()
+	}
 }

@@ -33,12 +33,12 @@ const cancelled = 'x'
 
 func (i *infraction) opened() scheme.Notice {
 	return scheme.Notice{
-		Kind: scheme.InfractionOpened, EndToEnd: i.EndToEnd, Infraction: i.ID, Amount: i.Amount, Situation: i.Situation,
+		Kind: scheme.InfractionOpened, EndToEnd: i.EndToEnd, Account: i.Account, Infraction: i.ID, Amount: i.Amount, Situation: i.Situation,
 	}
 }
 
 func (i *infraction) withdrawn() scheme.Notice {
-	return scheme.Notice{Kind: scheme.InfractionCancelled, EndToEnd: i.EndToEnd, Infraction: i.ID}
+	return scheme.Notice{Kind: scheme.InfractionCancelled, EndToEnd: i.EndToEnd, Account: i.Account, Infraction: i.ID}
 }
 
 // ErrUnknownInfraction is an id that no Report gave.

@@ -42,7 +42,8 @@ type returned struct {
 
 func (r *returned) notice() scheme.Notice {
 	return scheme.Notice{
-		Kind: scheme.ReturnReceived, Tx: r.Tx, EndToEnd: r.EndToEnd, ReturnID: r.ID, Amount: r.Amount, Reason: r.Reason,
+		Kind: scheme.ReturnReceived, Tx: r.Tx, EndToEnd: r.EndToEnd, Account: r.Account,
+		ReturnID: r.ID, Amount: r.Amount, Reason: r.Reason,
 	}
 }
 

@@ -212,7 +212,7 @@ func (s *Sim) state(p *payment) scheme.State {
 }
 
 func (p *payment) notice() scheme.Notice {
-	n := scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: p.EndToEnd}
+	n := scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: p.EndToEnd, Account: p.Account}
 	if p.Reason != "" {
 		n.Kind, n.Reason = scheme.PaymentRejected, p.Reason
 	}

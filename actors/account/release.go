@@ -1,0 +1,98 @@
+package account
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// carryOut hands the effects on: everything that leaves rides in the entry and
+// is released by the journal when the entry is durable.
+func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
+	var u undo
+	task := m.task
+	for i := range effects {
+		switch e := &effects[i]; e.Kind {
+		case Reply:
+			if t, is := m.from.(*taskOf); is && e.Attended != nil && len(entry.Records) == 0 {
+				// It tells nobody outside anything, and while the scanner waits for it
+				// the payout is passed over.
+				t.answered(e.Answer, e.Attended)
+				continue
+			}
+			entry.Out = append(entry.Out, &reply{m.from, e.Answer, e.Attended})
+		case Park:
+			s.park(e, m.from)
+		case Finish:
+			if c, is := s.running[e.Payout]; is {
+				u.ended = &c
+			}
+			delete(s.running, e.Payout)
+			if w := s.waiting[e.Payout]; len(w) > 0 {
+				delete(s.waiting, e.Payout)
+				entry.Out = append(entry.Out, &outcomes{w, e.Answer})
+			}
+		case Raise:
+			if s.Config.Alerts != nil {
+				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, e.Alert})
+			}
+		case Launch:
+			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
+			l.job.Task, task = task, nil // the first child's
+			entry.Out = append(entry.Out, l)
+			if s.running == nil {
+				s.running = map[ledger.TxID]carried{}
+			}
+			s.running[l.job.Tx.ID] = carried{&l.job.Tx, l.child}
+			u.started = append(u.started, l.job.Tx.ID)
+		}
+	}
+	s.submit(entry, u)
+}
+
+// park keeps a request until a payout's outcome is there.
+func (s *shell) park(e *Effect, from asker) {
+	to, ok := from.(*caller)
+	if !ok {
+		panic(fmt.Sprintf("account %v: %T waits for an outcome", s.id, from))
+	}
+	to.joined.Store(e.Join)
+	if s.waiting == nil {
+		s.waiting = map[ledger.TxID][]waiter{}
+	}
+	s.waiting[e.Payout] = append(s.waiting[e.Payout], waiter{to, e.Join, e.Other})
+}
+
+// submit hands the entry to the journal. What all that the entry's outs can tell is
+// durable they need not queue behind other accounts' writes.
+func (s *shell) submit(entry *wal.Entry, u undo) {
+	guarded := len(entry.Records) > 0 || len(u.started) > 0
+	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
+		if guarded {
+			s.guard(u).Release(nil)
+		}
+		s.Journal.Tell(wal.Stream(s.id), entry.Out)
+		return
+	}
+	if guarded {
+		entry.Out = append([]wal.Out{s.guard(u)}, entry.Out...)
+	}
+	if len(entry.Records) == 0 {
+		s.holdToWritten(entry.Out)
+	}
+	entry.Stream = wal.Stream(s.id)
+	s.machine.Submitted(s.Journal.Append(entry))
+}
+
+// landed tells that every guarded entry was written. The journal counts one as durable before it
+// tells that it was refused, so what is durable does not say so.
+func (s *shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
+
+// holdToWritten has what leaves without records of its own refused where an entry before
+// it is: it was decided on what that would have written.
+func (s *shell) holdToWritten(outs []wal.Out) {
+	for i, o := range outs {
+		outs[i] = &dependent{o, s, s.seen}
+	}
+}

@@ -1,0 +1,117 @@
+package wal
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+var errDiskGone = errors.New("the disk is gone")
+
+// TestLookWaits: what was looked at before it was synced is told after the sync; at rest
+// it is told at once; what the read itself fails with is returned.
+func TestLookWaits(t *testing.T) {
+	gate := newSyncGate(vfs.NewMem())
+	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
+	first := make(chanOut, 1)
+	s.Append(counted(1, first))
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	sees := func(n uint64) func(*View) error {
+		return func(v *View) error {
+			if got := newestIn(t, v); got < n {
+				return errTooEarly
+			}
+			return nil
+		}
+	}
+	if err := s.Look(1, sees(1)); err != nil {
+		t.Errorf("at rest: %v", err)
+	}
+	if err := s.Look(1, sees(2)); !errors.Is(err, errTooEarly) {
+		t.Errorf("the read's own error: %v", err)
+	}
+	gate.shut()
+	s.Append(counted(2))
+	looked := make(chan error, 1)
+	go func() {
+		err := errTooEarly
+		for errors.Is(err, errTooEarly) {
+			err = s.Look(1, sees(2))
+		}
+		looked <- err
+	}()
+	await(t, "the sync", func() bool { return gate.waiting.Load() > 0 })
+	select {
+	case err := <-looked:
+		t.Errorf("told before the sync: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	gate.open()
+	if err := <-looked; err != nil {
+		t.Error(err)
+	}
+}
+
+var errTooEarly = errors.New("not shown yet")
+
+// TestLookEnds: nobody waits for ever for a journal that has failed or is closed.
+func TestLookEnds(t *testing.T) {
+	nothing := func(*View) error { return nil }
+	failed := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
+	failed.fail.fail(errDiskGone)
+	if err := failed.Look(1, nothing); !errors.Is(err, errDiskGone) {
+		t.Errorf("after a failure: %v", err)
+	}
+	out := make(chanOut, 1)
+	if failed.Tell(1, []Out{out}); len(out) != 0 {
+		t.Error("something was told after a failure")
+	}
+	_ = failed.Close()
+
+	closed := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem()})
+	var looked error
+	while := func(*View) error {
+		ended := make(chan error)
+		go func() { ended <- closed.Close() }()
+		await(t, "the end", func() bool {
+			select {
+			case <-closed.stopped:
+				return true
+			default:
+				return false
+			}
+		})
+		go func() { looked = errors.Join(looked, <-ended) }()
+		return nil
+	}
+	if err := closed.Look(1, while); err != nil && !errors.Is(err, ErrClosed) {
+		t.Errorf("closed meanwhile: %v", err)
+	}
+	if err := closed.Look(1, func(v *View) error { _, _, err := v.Get([]byte("a")); return err }); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// TestTellStops: a failure between two Outs keeps the second.
+func TestTellStops(t *testing.T) {
+	s := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
+	second := make(chanOut, 1)
+	s.Tell(7, []Out{failing{s}, second})
+	if len(second) != 0 {
+		t.Error("told after a failure")
+	}
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), errDiskGone.Error()) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// failing is an Out during which the journal fails.
+type failing struct{ s *Store }
+
+// Release implements Out.
+func (f failing) Release(error) { f.s.fail.fail(errDiskGone) }
