@@ -28,12 +28,13 @@ lint: ## check style and structure
 	go run $(LINTER) run ./...
 
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
+	go test ./actors/strictjson -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME)
 	go test ./actors/scheme/brcode -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME)
 	go test ./actors/scheme/provider -run '^$$' -fuzz FuzzReadNotice -fuzztime $(FUZZTIME)
 	go test ./actors/scheme/provider -run '^$$' -fuzz FuzzReadRequests -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
-	go test ./httpapi -run '^$$' -fuzz FuzzEachField -fuzztime $(FUZZTIME)
+	go test ./httpapi -run '^$$' -fuzz FuzzFields -fuzztime $(FUZZTIME)
 
 bench: ## measure speed and memory against a bare echo server, a million waiting payouts, and a journal's verification (11 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x

@@ -67,6 +67,7 @@ func checks1to6(t testing.TB) func() bool {
 	ctx := requested("POST", cashOut, payoutBody)
 	return func() bool {
 		c := call{service: s, route: &routes[1], ctx: ctx, left: -1}
+		defer c.release()
 		return c.contentType() && c.keyCase() && c.credentials() && c.origin() && c.signature() && c.rate()
 	}
 }

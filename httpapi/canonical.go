@@ -79,8 +79,8 @@ type canonicaliser struct {
 
 // member is one key and value of an object.
 type member struct {
-	key, keyEnd int // in keys
-	start, end  int // in out, from the key's opening quote
+	key, keyEnd       int // in keys
+	start, value, end int // in out: the key's opening quote, the value, and behind it
 }
 
 var canonicalisers = sync.Pool{New: func() any { return new(canonicaliser) }}
@@ -105,6 +105,22 @@ func (c *canonicaliser) run(dst, body []byte, camel bool, aliases []string) ([]b
 		return dst, c.bad
 	}
 	return c.out, nil
+}
+
+// fields hands the members of the object that run has read to take, in the order of
+// their keys: the name as it reads, after a run with camel in its snake_case form; the
+// value in canonical spelling. null counts as absent. What take is given is not its to
+// keep.
+func (c *canonicaliser) fields(take func(name, value []byte)) {
+	for _, m := range c.members {
+		name, value := c.keys[m.key:m.keyEnd], c.out[m.value:m.end]
+		if c.camel && hasUpper(name) {
+			name = appendSnake(make([]byte, 0, len(name)+8), name)
+		}
+		if string(value) != "null" {
+			take(name, value)
+		}
+	}
 }
 
 func (c *canonicaliser) document() bool {
@@ -167,7 +183,9 @@ func (c *canonicaliser) object(level int) bool {
 		return false
 	}
 	c.take('}')
-	c.members, c.keys = c.members[:first], c.keys[:keys]
+	if level > 1 { // the outermost object's are the request's fields
+		c.members, c.keys = c.members[:first], c.keys[:keys]
+	}
 	return true
 }
 
@@ -186,6 +204,7 @@ func (c *canonicaliser) member(level int) bool {
 		return c.refuse(reasonNotJSON)
 	}
 	c.take(':')
+	m.value = len(c.out)
 	if !c.value(level) {
 		return false
 	}
@@ -207,14 +226,17 @@ func (c *canonicaliser) reorder(first, start int) bool {
 	members := c.members[first:]
 	slices.SortFunc(members, c.compare)
 	c.swap = c.swap[:0]
-	for i, m := range members {
+	for i := range members {
+		m := &members[i]
 		if i > 0 {
-			if c.compare(members[i-1], m) == 0 {
+			if c.compare(members[i-1], *m) == 0 {
 				return c.refuse(reasonTwice)
 			}
 			c.swap = append(c.swap, ',')
 		}
+		moved := start + len(c.swap) - m.start
 		c.swap = append(c.swap, c.out[m.start:m.end]...)
+		m.start, m.value, m.end = m.start+moved, m.value+moved, m.end+moved
 	}
 	copy(c.out[start:], c.swap)
 	return true

@@ -11,7 +11,7 @@ import (
 func createCharge(c *call) {
 	var centavos int64
 	var description, externalID ledger.Text
-	c.eachField(func(name, value []byte) {
+	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "amount":
 			centavos = readCentavos(value)

@@ -24,6 +24,7 @@ type call struct {
 	secret    []byte            // as presented with it
 	ip        netip.Addr        // what the request counts as coming from, from check 4 on
 	account   *registry.Account // from check 4 on
+	body      *canonicaliser    // of a POST, from check 5 on
 	left      int               // requests left to ip in this minute, from check 6 on; -1: it is not limited
 	claim     string            // the Idempotency-Key, from check 7 on; empty: none
 }
@@ -123,7 +124,8 @@ func (c *call) signature() bool {
 	if !c.key.Signing {
 		secret = nil
 	}
-	result, err := verifySignature(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
+	c.body = canonicalisers.Get().(*canonicaliser)
+	result, err := c.body.verify(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
 	if c.multipart && (result == sigValid || result == sigMismatch) {
 		result = sigUnusableBody // whatever it carries: it says that it is no JSON
 	}

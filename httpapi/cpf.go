@@ -12,7 +12,7 @@ import (
 // its answer is kept all the same, as every POST's is.
 func validateCPF(c *call) {
 	var cpf ledger.Text
-	c.eachField(func(name, value []byte) {
+	c.body.fields(func(name, value []byte) {
 		if string(name) == "cpf" {
 			cpf = readText(value)
 		}

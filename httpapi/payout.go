@@ -41,7 +41,7 @@ func (c *call) reserveEndToEnd(id string) bool {
 
 func readPayout(c *call) ledger.PayoutForm {
 	var f ledger.PayoutForm
-	c.eachField(func(name, value []byte) {
+	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "amount":
 			f.Centavos = readCentavos(value)

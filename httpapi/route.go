@@ -49,6 +49,7 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 			return
 		}
 		c := call{service: s, route: r, ctx: ctx, left: -1}
+		defer c.release()
 		if !c.checked() {
 			return
 		}
@@ -56,6 +57,13 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 		if c.left >= 0 && ctx.Response.StatusCode()/100 == 2 {
 			ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(nil, int64(c.left), 10))
 		}
+	}
+}
+
+// release gives back what the request's body was read with.
+func (c *call) release() {
+	if c.body != nil {
+		c.body.release()
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	sigValid
 )
 
-// verifySignature judges the hmac header of a POST over its body, both as sent.
+// verify judges the hmac header of a POST over its body, both as sent.
 // header is empty where it is missing. secret is the secret that the request's
 // credentials presented, empty where the API key does not sign. camel says that
 // the request carries X-Key-Case: camelCase, and aliases which spellings of keys
@@ -31,8 +31,8 @@ const (
 // Accepted is, in lower-case hexadecimal, the HMAC-SHA512 of the canonical form;
 // also of the raw body where its keys stand in canonical order, at every level, or
 // where camel is set. The error is an *Unusable with sigUnusableBody, to be logged,
-// and nil with all others.
-func verifySignature(secret, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
+// and nil with all others. Where the body was read, fields has it then.
+func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
 	switch {
 	case header == "":
 		return sigMissingHeader, nil
@@ -41,8 +41,6 @@ func verifySignature(secret, body []byte, header string, camel bool, aliases []s
 	case len(body) == 0:
 		return sigEmptyBody, nil
 	}
-	c := canonicalisers.Get().(*canonicaliser)
-	defer c.release()
 	form, err := c.run(c.room[:0], body, camel, aliases)
 	if err != nil {
 		return sigUnusableBody, err

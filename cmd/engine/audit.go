@@ -12,7 +12,7 @@ import (
 	"pixd/actors/audit"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
-	operatorapi "pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	"pixd/wal"
 )
 
@@ -46,7 +46,7 @@ func (a *auditor) begin() error {
 	case a.ended:
 		return errNotReady
 	case a.running:
-		return operatorapi.Refuse(fasthttp.StatusConflict, "an audit is under way")
+		return control.Refuse(fasthttp.StatusConflict, "an audit is under way")
 	}
 	a.running = true
 	a.work.Add(1)
@@ -116,7 +116,7 @@ func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 	defer cancel()
 	b, err := e.scheme.Book(ctx)
 	if err != nil {
-		return b, errors.Join(operatorapi.Refuse(fasthttp.StatusServiceUnavailable,
+		return b, errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable,
 			"the scheme's book cannot be read, so the books were not compared: %v", err), err)
 	}
 	return b, nil

@@ -17,7 +17,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
-	operatorapi "pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	"pixd/wal"
 )
 
@@ -142,7 +142,7 @@ func (s *Served) probe(c Config, operator net.Listener) {
 			(*h)(ctx)
 			return
 		}
-		operatorapi.NotReady(ctx)
+		control.NotReady(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
 		TLS: s.certs[1].config(), Total: operatorConnections, PerIP: operatorConnections / 8, Trusted: loopback,

@@ -18,7 +18,7 @@ import (
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	simapi "pixd/httpapi/sim"
 	"pixd/wal"
 )
@@ -153,7 +153,7 @@ func (s *ServedSim) open(b Build) error {
 	h := simapi.New(simapi.Options{
 		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
 		Metrics: showing(ofProcess(&s.traffic)), GuardMetrics: s.cert != nil,
-		Build: operator.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
+		Build: control.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
 	s.server = httpapi.NewServer(s.whileReady(h), "simulator", c.Log)
 	return s.sim.Start(s.notifier.Take)
@@ -163,7 +163,7 @@ func (s *ServedSim) open(b Build) error {
 func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if !s.ready.Load() {
-			operator.NotReady(ctx)
+			control.NotReady(ctx)
 			return
 		}
 		h(ctx)

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 	"unicode/utf8"
+
+	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
 )

@@ -8,7 +8,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 type fees struct {
@@ -77,7 +77,7 @@ func quarantined(known *registry.Account) accountView {
 // createAccount registers the account in the registry; its own opening follows from
 // that at its first touch, here or after a crash.
 func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
-	f := operator.Read(ctx.PostBody(), settingNames...)
+	f := control.Read(ctx.PostBody(), settingNames...)
 	f.Need("name", "document")
 	opening, active := ledger.DefaultSettings(), true
 	if err := settings(f, &opening, &active); err != nil {
@@ -110,12 +110,12 @@ func (s *service) register(active bool, opening ledger.Settings) (a *registry.Ac
 }
 
 func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
-	p, err := operator.ReadPage(ctx)
+	p, err := control.ReadPage(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	ids, next := s.Registry.Accounts(p.From, p.Limit)
-	l := operator.List{Data: make([]any, 0, len(ids))}
+	l := control.List{Data: make([]any, 0, len(ids))}
 	for _, id := range ids {
 		a, err := s.listed(id)
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 		l.Data = append(l.Data, a)
 	}
 	if next >= 0 {
-		l.Next = operator.At(next)
+		l.Next = control.At(next)
 	}
 	return fasthttp.StatusOK, l, nil
 }
@@ -162,7 +162,7 @@ func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := operator.Read(ctx.PostBody(), settingNames...)
+	f := control.Read(ctx.PostBody(), settingNames...)
 	now, active := was.Head.Settings, a.Active
 	now.AuthorizedCNPJs = slices.Clone(now.AuthorizedCNPJs)
 	if err := settings(f, &now, &active); err != nil {

@@ -15,8 +15,8 @@ import (
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
+	"pixd/httpapi/control"
 	"pixd/httpapi/notices"
-	"pixd/httpapi/operator"
 	simapi "pixd/httpapi/sim"
 )
 
@@ -65,7 +65,7 @@ type service struct {
 func New(o Options) fasthttp.RequestHandler {
 	s := &service{Options: o}
 	r := router.New()
-	operator.Strict(r)
+	control.Strict(r)
 	s.routes(r)
 	if o.Sim != nil {
 		simapi.Routes(r, o.Sim, o.Now, o.Log)
@@ -77,14 +77,14 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
+	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 func (s *service) routes(r *router.Router) {
 	handle := func(method, path string, serve func(*fasthttp.RequestCtx) (int, any, error)) {
-		r.Handle(method, path, operator.Handle(s.Log, serve))
+		r.Handle(method, path, control.Handle(s.Log, serve))
 	}
-	operator.Probes(r, operator.Build{Version: s.Version, Commit: s.Commit}, s.Ready)
+	control.Probes(r, control.Build{Version: s.Version, Commit: s.Commit}, s.Ready)
 	if s.Metrics != nil {
 		r.GET("/metrics", s.Metrics)
 	}
@@ -125,7 +125,7 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 			return a, nil
 		}
 	}
-	return nil, operator.Missing("no account %q", name)
+	return nil, control.Missing("no account %q", name)
 }
 
 // do carries a command out; what the engine cannot do and what it refuses come
@@ -134,9 +134,9 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 	a, err := s.Engine.Do(id, c)
 	switch {
 	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):
-		return a, errors.Join(operator.Refuse(fasthttp.StatusServiceUnavailable, "account %v: %v", id, err), err)
+		return a, errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "account %v: %v", id, err), err)
 	case errors.Is(err, ledger.ErrUnknown):
-		return a, operator.Missing("no account %q", id.String())
+		return a, control.Missing("no account %q", id.String())
 	case err != nil:
 		return a, err
 	case a.Refusal != nil:
@@ -149,7 +149,7 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 func refused(r *ledger.Refusal) error {
 	status := httpapi.AdminStatus(r)
 	if status == fasthttp.StatusBadRequest {
-		return operator.Bad("%s", fieldMessage(r))
+		return control.Bad("%s", fieldMessage(r))
 	}
-	return operator.Refuse(status, "%s", r.Message)
+	return control.Refuse(status, "%s", r.Message)
 }

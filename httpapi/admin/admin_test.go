@@ -18,7 +18,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	"pixd/wal"
 )
 
@@ -207,7 +207,7 @@ func TestCut(t *testing.T) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.SetUserValue("account_id", ids[0].String())
-	operator.Handle(slog.New(slog.DiscardHandler), s.showAccount)(&ctx)
+	control.Handle(slog.New(slog.DiscardHandler), s.showAccount)(&ctx)
 	if !ctx.Hijacked() {
 		t.Errorf("answered: %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
 	}

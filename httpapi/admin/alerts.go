@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // Alert is something that an operator should look at. Account and Transaction
@@ -32,7 +32,7 @@ var alertCursor = regexp.MustCompile("^[0-9]{13}/alr_[a-z2-7]{1,64}$")
 // listAlerts is GET /admin/alerts?since=&cursor=&limit=.
 func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
-	limit, err := operator.ReadLimit(ctx)
+	limit, err := control.ReadLimit(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -40,19 +40,19 @@ func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if text := string(q.Peek("since")); text != "" {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return 0, nil, operator.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
+			return 0, nil, control.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
 		}
 		since = ledger.Millis(t.UnixMilli())
 	}
 	after := string(q.Peek("cursor"))
 	if after != "" && !alertCursor.MatchString(after) {
-		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
+		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
 	}
 	alerts, next, err := s.Alerts(since, after, limit)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := operator.List{Data: make([]any, len(alerts))}
+	l := control.List{Data: make([]any, len(alerts))}
 	for i, a := range alerts {
 		l.Data[i] = alertView{a.ID, a.Kind, orNull(a.Account), orNull(a.Transaction), a.Message, a.At.String()}
 	}

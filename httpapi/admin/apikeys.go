@@ -5,12 +5,14 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"errors"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
-	"pixd/httpapi/operator"
+	"pixd/actors/strictjson"
+	"pixd/httpapi/control"
 )
 
 // apiKey is a credential as it is shown. The secret is there once.
@@ -57,7 +59,7 @@ func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := operator.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at", "signing")
+	f := control.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at", "signing")
 	f.Need("permissions")
 	k := registry.APIKey{Account: a.ID, Signing: true}
 	f.Flag("signing", &k.Signing)
@@ -76,23 +78,24 @@ func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 }
 
 // keyFields reads what may also change later.
-func keyFields(f operator.Form, k *registry.APIKey) {
+func keyFields(f strictjson.Form, k *registry.APIKey) {
 	var names []string
 	if f.Texts("permissions", &names) {
 		p, unknown, ok := registry.ParsePermissions(names)
 		switch {
 		case !ok:
-			f.Fail(operator.Bad("permissions: unknown permission %q", unknown))
+			f.Fail(control.Bad("permissions: unknown permission %q", unknown))
 		case p == 0:
 			f.Refuse("permissions", `a list with at least one permission, or ["*"]`)
 		}
 		k.Permissions = p
 	}
 	f.Texts("ip_whitelist", &k.Whitelist)
+	var expires time.Time
 	if f.Null("expires_at") {
 		k.ExpiresAt = 0
-	} else if f.Instant("expires_at", &k.ExpiresAt) {
-		k.ExpiresAt = max(k.ExpiresAt, 1) // 0 is never
+	} else if f.Instant("expires_at", &expires) {
+		k.ExpiresAt = max(ledger.Millis(expires.UnixMilli()), 1) // 0 is never
 	}
 }
 
@@ -101,7 +104,7 @@ func (s *service) listAPIKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	p, err := operator.ReadPage(ctx)
+	p, err := control.ReadPage(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -120,7 +123,7 @@ func (s *service) changeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := operator.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at")
+	f := control.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at")
 	keyFields(f, new(registry.APIKey))
 	if err := f.Fault(); err != nil {
 		return 0, nil, err
@@ -142,13 +145,13 @@ func (s *service) apiKey(ctx *fasthttp.RequestCtx) (string, error) {
 	if k, ok := s.Registry.APIKey(id); ok {
 		return k.ClientID, nil
 	}
-	return "", operator.Missing("no API key %q", id)
+	return "", control.Missing("no API key %q", id)
 }
 
 func (s *service) editAPIKey(id string, edit func(*registry.APIKey)) (int, any, error) {
 	k, err := s.Registry.ChangeAPIKey(id, edit)
 	if errors.Is(err, registry.ErrUnknownKey) {
-		return 0, nil, operator.Missing("no API key %q", id)
+		return 0, nil, control.Missing("no API key %q", id)
 	}
 	if err != nil {
 		return 0, nil, err

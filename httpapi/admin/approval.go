@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // longestOperator is how many characters the name of who decides may have.
@@ -45,14 +45,14 @@ func (s *service) payout(ctx *fasthttp.RequestCtx) (*ledger.Owned, error) {
 	name, _ := ctx.UserValue("transaction_id").(string)
 	id, err := url.PathUnescape(name)
 	if err != nil {
-		return nil, operator.Missing("no payout %q", name)
+		return nil, control.Missing("no payout %q", name)
 	}
 	o, err := s.History.Anyone(id)
 	if err != nil {
 		return nil, err
 	}
 	if o == nil || o.Tx.Kind != ledger.TxPayout || id != o.Tx.Public() && strings.ToLower(id) != o.Tx.ID.String() {
-		return nil, operator.Missing("no payout %q", id)
+		return nil, control.Missing("no payout %q", id)
 	}
 	return o, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // waiting requests a payout that waits for an operator.
@@ -108,7 +108,7 @@ func TestRefusalStatuses(t *testing.T) {
 
 func asProblem(t *testing.T, err error) int {
 	t.Helper()
-	var p *operator.Problem
+	var p *control.Problem
 	if !errors.As(err, &p) {
 		t.Fatalf("%v is no problem of the operator's", err)
 	}

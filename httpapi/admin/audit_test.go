@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // TestAudit: what is found is sent as it is; what cannot be is an error of its own.
@@ -16,7 +16,7 @@ func TestAudit(t *testing.T) {
 	f.handler = New(f.options)
 	report = map[string]int{"accounts": 7}
 	f.expect("GET", "/admin/audit", "", 200, `{"accounts":7}`)
-	failed = operator.Refuse(409, "an audit is under way")
+	failed = control.Refuse(409, "an audit is under way")
 	f.expect("GET", "/admin/audit", "", 409, problem(409, "an audit is under way"))
 	failed = errors.New("rows are gone")
 	f.expect("GET", "/admin/audit", "", 500, problem(500, "internal error"))

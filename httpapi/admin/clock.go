@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/clock"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // clockView is the engine's clock. Differences are in milliseconds, positive where
@@ -49,7 +49,7 @@ func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // readOperator reads a body that names who decides, and nothing else.
 func readOperator(ctx *fasthttp.RequestCtx) (name string, err error) {
-	f := operator.Read(ctx.PostBody(), "operator")
+	f := control.Read(ctx.PostBody(), "operator")
 	f.Need("operator")
 	if f.Text("operator", &name); !named(name) {
 		f.Refuse("operator", "the name of who decides, 1 to 100 characters")

@@ -1,13 +1,13 @@
 package admin
 
 import (
-	"encoding/json"
+	"github.com/goccy/go-json"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // creditKinds are what an operator may bring in.
@@ -19,11 +19,11 @@ func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := operator.Read(ctx.PostBody(), "amount", "type", "description", "payer_name", "payer_document", "reference")
+	f := control.Read(ctx.PostBody(), "amount", "type", "description", "payer_name", "payer_document", "reference")
 	f.Need("amount", "type")
 	var c ledger.Credit
 	var kind string
-	f.Amount("amount", &c.Amount)
+	f.Integer("amount", (*int64)(&c.Amount))
 	if f.Text("type", &kind) && creditKinds[kind] == 0 {
 		f.Refuse("type", `"ted" or "internal"`)
 	}

@@ -8,7 +8,8 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
-	"pixd/httpapi/operator"
+	"pixd/actors/strictjson"
+	"pixd/httpapi/control"
 )
 
 type pixKey struct {
@@ -35,7 +36,7 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	p, err := operator.ReadPage(ctx)
+	p, err := control.ReadPage(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -56,13 +57,13 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	key, err := s.readPixKey(operator.Read(ctx.PostBody(), "key", "key_type"))
+	key, err := s.readPixKey(control.Read(ctx.PostBody(), "key", "key_type"))
 	if err != nil {
 		return 0, nil, err
 	}
 	k, err := s.Registry.ReservePixKey(a.ID, key)
 	if errors.Is(err, registry.ErrKeyTaken) {
-		return 0, nil, operator.Refuse(fasthttp.StatusConflict, "key %q belongs to another account", key.Value)
+		return 0, nil, control.Refuse(fasthttp.StatusConflict, "key %q belongs to another account", key.Value)
 	}
 	if err != nil {
 		return 0, nil, err
@@ -70,7 +71,7 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, shownPixKey(k, k.Registered || s.RegisterKey(a.ID, key)), nil
 }
 
-func (s *service) readPixKey(f operator.Form) (key ledger.Key, err error) {
+func (s *service) readPixKey(f strictjson.Form) (key ledger.Key, err error) {
 	var text, typeName string
 	given, typed := f.Text("key", &text), f.Text("key_type", &typeName)
 	t, ok := ledger.ParseKeyType(typeName)

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
-	"pixd/httpapi/operator"
+	"pixd/actors/strictjson"
+	"pixd/httpapi/control"
 )
 
 // settingNames are all that an account takes.
@@ -15,7 +16,7 @@ var settingNames = []string{
 }
 
 // settings reads what the form gives over what there is.
-func settings(f operator.Form, s *ledger.Settings, active *bool) error {
+func settings(f strictjson.Form, s *ledger.Settings, active *bool) error {
 	f.Text("name", &s.Name)
 	f.Text("document", &s.Document)
 	f.Text("city", &s.City)
@@ -23,7 +24,7 @@ func settings(f operator.Form, s *ledger.Settings, active *bool) error {
 	fees := f.Object("fees", "cash_in", "cash_out")
 	fee(fees.Object("cash_in", "fixed", "bps"), &s.CashInFee)
 	fee(fees.Object("cash_out", "fixed", "bps"), &s.CashOutFee)
-	f.Amount("cash_out_ceiling", &s.CashOutCeiling)
+	f.Integer("cash_out_ceiling", (*int64)(&s.CashOutCeiling))
 	threshold(f, &s.ApprovalThreshold)
 	f.Flag("block_cnpj_out", &s.BlockCNPJOut)
 	f.Texts("authorized_cnpjs", &s.AuthorizedCNPJs)
@@ -32,7 +33,7 @@ func settings(f operator.Form, s *ledger.Settings, active *bool) error {
 		return err
 	}
 	if r := s.Normalise(); r != nil {
-		return operator.Bad("%s", fieldMessage(r))
+		return control.Bad("%s", fieldMessage(r))
 	}
 	return nil
 }
@@ -45,23 +46,23 @@ func fieldMessage(r *ledger.Refusal) string {
 	return r.Field + ": " + r.Message
 }
 
-func fee(f operator.Form, into *ledger.Fee) {
-	f.Amount("fixed", &into.Fixed)
+func fee(f strictjson.Form, into *ledger.Fee) {
+	f.Integer("fixed", (*int64)(&into.Fixed))
 	f.Integer("bps", &into.BPS)
 }
 
 // threshold is an amount, or null: none.
-func threshold(f operator.Form, into **ledger.Amount) {
+func threshold(f strictjson.Form, into **ledger.Amount) {
 	var a ledger.Amount
 	switch {
 	case f.Null("approval_threshold"):
 		*into = nil
-	case f.Amount("approval_threshold", &a):
+	case f.Integer("approval_threshold", (*int64)(&a)):
 		*into = &a
 	}
 }
 
-func window(f operator.Form, into *ledger.Millis) {
+func window(f strictjson.Form, into *ledger.Millis) {
 	var text string
 	if !f.Text("repeat_window", &text) {
 		return

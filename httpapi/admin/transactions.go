@@ -2,14 +2,15 @@ package admin
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"net/url"
+
+	"github.com/goccy/go-json"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // History is the read side over all accounts.
@@ -31,14 +32,14 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 	name, _ := ctx.UserValue("id").(string)
 	id, err := url.PathUnescape(name)
 	if err != nil {
-		return 0, nil, operator.Missing("no transaction %q", name)
+		return 0, nil, control.Missing("no transaction %q", name)
 	}
 	o, err := s.History.Anyone(id)
 	if err != nil {
 		return 0, nil, err
 	}
 	if o == nil {
-		return 0, nil, operator.Missing("no transaction %q", id)
+		return 0, nil, control.Missing("no transaction %q", id)
 	}
 	return fasthttp.StatusOK, ownedItem(*o), nil
 }
@@ -59,7 +60,7 @@ var ended = map[string]ledger.TxStatus{
 // has ended in a status.
 func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
-	limit, err := operator.ReadLimit(ctx)
+	limit, err := control.ReadLimit(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -70,7 +71,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 			_, ok = s.Registry.Account(id)
 		}
 		if !ok {
-			return 0, nil, operator.Missing("no account %q", name)
+			return 0, nil, control.Missing("no account %q", name)
 		}
 		account = id
 	}
@@ -78,11 +79,11 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	statuses, flies := inFlight[text]
 	end, over := ended[text]
 	if text != "" && !flies && !over {
-		return 0, nil, operator.Bad("status must be pending_approval, queued, sending, accepted, settled, rejected or failed")
+		return 0, nil, control.Bad("status must be pending_approval, queued, sending, accepted, settled, rejected or failed")
 	}
 	after, err := hex.DecodeString(string(q.Peek("cursor")))
 	if err != nil || len(after) != 0 && (over && !ledger.IsItemKey(after) || !over && !ledger.IsOpenKey(after)) {
-		return 0, nil, operator.Bad("cursor must be a next_cursor of this list")
+		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
 	}
 	var all []ledger.Owned
 	var next []byte
@@ -94,7 +95,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	l := operator.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
+	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
 	for i := range all {
 		l.Data[i] = ownedItem(all[i])
 	}

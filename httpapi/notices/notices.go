@@ -13,7 +13,7 @@ import (
 
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	"pixd/httpapi/signed"
 )
 
@@ -68,9 +68,9 @@ func Routes(r *router.Router, o Options) {
 // New is a whole handler, for a listener of its own.
 func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
-	operator.Strict(r)
+	control.Strict(r)
 	Routes(r, o)
-	return operator.Contain(o.Log, r.Handler)
+	return control.Contain(o.Log, r.Handler)
 }
 
 // take acknowledges a notice once its effect is durable. Where that takes too
@@ -85,14 +85,14 @@ func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, erro
 		end(false)
 		s.refused(err)
 		if errors.Is(err, provider.ErrKind) {
-			return 0, nil, operator.Refuse(fasthttp.StatusUnprocessableEntity, "%v", err)
+			return 0, nil, control.Refuse(fasthttp.StatusUnprocessableEntity, "%v", err)
 		}
-		return 0, nil, operator.Bad("%v", err)
+		return 0, nil, control.Bad("%v", err)
 	}
 	if s.open.Add(1) > openAtOnce {
 		s.open.Add(-1)
 		end(false)
-		return 0, nil, operator.Refuse(fasthttp.StatusServiceUnavailable, "too many notices are being worked on: send it again")
+		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "too many notices are being worked on: send it again")
 	}
 	done := make(chan error, 1)
 	s.Feed(n, func(err error) {
@@ -108,8 +108,8 @@ func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, erro
 			return fasthttp.StatusOK, provider.Done{}, nil
 		}
 		s.Log.Warn("scheme: notice not taken", "transaction", n.Tx.String(), "end_to_end_id", n.EndToEnd, "error", err)
-		return 0, nil, operator.Refuse(fasthttp.StatusServiceUnavailable, "not taken: send it again")
+		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "not taken: send it again")
 	case <-timer.C:
-		return 0, nil, operator.Refuse(fasthttp.StatusServiceUnavailable, "not durable yet: send it again")
+		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "not durable yet: send it again")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/scheme/provider"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // Serve carries a message out and gives the answer. It calls end once it is
@@ -23,18 +23,18 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 	return func(ctx *fasthttp.RequestCtx) {
 		m := message(ctx)
 		if len(m.Body) > provider.MaxBody {
-			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusRequestEntityTooLarge, "the message is longer than %d bytes", provider.MaxBody))
+			control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusRequestEntityTooLarge, "the message is longer than %d bytes", provider.MaxBody))
 			return
 		}
 		end, err := g.Admit(m, string(ctx.Request.Header.Peek(provider.HeaderSignature)))
 		switch {
 		case errors.Is(err, provider.ErrKnown):
-			operator.Answer(ctx, fasthttp.StatusOK, provider.Done{Known: true})
+			control.Answer(ctx, fasthttp.StatusOK, provider.Done{Known: true})
 		case errors.Is(err, provider.ErrInWork):
-			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", err))
+			control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", err))
 		case err != nil:
 			log.Debug("signed: message refused", "path", m.Path, "from", ctx.RemoteAddr().String(), "error", err)
-			operator.AnswerProblem(ctx, operator.Refuse(fasthttp.StatusUnauthorized, "%v", err))
+			control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusUnauthorized, "%v", err))
 			return
 		default:
 			carryOut(ctx, log, serve, end)
@@ -52,7 +52,7 @@ func carryOut(ctx *fasthttp.RequestCtx, log *slog.Logger, serve Serve, end func(
 			end(false)
 		}
 	}()
-	operator.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) { return serve(ctx, end) })(ctx)
+	control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) { return serve(ctx, end) })(ctx)
 	finished = true
 }
 

@@ -11,7 +11,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // book tells what has settled.
@@ -145,13 +145,13 @@ func window(q *fasthttp.Args) (since ledger.Millis, limit int, err error) {
 	limit = defaultMovements
 	if q.Has("limit") {
 		if limit, err = strconv.Atoi(string(q.Peek("limit"))); err != nil || limit < 1 || limit > maxMovements {
-			return 0, 0, operator.Bad("limit must be an integer from 1 to %d", maxMovements)
+			return 0, 0, control.Bad("limit must be an integer from 1 to %d", maxMovements)
 		}
 	}
 	if q.Has("since") {
 		t, err := time.Parse(time.RFC3339Nano, string(q.Peek("since")))
 		if err != nil {
-			return 0, 0, operator.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
+			return 0, 0, control.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
 		}
 		since = ledger.Millis(t.UnixMilli())
 	}

@@ -19,8 +19,8 @@ import (
 	"pixd/actors/scheme/schemetest"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
+	"pixd/httpapi/control"
 	"pixd/httpapi/notices"
-	"pixd/httpapi/operator"
 )
 
 func realNow() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
@@ -78,7 +78,7 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 		t.Fatal(err)
 	}
 	r := router.New()
-	operator.Strict(r)
+	control.Strict(r)
 	Provide(r, s, provider.NewGuard(testSecret(t), provider.ToScheme, realNow, nil), log)
 	p, err := provider.New(options(t, serve(t, r.Handler)))
 	if err != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"time"
 	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
@@ -10,7 +11,8 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme/brcode"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi/operator"
+	"pixd/actors/strictjson"
+	"pixd/httpapi/control"
 )
 
 const (
@@ -26,25 +28,28 @@ func (s *service) first(ctx context.Context, payments []sim.Payment) (string, le
 		case err == nil:
 			return endToEnd, amount, nil
 		case errors.Is(err, sim.ErrEndToEnd):
-			return "", 0, operator.Refuse(fasthttp.StatusConflict, "end_to_end_id belongs to a payment of another kind")
+			return "", 0, control.Refuse(fasthttp.StatusConflict, "end_to_end_id belongs to a payment of another kind")
 		case !errors.Is(err, sim.ErrUnknownKey):
 			return "", 0, err
 		}
 	}
-	return "", 0, operator.Missing("no account has this PIX key")
+	return "", 0, control.Missing("no account has this PIX key")
 }
 
 // read turns the body into a payment, one for each key that may be meant.
 func (s *service) read(body []byte) ([]sim.Payment, error) {
-	f := operator.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
+	f := control.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
 	var p sim.Payment
 	name := s.payee(f, &p)
 	amount(f, &p.Amount)
 	if p.Amount == 0 {
 		f.Need("amount")
 	}
-	if f.Instant("paid_at", &p.At) && p.At > s.now() {
-		f.Refuse("paid_at", "in the past")
+	var paid time.Time
+	if f.Instant("paid_at", &paid) {
+		if p.At = ledger.Millis(paid.UnixMilli()); p.At > s.now() {
+			f.Refuse("paid_at", "in the past")
+		}
 	}
 	if f.Text("end_to_end_id", &p.EndToEnd) && !ledger.ValidEndToEnd(p.EndToEnd) {
 		f.Refuse("end_to_end_id", "E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
@@ -55,7 +60,7 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 	}
 	keys := meant(name)
 	if len(keys) == 0 {
-		return nil, operator.Missing("no account has this PIX key")
+		return nil, control.Missing("no account has this PIX key")
 	}
 	payments := make([]sim.Payment, len(keys))
 	for i, k := range keys {
@@ -66,15 +71,15 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 }
 
 // amount reads a part of a payment, or one.
-func amount(f operator.Form, into *ledger.Amount) {
-	if f.Amount("amount", into) && (*into < 1 || *into > ledger.MaxAmount) {
+func amount(f strictjson.Form, into *ledger.Amount) {
+	if f.Integer("amount", (*int64)(into)) && (*into < 1 || *into > ledger.MaxAmount) {
 		f.Refuse("amount", "1 to 99999999999900 base units")
 	}
 }
 
 // payee reads who is paid, from the code or by key, and with the code what it
 // says; it returns the key as it is written.
-func (s *service) payee(f operator.Form, p *sim.Payment) string {
+func (s *service) payee(f strictjson.Form, p *sim.Payment) string {
 	var text, key string
 	if f.Has("qr_code") == f.Has("pix_key") {
 		f.Refuse("qr_code or pix_key", "given, one of the two")
@@ -96,14 +101,14 @@ func (s *service) payee(f operator.Form, p *sim.Payment) string {
 	case err != nil:
 		f.Refuse("qr_code", "a valid BR Code: "+err.Error())
 	case code.Key == "":
-		f.Fail(operator.Refuse(fasthttp.StatusUnprocessableEntity, "qr_code is a dynamic code (a URL): the simulator pays static codes"))
+		f.Fail(control.Refuse(fasthttp.StatusUnprocessableEntity, "qr_code is a dynamic code (a URL): the simulator pays static codes"))
 	}
 	p.TxID, p.Description = code.TxID, code.Description
 	p.Amount = ledger.Amount(code.AmountCentavos) * ledger.UnitsPerCentavo
 	return code.Key
 }
 
-func payer(f operator.Form, p *sim.Payment) {
+func payer(f strictjson.Form, p *sim.Payment) {
 	if f.Text("name", &p.PayerName) && utf8.RuneCountInString(p.PayerName) > maxText {
 		f.Refuse("name", "at most 140 characters")
 	}

@@ -12,7 +12,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 	"pixd/httpapi/signed"
 )
 
@@ -25,7 +25,7 @@ type Options struct {
 	Metrics      fasthttp.RequestHandler
 	GuardMetrics bool // they need the token too
 
-	Build operator.Build
+	Build control.Build
 	Ready func() bool
 	Now   func() ledger.Millis
 	Log   *slog.Logger
@@ -34,8 +34,8 @@ type Options struct {
 // New is the whole handler of a simulator in a process of its own.
 func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
-	operator.Strict(r)
-	operator.Probes(r, o.Build, o.Ready)
+	control.Strict(r)
+	control.Probes(r, o.Build, o.Ready)
 	Routes(r, o.Sim, o.Now, o.Log)
 	Provide(r, o.Sim, o.Guard, o.Log)
 	r.GET("/metrics", o.Metrics)
@@ -43,7 +43,7 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return operator.Contain(o.Log, operator.Guard(o.Token, o.Now, r.Handler, guarded...))
+	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
 // Provide adds the provider's side of the scheme protocol to a router: what an
@@ -80,7 +80,7 @@ type peer struct{ scheme scheme.Scheme }
 func (d *peer) register(ctx context.Context, body []byte) (any, error) {
 	k, account, err := provider.ReadRegistration(body)
 	if err != nil {
-		return nil, operator.Bad("%v", err)
+		return nil, control.Bad("%v", err)
 	}
 	return provider.Done{}, d.scheme.RegisterKey(ctx, k, account)
 }
@@ -88,7 +88,7 @@ func (d *peer) register(ctx context.Context, body []byte) (any, error) {
 func (d *peer) lookup(ctx context.Context, body []byte) (any, error) {
 	q, err := provider.ReadLookup(body)
 	if err != nil {
-		return nil, operator.Bad("%v", err)
+		return nil, control.Bad("%v", err)
 	}
 	owner, err := d.scheme.Lookup(ctx, q)
 	return provider.Found{Owner: provider.Owner(owner)}, err
@@ -97,7 +97,7 @@ func (d *peer) lookup(ctx context.Context, body []byte) (any, error) {
 func (d *peer) submit(ctx context.Context, body []byte) (any, error) {
 	p, err := provider.ReadPayment(body)
 	if err != nil {
-		return nil, operator.Bad("%v", err)
+		return nil, control.Bad("%v", err)
 	}
 	state, err := d.scheme.Submit(ctx, p)
 	return provider.TellState(state), err
@@ -106,7 +106,7 @@ func (d *peer) submit(ctx context.Context, body []byte) (any, error) {
 func (d *peer) ask(ctx context.Context, body []byte) (any, error) {
 	tx, endToEnd, err := provider.ReadQuestion(body)
 	if err != nil {
-		return nil, operator.Bad("%v", err)
+		return nil, control.Bad("%v", err)
 	}
 	state, err := d.scheme.Ask(ctx, tx, endToEnd)
 	return provider.TellState(state), err
@@ -114,7 +114,7 @@ func (d *peer) ask(ctx context.Context, body []byte) (any, error) {
 
 func (d *peer) book(ctx context.Context, body []byte) (any, error) {
 	if err := provider.ReadBookQuestion(body); err != nil {
-		return nil, operator.Bad("%v", err)
+		return nil, control.Bad("%v", err)
 	}
 	b, err := d.scheme.Book(ctx)
 	if err != nil {

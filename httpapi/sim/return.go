@@ -9,7 +9,7 @@ import (
 
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 type returnAnswer struct {
@@ -19,7 +19,7 @@ type returnAnswer struct {
 // giveBack makes the counterparty return a payout.
 func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	var back sim.Return
-	f := operator.Read(r.PostBody(), "end_to_end_id", "amount", "reason")
+	f := control.Read(r.PostBody(), "end_to_end_id", "amount", "reason")
 	f.Need("end_to_end_id")
 	f.Text("end_to_end_id", &back.EndToEnd)
 	amount(f, &back.Amount)
@@ -51,7 +51,7 @@ type reportAnswer struct {
 // report makes a payer report a payment that an account received.
 func (s *service) report(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	about := sim.Report{Situation: provider.Situations[0]}
-	f := operator.Read(r.PostBody(), "end_to_end_id", "amount", "situation")
+	f := control.Read(r.PostBody(), "end_to_end_id", "amount", "situation")
 	f.Need("end_to_end_id")
 	f.Text("end_to_end_id", &about.EndToEnd)
 	amount(f, &about.Amount)
@@ -79,7 +79,7 @@ func noBody(r *fasthttp.RequestCtx) error {
 	if len(r.PostBody()) == 0 {
 		return nil
 	}
-	return operator.Read(r.PostBody()).Fault()
+	return control.Read(r.PostBody()).Fault()
 }
 
 type capacityAnswer struct {
@@ -89,7 +89,7 @@ type capacityAnswer struct {
 // capacity sets what every lookup meets.
 func (s *service) capacity(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	var lookups string
-	f := operator.Read(r.PostBody(), "lookups")
+	f := control.Read(r.PostBody(), "lookups")
 	f.Need("lookups")
 	f.Text("lookups", &lookups)
 	c, ok := sim.ParseCapacity(lookups)

@@ -15,7 +15,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
-	"pixd/httpapi/operator"
+	"pixd/httpapi/control"
 )
 
 // Simulator is what the routes need of the simulator.
@@ -49,7 +49,7 @@ func Routes(r *router.Router, s Simulator, now func() ledger.Millis, log *slog.L
 		"GET /sim/book/{end_to_end_id}":     v.known,
 	} {
 		method, path, _ := strings.Cut(path, " ")
-		r.Handle(method, path, operator.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
+		r.Handle(method, path, control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
 			within, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			return serve(within, ctx)
@@ -84,17 +84,17 @@ func (s *service) pay(ctx context.Context, r *fasthttp.RequestCtx) (int, any, er
 func problem(err error) error {
 	switch {
 	case errors.Is(err, sim.ErrUnknownPayment):
-		return operator.Missing("the scheme knows no such payment")
+		return control.Missing("the scheme knows no such payment")
 	case errors.Is(err, sim.ErrUnknownInfraction):
-		return operator.Missing("the scheme knows no such infraction")
+		return control.Missing("the scheme knows no such infraction")
 	case errors.Is(err, sim.ErrNotSettled):
-		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "the payment has not settled, or was rejected")
+		return control.Refuse(fasthttp.StatusUnprocessableEntity, "the payment has not settled, or was rejected")
 	case errors.Is(err, sim.ErrNothingLeft):
-		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "the payment came back in full already")
+		return control.Refuse(fasthttp.StatusUnprocessableEntity, "the payment came back in full already")
 	case errors.Is(err, sim.ErrBeyond):
-		return operator.Refuse(fasthttp.StatusUnprocessableEntity, "amount is more than is left of the payment")
+		return control.Refuse(fasthttp.StatusUnprocessableEntity, "amount is more than is left of the payment")
 	case errors.Is(err, sim.ErrCursor):
-		return operator.Bad("cursor must be a next_cursor of this list")
+		return control.Bad("cursor must be a next_cursor of this list")
 	}
 	return err
 }

@@ -1,32 +1,36 @@
-package operator
+package strictjson
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"pixd/actors/ledger"
-	"pixd/httpapi"
+	"github.com/goccy/go-json"
 )
 
-// Form is a body's fields, read strictly: a name that the endpoint does not know,
-// a null where none is taken and a value of the wrong type are refused with the
-// field named. The first fault stays; reading on after it is harmless.
+// Fault is what is wrong with a form, for who sent it.
+type Fault struct{ Message string }
+
+func (f *Fault) Error() string { return f.Message }
+
+// Form is a body's fields, read one by one: a name that the reader does not know, a null
+// where none is taken and a value of the wrong type are refused with the field named. The
+// first fault stays; reading on after it is harmless.
 type Form struct {
 	fields map[string]json.RawMessage
 	path   string // of an inner object, with a point at its end
-	fault  **Problem
+	fault  *error
 }
 
 // Read takes a body apart; known are all the names that it may have.
-func Read(body []byte, known ...string) Form {
-	f := Form{fault: new(*Problem)}
-	var unusable *httpapi.Unusable
-	if _, err := httpapi.Canonical(body); errors.As(err, &unusable) {
-		f.refuse("the body must be a JSON object: %s at byte %d", unusable.Reason, unusable.Offset)
+func Read(body []byte, r Rules, known ...string) Form {
+	f := Form{fault: new(error)}
+	var unusable *Unusable
+	if errors.As(Scan(body, r), &unusable) {
+		f.refuse("the body must be a JSON object: %s (byte %d)", unusable.Reason, unusable.Offset)
 		return f
 	}
 	f.open(body, known)
@@ -51,22 +55,16 @@ func (f *Form) open(object []byte, known []string) {
 	}
 }
 
-// Fault is the first fault found; nil where the form is good.
-func (f Form) Fault() error {
-	if *f.fault == nil {
-		return nil
-	}
-	return *f.fault
-}
+// Fault is the first fault found, a *Fault or what Fail was given; nil where the form
+// is good.
+func (f Form) Fault() error { return *f.fault }
 
-func (f Form) refuse(format string, args ...any) {
-	f.Fail(Bad(format, args...))
-}
+func (f Form) refuse(format string, args ...any) { f.Fail(&Fault{fmt.Sprintf(format, args...)}) }
 
-// Fail notes a fault of another kind.
-func (f Form) Fail(p *Problem) {
+// Fail notes a fault that the caller found.
+func (f Form) Fail(err error) {
 	if *f.fault == nil {
-		*f.fault = p
+		*f.fault = err
 	}
 }
 
@@ -79,7 +77,7 @@ func (f Form) Has(name string) bool { return f.fields[name] != nil }
 // Null tells a field that is there as null.
 func (f Form) Null(name string) bool { return string(f.fields[name]) == "null" }
 
-// Need refuses a form without the field.
+// Need refuses a form without the fields.
 func (f Form) Need(names ...string) {
 	for _, name := range names {
 		if !f.Has(name) {
@@ -110,11 +108,6 @@ func (f Form) Text(name string, into *string) bool { return f.read(name, into, "
 
 // Flag reads true or false.
 func (f Form) Flag(name string, into *bool) bool { return f.read(name, into, "true or false") }
-
-// Amount reads an amount in base units.
-func (f Form) Amount(name string, into *ledger.Amount) bool {
-	return f.Integer(name, (*int64)(into))
-}
 
 // Integer reads a whole number, written as one.
 func (f Form) Integer(name string, into *int64) bool {
@@ -150,7 +143,7 @@ func (f Form) Texts(name string, into *[]string) bool {
 }
 
 // Instant reads an ISO 8601 time.
-func (f Form) Instant(name string, into *ledger.Millis) bool {
+func (f Form) Instant(name string, into *time.Time) bool {
 	var s string
 	if !f.read(name, &s, "an ISO 8601 time") {
 		return false
@@ -160,7 +153,7 @@ func (f Form) Instant(name string, into *ledger.Millis) bool {
 		f.Refuse(name, "an ISO 8601 time, such as 2026-01-31T12:00:00Z")
 		return false
 	}
-	*into = ledger.Millis(t.UnixMilli())
+	*into = t
 	return true
 }
 

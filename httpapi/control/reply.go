@@ -1,8 +1,6 @@
-package operator
+package control
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/strictjson"
 	"pixd/httpapi"
 )
 
@@ -43,15 +42,18 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)
 		var problem *Problem
+		var fault *strictjson.Fault
 		switch {
 		case err == nil:
 			Answer(ctx, status, value)
 		case errors.As(err, &problem):
 			AnswerProblem(ctx, problem)
+		case errors.As(err, &fault):
+			AnswerProblem(ctx, Bad("%s", fault.Message))
 		case errors.Is(err, ledger.ErrCut):
 			httpapi.Cut(ctx)
 		default:
-			log.Error("operator: request", "path", string(ctx.Path()), "error", err)
+			log.Error("control: request", "path", string(ctx.Path()), "error", err)
 			AnswerProblem(ctx, Refuse(fasthttp.StatusInternalServerError, "internal error"))
 		}
 	}
@@ -67,13 +69,11 @@ func AnswerProblem(ctx *fasthttp.RequestCtx, p *Problem) {
 
 // Answer sends a value as JSON.
 func Answer(ctx *fasthttp.RequestCtx, status int, value any) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		panic(fmt.Sprintf("operator: encode %T: %v", value, err))
+	b, err := strictjson.Encode(value)
+	if err != nil {
+		panic(fmt.Sprintf("control: encode %T: %v", value, err))
 	}
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("application/json")
-	ctx.SetBody(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	ctx.SetBody(b)
 }

@@ -1,4 +1,4 @@
-package operator
+package control
 
 import (
 	"log/slog"
@@ -16,7 +16,7 @@ func Contain(log *slog.Logger, next fasthttp.RequestHandler) fasthttp.RequestHan
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
 			if p := recover(); p != nil {
-				log.Error("operator: panic", "panic", p, "stack", string(debug.Stack()))
+				log.Error("control: panic", "panic", p, "stack", string(debug.Stack()))
 				httpapi.Cut(ctx)
 			}
 		}()
