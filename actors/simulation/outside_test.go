@@ -258,7 +258,7 @@ func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 				continue
 			}
 			wrong := n
-			wrong.Tx, wrong.EndToEnd = a.tx.ID, a.tx.EndToEnd
+			wrong.Tx, wrong.EndToEnd, wrong.Account = a.tx.ID, a.tx.EndToEnd, a.account
 			o.forge("fault: notice of another's return", wrong)
 			return
 		}
