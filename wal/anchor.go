@@ -29,7 +29,7 @@ const (
 type slot struct {
 	state      uint8
 	generation uint64
-	at         head // time is not kept
+	at         Head // time is not kept
 }
 
 func (s slot) encode() []byte {
@@ -37,8 +37,8 @@ func (s slot) encode() []byte {
 	b = append(b, anchorMagic...)
 	b = append(b, anchorVersion, s.state)
 	b = binary.BigEndian.AppendUint64(b, s.generation)
-	b = binary.BigEndian.AppendUint64(b, s.at.position)
-	b = binary.BigEndian.AppendUint64(b, s.at.sum)
+	b = binary.BigEndian.AppendUint64(b, s.at.Position)
+	b = binary.BigEndian.AppendUint64(b, s.at.Sum)
 	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b))
 }
 
@@ -53,7 +53,7 @@ func decodeSlot(b []byte) (slot, bool) {
 	return slot{
 		state:      b[9],
 		generation: binary.BigEndian.Uint64(b[10:]),
-		at:         head{position: binary.BigEndian.Uint64(b[18:]), sum: binary.BigEndian.Uint64(b[26:])},
+		at:         Head{Position: binary.BigEndian.Uint64(b[18:]), Sum: binary.BigEndian.Uint64(b[26:])},
 	}, true
 }
 
@@ -89,7 +89,7 @@ func openAnchor(fs FS, dir string, last slot) (*anchorFile, error) {
 }
 
 // write puts the next slot over the older one and syncs it.
-func (a *anchorFile) write(state uint8, at head) error {
+func (a *anchorFile) write(state uint8, at Head) error {
 	next := slot{state: state, generation: a.last.generation + 1, at: at}
 	off := int64(next.generation%2) * slotGap
 	if _, err := a.file.WriteAt(next.encode(), off); err != nil {
@@ -105,8 +105,8 @@ func (a *anchorFile) write(state uint8, at head) error {
 func (a *anchorFile) close() error { return a.file.Close() }
 
 // writeAnchor lets the anchor follow the journal to h, which is durable.
-func (s *Store) writeAnchor(h head) error {
-	if h.position == s.anchored.position {
+func (s *Store) writeAnchor(h Head) error {
+	if h.Position == s.anchored.Position {
 		return nil
 	}
 	if err := s.anchor.write(stateReady, h); err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// head is what is known of the newest batch: enough to make the next one.
-type head struct {
-	position uint64 // 0: there is none
-	time     int64  // Unix milliseconds
-	sum      uint64
+// Head is what is known of the newest batch: enough to make the next one.
+type Head struct {
+	Position uint64 // 0: there is none
+	Time     int64  // Unix milliseconds
+	Sum      uint64
 }
 
 // run is a stretch of one stream's records within a batch.
@@ -42,10 +42,10 @@ type rowBuilder struct {
 	time int64
 }
 
-func (b *rowBuilder) reset(prev head) {
+func (b *rowBuilder) reset(prev Head) {
 	b.buf = append(b.buf[:0], make([]byte, batchHead)...)
 	b.sums = b.sums[:0]
-	b.runs, b.last, b.time = 0, run{}, prev.time
+	b.runs, b.last, b.time = 0, run{}, prev.Time
 }
 
 // add notes one record. Neighbours of one stream join into one run.
@@ -71,14 +71,14 @@ func (b *rowBuilder) flush() {
 }
 
 // finish returns the row's bytes, valid until the next reset, and the new head.
-func (b *rowBuilder) finish(prev head) ([]byte, head) {
+func (b *rowBuilder) finish(prev Head) ([]byte, Head) {
 	b.flush()
-	h := head{position: prev.position + 1, time: b.time}
+	h := Head{Position: prev.Position + 1, Time: b.time}
 	b.buf[0] = batchVersion
-	binary.BigEndian.PutUint64(b.buf[1:], uint64(h.time))
-	binary.BigEndian.PutUint64(b.buf[9:], prev.sum)
-	h.sum = batchSum(prev.sum, h.position, h.time, b.buf[batchHead:], b.sums)
-	b.buf = binary.BigEndian.AppendUint64(b.buf, h.sum)
+	binary.BigEndian.PutUint64(b.buf[1:], uint64(h.Time))
+	binary.BigEndian.PutUint64(b.buf[9:], prev.Sum)
+	h.Sum = batchSum(prev.Sum, h.Position, h.Time, b.buf[batchHead:], b.sums)
+	b.buf = binary.BigEndian.AppendUint64(b.buf, h.Sum)
 	return b.buf, h
 }
 

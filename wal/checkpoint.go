@@ -22,10 +22,10 @@ func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64,
 	if err := s.checkpoint(dir, h); err != nil {
 		return 0, 0, 0, fmt.Errorf("wal: checkpoint %s to %s: %w", s.opts.Dir, dir, err)
 	}
-	return h.position, h.time, h.sum, nil
+	return h.Position, h.Time, h.Sum, nil
 }
 
-func (s *Store) checkpoint(dir string, h head) error {
+func (s *Store) checkpoint(dir string, h Head) error {
 	fs := s.opts.FS
 	if _, err := fs.Stat(dir); err == nil {
 		return errors.New("it exists")

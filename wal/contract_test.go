@@ -30,10 +30,10 @@ func TestContract(t *testing.T) {
 }
 
 // inMemory is the journal in memory: it moves where the contract waits.
-type inMemory struct{ *wal.InMemory }
+type inMemory struct{ *waltest.InMemory }
 
 func (p inMemory) View() waltest.View { return p.InMemory.View() }
 
 func TestContractInMemory(t *testing.T) {
-	waltest.Contract(t, func() waltest.Journal { return inMemory{wal.NewInMemory()} })
+	waltest.Contract(t, func() waltest.Journal { return inMemory{waltest.NewInMemory()} })
 }

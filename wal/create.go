@@ -23,7 +23,7 @@ func create(o Options) (slot, error) {
 	if err != nil {
 		return slot{}, err
 	}
-	err = a.write(stateReady, head{})
+	err = a.write(stateReady, Head{})
 	return a.last, errors.Join(err, a.close(), syncDir(o.FS, o.Dir))
 }
 

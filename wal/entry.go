@@ -58,8 +58,8 @@ type Entry struct {
 	Out     []Out    // released in order, after everything before and this entry are durable
 }
 
-// parked reports whether the entry only waits for what came before it.
-func (e *Entry) parked() bool {
+// Parked reports whether the entry only waits for what came before it.
+func (e *Entry) Parked() bool {
 	return len(e.Records) == 0 && len(e.Ops) == 0 && !e.Forget
 }
 
@@ -75,8 +75,8 @@ func (e *Entry) size() int {
 	return n
 }
 
-// check panics on an entry that only a mistake in our own code can make.
-func (e *Entry) check() {
+// Check panics on an entry that only a mistake in our own code can make.
+func (e *Entry) Check() {
 	for i := range e.Ops {
 		e.Ops[i].check()
 	}

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -126,21 +125,5 @@ func judgeBoth(t *testing.T, w *harness, fs *vfs.MemFS, released int) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestInMemoryAfterFailure: an entry that comes after a failure gets a ticket that never counts as
-// durable, in the journal in memory as in the other.
-func TestInMemoryAfterFailure(t *testing.T) {
-	p := NewInMemory()
-	p.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("ka"), Value: []byte("v")}}})
-	p.Settle()
-	p.Fail(errors.New("no space left on device"))
-	if ticket := p.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("kb"), Value: []byte("v")}}}); ticket <= p.Durable() {
-		t.Errorf("ticket %d, and %d is durable", ticket, p.Durable())
-	}
-	p.Settle()
-	if _, there, _ := p.Get([]byte("kb")); there {
-		t.Error("it was written")
 	}
 }

@@ -50,7 +50,7 @@ func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 			t.Fatal(err)
 		}
 	}
-	position := s.anchored.position
+	position := s.anchored.Position
 	clone := fs.CrashClone(vfs.CrashCloneCfg{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

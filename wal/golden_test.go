@@ -23,26 +23,26 @@ func TestGolden(t *testing.T) {
 	first := Seal(0, Record{Stream: 7, Seq: 1, Kind: 3, Time: 1_700_000_000_123, Body: []byte("body")})
 	second := Seal(first.Sum, Record{Stream: 7, Seq: 2, Kind: 4, Time: 1_700_000_000_124})
 	other := Seal(0, Record{Stream: 300, Seq: 1, Kind: 1, Time: 1_700_000_000_100, Body: []byte{0xff}})
-	put("record stream=7 seq=1 kind=3 time=1700000000123 body=\"body\"", recordKey(7, 1), first.Value)
-	put("record stream=7 seq=2 kind=4 time=1700000000124 body=\"\"", recordKey(7, 2), second.Value)
-	put("record stream=300 seq=1 kind=1 time=1700000000100 body=ff", recordKey(300, 1), other.Value)
+	put("record stream=7 seq=1 kind=3 time=1700000000123 body=\"body\"", RecordKey(7, 1), first.Value)
+	put("record stream=7 seq=2 kind=4 time=1700000000124 body=\"\"", RecordKey(7, 2), second.Value)
+	put("record stream=300 seq=1 kind=1 time=1700000000100 body=ff", RecordKey(300, 1), other.Value)
 	var b rowBuilder
-	b.reset(head{})
+	b.reset(Head{})
 	b.add(7, &first)
 	b.add(7, &second)
 	b.add(300, &other)
-	row, h := b.finish(head{})
-	put("batch position=1 of 7/1..2 and 300/1", batchKey(1), row)
+	row, h := b.finish(Head{})
+	put("batch position=1 of 7/1..2 and 300/1", BatchKey(1), row)
 	third := Seal(second.Sum, Record{Stream: 7, Seq: 3, Kind: 4, Time: 1})
 	b.reset(h)
 	b.add(7, &third)
 	row, h = b.finish(h)
-	put("batch position=2 of 7/3, time not before batch 1", batchKey(2), row)
+	put("batch position=2 of 7/3, time not before batch 1", BatchKey(2), row)
 	put("verified mark at batch 2", metaKey(markName), markValue(h))
 	put("hard setting format", metaKey(hardPrefix+settingFormat), []byte("1"))
 	put("hard setting checksum", metaKey(hardPrefix+settingChecksum), []byte(checksumName))
 	put("anchor slot, ready, generation 5, at batch 2", nil, slot{stateReady, 5, h}.encode())
-	put("anchor slot, creating, generation 1", nil, slot{stateCreating, 1, head{}}.encode())
+	put("anchor slot, creating, generation 1", nil, slot{stateCreating, 1, Head{}}.encode())
 
 	const file = "testdata/golden.txt"
 	if *rewriteGolden {
@@ -107,9 +107,9 @@ func FuzzUnseal(f *testing.F) {
 // FuzzBatchRow: no bytes make the decoder panic.
 func FuzzBatchRow(f *testing.F) {
 	var b rowBuilder
-	b.reset(head{})
+	b.reset(Head{})
 	b.add(1, &Sealed{Seq: 1})
-	row, _ := b.finish(head{})
+	row, _ := b.finish(Head{})
 	f.Add(row)
 	f.Fuzz(func(_ *testing.T, value []byte) { _, _ = decodeBatchRow(1, value) })
 }

@@ -22,7 +22,8 @@ func putRecordKey(k []byte, stream Stream, seq uint64) {
 	binary.BigEndian.PutUint64(k[9:], seq)
 }
 
-func recordKey(stream Stream, seq uint64) []byte {
+// RecordKey is a record's key.
+func RecordKey(stream Stream, seq uint64) []byte {
 	k := make([]byte, recordKeyLen)
 	putRecordKey(k, stream, seq)
 	return k
@@ -33,15 +34,16 @@ func putBatchKey(k []byte, position uint64) {
 	binary.BigEndian.PutUint64(k[1:], position)
 }
 
-func batchKey(position uint64) []byte {
+// BatchKey is the key of the batch at a position.
+func BatchKey(position uint64) []byte {
 	k := make([]byte, batchKeyLen)
 	putBatchKey(k, position)
 	return k
 }
 
-// recordBounds are the bounds of a stream's records.
-func recordBounds(stream Stream) (lo, hi []byte) {
-	lo = recordKey(stream, 0)
+// RecordRange are the bounds of a stream's records.
+func RecordRange(stream Stream) (lo, hi []byte) {
+	lo = RecordKey(stream, 0)
 	return lo, PrefixEnd(lo[:9])
 }
 

@@ -14,15 +14,15 @@ type tail struct {
 	sum uint64
 }
 
-// machine decides what one batch holds. It has no goroutine, clock or I/O: the
-// writer tells it where a stream stands (learn), offers it entries (take),
-// asks for the batch (seal), writes that, and only then says so (durable).
+// Machine decides what one batch holds. It has no goroutine, clock or I/O: the
+// writer tells it where a stream stands (Learn), offers it entries (Take),
+// asks for the batch (Seal), writes that, and only then says so (Durable).
 //
 // It must be durable before the next batch is begun: a stream is forgotten
 // only once its newest record can be read back.
-type machine struct {
+type Machine struct {
 	streams map[Stream]tail
-	newest  head // after the batch that is being built
+	newest  Head // after the batch that is being built
 
 	entries []*Entry // of the batch being built, in order
 	refused []error  // parallel; nil: accepted
@@ -33,14 +33,15 @@ type machine struct {
 	row     rowBuilder
 }
 
-func newMachine(newest head) *machine {
-	m := &machine{streams: make(map[Stream]tail), newest: newest}
+// NewMachine goes on after the newest batch that there is.
+func NewMachine(newest Head) *Machine {
+	m := &Machine{streams: make(map[Stream]tail), newest: newest}
 	m.row.reset(newest)
 	return m
 }
 
-// knows reports whether the machine can judge e without being told more.
-func (m *machine) knows(e *Entry) bool {
+// Knows reports whether the machine can judge e without being told more.
+func (m *Machine) Knows(e *Entry) bool {
 	if len(e.Records) == 0 {
 		return true
 	}
@@ -48,24 +49,33 @@ func (m *machine) knows(e *Entry) bool {
 	return ok
 }
 
-func (m *machine) learn(stream Stream, t tail) { m.streams[stream] = t }
+// Learn tells where a stream stands: the sequence and the checksum of its newest record,
+// 0 and 0 where it has none.
+func (m *Machine) Learn(stream Stream, seq, sum uint64) { m.streams[stream] = tail{seq, sum} }
 
-// full reports whether e has to wait for the next batch. The first entry never
+// Newest is the batch that is being built once it is sealed, until then the one before.
+func (m *Machine) Newest() Head { return m.newest }
+
+// Batch is the entries of the batch that is being built, in order, and for each why it
+// was refused; nil: it was not. Both are the machine's own until Durable.
+func (m *Machine) Batch() (entries []*Entry, refused []error) { return m.entries, m.refused }
+
+// Full reports whether e has to wait for the next batch. The first entry never
 // has to, whatever its size: entries are not split.
-func (m *machine) full(e *Entry) bool {
-	if len(m.entries) == 0 || e.parked() {
+func (m *Machine) Full(e *Entry) bool {
+	if len(m.entries) == 0 || e.Parked() {
 		return false
 	}
 	return m.records+len(e.Records) > batchRecords || m.bytes+e.size() > batchBytes
 }
 
-// take adds e to the batch, or notes its refusal in its place.
-func (m *machine) take(e *Entry) {
-	m.refuse(e, m.judge(e))
+// Take adds e to the batch, or notes its refusal in its place.
+func (m *Machine) Take(e *Entry) {
+	m.Refuse(e, m.judge(e))
 }
 
-// refuse adds e with a verdict that was reached elsewhere; nil accepts it.
-func (m *machine) refuse(e *Entry, verdict error) {
+// Refuse adds e with a verdict that was reached elsewhere; nil accepts it.
+func (m *Machine) Refuse(e *Entry, verdict error) {
 	m.entries = append(m.entries, e)
 	m.refused = append(m.refused, verdict)
 	if verdict != nil {
@@ -86,7 +96,7 @@ func (m *machine) refuse(e *Entry, verdict error) {
 }
 
 // judge is nil if e's records continue their stream.
-func (m *machine) judge(e *Entry) error {
+func (m *Machine) judge(e *Entry) error {
 	if len(e.Records) == 0 {
 		return nil
 	}
@@ -112,9 +122,9 @@ func refusal(stream Stream, format string, args ...any) error {
 	return fmt.Errorf("%w: stream %d: %s", ErrSequence, stream, fmt.Sprintf(format, args...))
 }
 
-// seal ends the batch. row is empty if the batch has neither records nor rows that every
+// Seal ends the batch. row is empty if the batch has neither records nor rows that every
 // copy needs: such a batch takes no position.
-func (m *machine) seal() (row []byte) {
+func (m *Machine) Seal() (row []byte) {
 	if m.records == 0 && !m.shared {
 		return nil
 	}
@@ -122,9 +132,9 @@ func (m *machine) seal() (row []byte) {
 	return row
 }
 
-// durable says that the sealed batch is on disk and its Outs are released, and
+// Durable says that the sealed batch is on disk and its Outs are released, and
 // begins the next.
-func (m *machine) durable() {
+func (m *Machine) Durable() {
 	if m.forgets > 0 {
 		for i, e := range m.entries {
 			if e.Forget && m.refused[i] == nil {

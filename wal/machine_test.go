@@ -32,22 +32,22 @@ func TestMachineLimits(t *testing.T) {
 		{"more records than a batch go alone", batchRecords + 1, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMachine(head{})
-			m.learn(1, tail{})
+			m := NewMachine(Head{})
+			m.Learn(1, 0, 0)
 			var at tail
 			n := 0
 			for ; n < 1000; n++ {
 				e := &Entry{Stream: 1, Expect: at.seq}
 				e.Records = sealedRun(1, &at, c.records, c.size)
-				if m.full(e) {
+				if m.Full(e) {
 					break
 				}
-				m.take(e)
+				m.Take(e)
 			}
 			if n != c.want {
 				t.Errorf("%d entries in a batch, want %d", n, c.want)
 			}
-			if m.full(&Entry{}) {
+			if m.Full(&Entry{}) {
 				t.Error("a parked read must join any batch")
 			}
 		})
@@ -55,21 +55,21 @@ func TestMachineLimits(t *testing.T) {
 }
 
 func TestMachineBatch(t *testing.T) {
-	m := newMachine(head{position: 6, time: 500, sum: 42})
+	m := NewMachine(Head{Position: 6, Time: 500, Sum: 42})
 	var a, b tail
-	m.learn(1, a)
-	m.learn(2, b)
-	if m.knows(&Entry{Stream: 3, Records: make([]Sealed, 1)}) || !m.knows(&Entry{Stream: 3}) {
+	m.Learn(1, a.seq, a.sum)
+	m.Learn(2, b.seq, b.sum)
+	if m.Knows(&Entry{Stream: 3, Records: make([]Sealed, 1)}) || !m.Knows(&Entry{Stream: 3}) {
 		t.Error("knows")
 	}
-	m.take(&Entry{Stream: 1, Records: sealedRun(1, &a, 2, 5)})
-	m.take(&Entry{Stream: 2, Records: sealedRun(2, &b, 1, 5)})
-	m.take(&Entry{Stream: 2, Expect: 7, Records: sealedRun(2, &tail{7, 7}, 1, 5)})
-	m.take(&Entry{Stream: 1, Expect: 2, Records: sealedRun(1, &a, 1, 5), Forget: true})
+	m.Take(&Entry{Stream: 1, Records: sealedRun(1, &a, 2, 5)})
+	m.Take(&Entry{Stream: 2, Records: sealedRun(2, &b, 1, 5)})
+	m.Take(&Entry{Stream: 2, Expect: 7, Records: sealedRun(2, &tail{7, 7}, 1, 5)})
+	m.Take(&Entry{Stream: 1, Expect: 2, Records: sealedRun(1, &a, 1, 5), Forget: true})
 	if !errors.Is(m.refused[2], ErrSequence) || !strings.Contains(m.refused[2].Error(), "stands at 1") {
 		t.Errorf("refused with %v", m.refused[2])
 	}
-	row, err := decodeBatchRow(7, m.seal())
+	row, err := decodeBatchRow(7, m.Seal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,22 +79,22 @@ func TestMachineBatch(t *testing.T) {
 	if _, ok := m.streams[1]; !ok {
 		t.Error("forgotten before it could be read back")
 	}
-	m.durable()
+	m.Durable()
 	if _, ok := m.streams[1]; ok || len(m.streams) != 1 {
 		t.Errorf("not forgotten: %v", m.streams)
 	}
-	if m.newest.position != 7 || m.newest.sum != row.sum {
+	if m.newest.Position != 7 || m.newest.Sum != row.sum {
 		t.Errorf("%+v", m.newest)
 	}
 }
 
 // TestMachineRowsAlone: a batch without records takes no position.
 func TestMachineRowsAlone(t *testing.T) {
-	m := newMachine(head{position: 6})
-	m.take(&Entry{Ops: []Op{{OpSet, []byte("a"), nil}}})
-	m.take(&Entry{})
-	if row := m.seal(); row != nil || m.newest.position != 6 {
-		t.Errorf("row %x, position %d", row, m.newest.position)
+	m := NewMachine(Head{Position: 6})
+	m.Take(&Entry{Ops: []Op{{OpSet, []byte("a"), nil}}})
+	m.Take(&Entry{})
+	if row := m.Seal(); row != nil || m.newest.Position != 6 {
+		t.Errorf("row %x, position %d", row, m.newest.Position)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestPrefixEnd(t *testing.T) {
 // records, once for their batch; rows of this machine's alone take none.
 func TestSharedRows(t *testing.T) {
 	rows := []Op{{Kind: OpSet, Key: []byte("k"), Value: []byte("v")}}
-	m := newMachine(head{position: 7, time: 500, sum: 42})
+	m := NewMachine(Head{Position: 7, Time: 500, Sum: 42})
 	for _, c := range []struct {
 		entries  []*Entry
 		position uint64
@@ -145,19 +145,19 @@ func TestSharedRows(t *testing.T) {
 		{[]*Entry{{Ops: rows}}, 8},
 	} {
 		for _, e := range c.entries {
-			m.take(e)
+			m.Take(e)
 		}
-		before := m.newest.position
-		row := m.seal()
-		if m.newest.position != c.position || (row != nil) != (c.position > before) {
-			t.Errorf("position %d, a row: %v", m.newest.position, row != nil)
+		before := m.newest.Position
+		row := m.Seal()
+		if m.newest.Position != c.position || (row != nil) != (c.position > before) {
+			t.Errorf("position %d, a row: %v", m.newest.Position, row != nil)
 		}
 		if row != nil {
-			got, err := decodeBatchRow(m.newest.position, row)
-			if err != nil || len(got.runs) != 0 || got.time != 500 || got.prev != 42 || got.sum != m.newest.sum {
+			got, err := decodeBatchRow(m.newest.Position, row)
+			if err != nil || len(got.runs) != 0 || got.time != 500 || got.prev != 42 || got.sum != m.newest.Sum {
 				t.Errorf("read as %+v, %v", got, err)
 			}
 		}
-		m.durable()
+		m.Durable()
 	}
 }

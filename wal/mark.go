@@ -11,52 +11,52 @@ import (
 // anchor.
 const markName = ownPrefix + "verified"
 
-func markValue(h head) []byte {
-	b := binary.BigEndian.AppendUint64(nil, h.position)
-	b = binary.BigEndian.AppendUint64(b, uint64(h.time))
-	return binary.BigEndian.AppendUint64(b, h.sum)
+func markValue(h Head) []byte {
+	b := binary.BigEndian.AppendUint64(nil, h.Position)
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Time))
+	return binary.BigEndian.AppendUint64(b, h.Sum)
 }
 
-func decodeMark(b []byte) (head, bool) {
+func decodeMark(b []byte) (Head, bool) {
 	if len(b) != 24 {
-		return head{}, false
+		return Head{}, false
 	}
-	return head{
-		position: binary.BigEndian.Uint64(b),
-		time:     int64(binary.BigEndian.Uint64(b[8:])),
-		sum:      binary.BigEndian.Uint64(b[16:]),
+	return Head{
+		Position: binary.BigEndian.Uint64(b),
+		Time:     int64(binary.BigEndian.Uint64(b[8:])),
+		Sum:      binary.BigEndian.Uint64(b[16:]),
 	}, true
 }
 
 // readMark gives the mark, checked against the batch that it names; the zero
 // head if there is none. A mark past the anchor is not trusted: the anchor has
 // lost its newer slot, and everything is verified again.
-func (s *Store) readMark(anchored uint64) (head, error) {
+func (s *Store) readMark(anchored uint64) (Head, error) {
 	value, ok, err := get(s.db, metaKey(markName))
 	if err != nil || !ok {
-		return head{}, err
+		return Head{}, err
 	}
 	mark, whole := decodeMark(value)
 	switch {
 	case !whole:
-		return head{}, errors.New("the verified mark cannot be decoded")
-	case mark.position > anchored:
+		return Head{}, errors.New("the verified mark cannot be decoded")
+	case mark.Position > anchored:
 		s.opts.Log.Warn("wal: the anchor is behind the verified mark, verifying everything",
-			"dir", s.opts.Dir, "anchor", anchored, "mark", mark.position)
-		return head{}, nil
-	case mark.position == 0:
-		return head{}, nil
+			"dir", s.opts.Dir, "anchor", anchored, "mark", mark.Position)
+		return Head{}, nil
+	case mark.Position == 0:
+		return Head{}, nil
 	}
-	at, err := s.batchHead(mark.position)
+	at, err := s.batchHead(mark.Position)
 	if err == nil && at != mark {
-		err = damagedBatch(mark.position, "is not the one that the verified mark names")
+		err = damagedBatch(mark.Position, "is not the one that the verified mark names")
 	}
 	return mark, err
 }
 
 // writeMark moves the mark to what has been flushed, through the writer.
 func (s *Store) writeMark() {
-	position := min(s.notes.flushed.Load(), s.anchored.position)
+	position := min(s.notes.flushed.Load(), s.anchored.Position)
 	if position <= s.marked {
 		return
 	}

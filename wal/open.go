@@ -116,19 +116,19 @@ func (s *Store) verify(anchor slot) error {
 	if err != nil {
 		return err
 	}
-	if newest < anchor.at.position {
-		return fmt.Errorf("the journal ends at batch %d, its anchor says that it reached %d", newest, anchor.at.position)
+	if newest < anchor.at.Position {
+		return fmt.Errorf("the journal ends at batch %d, its anchor says that it reached %d", newest, anchor.at.Position)
 	}
-	if anchor.at.position > 0 {
-		at, err := s.batchHead(anchor.at.position)
+	if anchor.at.Position > 0 {
+		at, err := s.batchHead(anchor.at.Position)
 		if err != nil {
 			return err
 		}
-		if at.sum != anchor.at.sum {
-			return fmt.Errorf("batch %d has the sum %016x, its anchor says %016x", at.position, at.sum, anchor.at.sum)
+		if at.Sum != anchor.at.Sum {
+			return fmt.Errorf("batch %d has the sum %016x, its anchor says %016x", at.Position, at.Sum, anchor.at.Sum)
 		}
 	}
-	s.head, err = s.verifyTail(newest, anchor.at.position)
+	s.head, err = s.verifyTail(newest, anchor.at.Position)
 	return err
 }
 
@@ -147,13 +147,13 @@ func (s *Store) start(anchor slot) error {
 	return nil
 }
 
-func (s *Store) begin(anchor slot, verified head) error {
+func (s *Store) begin(anchor slot, verified Head) error {
 	newest, err := s.newestBatch()
 	if err != nil {
 		return err
 	}
-	if newest != verified.position {
-		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.position, newest)
+	if newest != verified.Position {
+		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.Position, newest)
 	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *Store) begin(anchor slot, verified head) error {
 	if err := s.fail.arm(s.onFailure); err != nil {
 		return errors.Join(err, s.anchor.close())
 	}
-	s.notes.committed.Store(verified.position)
-	s.notes.flushed.Store(verified.position)
+	s.notes.committed.Store(verified.Position)
+	s.notes.flushed.Store(verified.Position)
 	s.wake = make(chan struct{}, 1)
 	s.stopped = make(chan struct{})
 	s.stopAnchor = make(chan struct{})

@@ -192,12 +192,12 @@ func TestSpoiledKeys(t *testing.T) {
 	}
 	for name, change := range map[string]func(db *pebble.DB) error{
 		"a record changed": func(db *pebble.DB) error {
-			v := row(db, recordKey(1, 2))
+			v := row(db, RecordKey(1, 2))
 			v[recordHead] ^= 1
-			return db.Set(recordKey(1, 2), v, pebble.Sync)
+			return db.Set(RecordKey(1, 2), v, pebble.Sync)
 		},
 		"the newest batch row's time changed": func(db *pebble.DB) error {
-			it, err := db.NewIter(&pebble.IterOptions{LowerBound: batchKey(0), UpperBound: []byte{batchPrefix + 1}})
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: BatchKey(0), UpperBound: []byte{batchPrefix + 1}})
 			if err != nil {
 				return err
 			}
@@ -206,9 +206,9 @@ func TestSpoiledKeys(t *testing.T) {
 			v[8]++
 			return errors.Join(db.Set(k, v, pebble.Sync), it.Close())
 		},
-		"a record gone": func(db *pebble.DB) error { return db.Delete(recordKey(1, 2), pebble.Sync) },
+		"a record gone": func(db *pebble.DB) error { return db.Delete(RecordKey(1, 2), pebble.Sync) },
 		"a stream's newest record gone": func(db *pebble.DB) error {
-			it, err := db.NewIter(&pebble.IterOptions{LowerBound: recordKey(1, 0), UpperBound: recordKey(2, 0)})
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: RecordKey(1, 0), UpperBound: RecordKey(2, 0)})
 			if err != nil {
 				return err
 			}
@@ -216,10 +216,10 @@ func TestSpoiledKeys(t *testing.T) {
 			return errors.Join(db.Delete(slices.Clone(it.Key()), pebble.Sync), it.Close())
 		},
 		"a record too many": func(db *pebble.DB) error {
-			return db.Set(recordKey(900, 1), Seal(0, Record{Stream: 900, Seq: 1}).Value, pebble.Sync)
+			return db.Set(RecordKey(900, 1), Seal(0, Record{Stream: 900, Seq: 1}).Value, pebble.Sync)
 		},
-		"a batch row gone":    func(db *pebble.DB) error { return db.Delete(batchKey(3), pebble.Sync) },
-		"a batch row changed": func(db *pebble.DB) error { return db.Set(batchKey(3), row(db, batchKey(4)), pebble.Sync) },
+		"a batch row gone":    func(db *pebble.DB) error { return db.Delete(BatchKey(3), pebble.Sync) },
+		"a batch row changed": func(db *pebble.DB) error { return db.Set(BatchKey(3), row(db, BatchKey(4)), pebble.Sync) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs, _ := closedStore(t, Options{})

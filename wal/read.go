@@ -177,8 +177,8 @@ func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) err
 }
 
 func readStream(r pebble.Reader, stream Stream, from, prev uint64, fn func(Record) error) error {
-	_, hi := recordBounds(stream)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: recordKey(stream, from), UpperBound: hi})
+	_, hi := RecordRange(stream)
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: RecordKey(stream, from), UpperBound: hi})
 	if err != nil {
 		return unreadable(stream, from, err)
 	}
@@ -191,7 +191,7 @@ func readStream(r pebble.Reader, stream Stream, from, prev uint64, fn func(Recor
 
 func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Record) error) error {
 	for ok := it.First(); ok; ok = it.Next() {
-		if !bytes.Equal(it.Key(), recordKey(stream, seq)) {
+		if !bytes.Equal(it.Key(), RecordKey(stream, seq)) {
 			return damaged(stream, seq, "is missing; the next key is %x", it.Key())
 		}
 		v, err := it.ValueAndErr()
@@ -221,7 +221,7 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 		return Record{}, false, err
 	}
 	defer s.readers.leave()
-	v, ok, err := get(s.db, recordKey(stream, seq))
+	v, ok, err := get(s.db, RecordKey(stream, seq))
 	if err != nil {
 		return Record{}, false, unreadable(stream, seq, err)
 	}
@@ -241,14 +241,14 @@ func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	if seq == 0 {
 		return 0, nil
 	}
-	v, ok, err := get(s.db, recordKey(stream, seq))
+	v, ok, err := get(s.db, RecordKey(stream, seq))
 	if err != nil {
 		return 0, unreadable(stream, seq, err)
 	}
 	if !ok {
 		return 0, damaged(stream, seq, "is missing")
 	}
-	r, err := decode(stream, seq, v)
+	r, err := Decode(stream, seq, v)
 	return r.Sum, err
 }
 
@@ -264,7 +264,7 @@ func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 
 // last is Last for the writer, which ends before the store is closed.
 func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
-	lo, hi := recordBounds(stream)
+	lo, hi := RecordRange(stream)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
 		return 0, 0, unreadable(stream, 0, err)
@@ -291,7 +291,7 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 	if err != nil {
 		return 0, 0, unreadable(stream, seq, err)
 	}
-	r, err := decode(stream, seq, v)
+	r, err := Decode(stream, seq, v)
 	return seq, r.Sum, err
 }
 

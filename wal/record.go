@@ -48,7 +48,7 @@ func Seal(prev uint64, r Record) Sealed {
 // the stream's previous record. Body aliases value. The error is a *Damage
 // that names stream and seq.
 func Unseal(prev uint64, stream Stream, seq uint64, value []byte) (Record, error) {
-	r, err := decode(stream, seq, value)
+	r, err := Decode(stream, seq, value)
 	if err != nil {
 		return Record{}, err
 	}
@@ -58,8 +58,8 @@ func Unseal(prev uint64, stream Stream, seq uint64, value []byte) (Record, error
 	return r, nil
 }
 
-// decode reads a record's bytes without verifying its checksum.
-func decode(stream Stream, seq uint64, value []byte) (Record, error) {
+// Decode reads a record's bytes without verifying its checksum.
+func Decode(stream Stream, seq uint64, value []byte) (Record, error) {
 	if len(value) < recordOverhead {
 		return Record{}, damaged(stream, seq, "%d bytes are too short for a record", len(value))
 	}

@@ -33,8 +33,8 @@ type Store struct {
 	stopped chan struct{} // the writer has ended
 
 	headMu   sync.Mutex
-	head     head // newest durable batch
-	anchored head // never ahead of head
+	head     Head // newest durable batch
+	anchored Head // never ahead of head
 
 	closeOnce  sync.Once
 	closeErr   error
@@ -52,7 +52,7 @@ func (s *Store) Append(e *Entry) Ticket {
 	if s.opts.ReadOnly {
 		panic("wal: append: " + s.opts.Dir + " is open for reading only")
 	}
-	e.check()
+	e.Check()
 	return s.submit(e)
 }
 
@@ -63,7 +63,7 @@ func (s *Store) submit(e *Entry) Ticket {
 		return s.Submitted() + 1
 	}
 	t := s.submitted.Add(1)
-	if s.idle && e.parked() {
+	if s.idle && e.Parked() {
 		s.durable.Store(t)
 		s.mu.Unlock()
 		s.Tell(e.Stream, e.Out)
@@ -104,10 +104,10 @@ func (s *Store) Free() (uint64, error) {
 // Unix milliseconds and its sum.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {
 	h := s.durableHead()
-	return h.position, h.time, h.sum
+	return h.Position, h.Time, h.Sum
 }
 
-func (s *Store) durableHead() head {
+func (s *Store) durableHead() Head {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
 	return s.head

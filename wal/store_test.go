@@ -108,11 +108,11 @@ func TestAnchorFollows(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		if a.at.position == want && a.at.sum == sum {
+		if a.at.Position == want && a.at.Sum == sum {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("anchor at %d, journal at %d", a.at.position, want)
+			t.Fatalf("anchor at %d, journal at %d", a.at.Position, want)
 		}
 	}
 }
@@ -131,8 +131,8 @@ func TestMarkFollows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mark, _ := decodeMark(v); ok && mark.position > 0 {
-			if at, err := s.batchHead(mark.position); err != nil || at != mark {
+		if mark, _ := decodeMark(v); ok && mark.Position > 0 {
+			if at, err := s.batchHead(mark.Position); err != nil || at != mark {
 				t.Errorf("mark %+v, batch %+v, %v", mark, at, err)
 			}
 			return
@@ -153,7 +153,7 @@ func TestCorruptStream(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	bad := Seal(1, Record{Stream: 2, Seq: 3, Kind: r.Kind, Time: r.Time, Body: r.Body})
-	if err := s.db.Set(recordKey(2, 3), bad.Value, nil); err != nil {
+	if err := s.db.Set(RecordKey(2, 3), bad.Value, nil); err != nil {
 		t.Fatal(err)
 	}
 	var d *Damage
@@ -283,7 +283,7 @@ func TestCheckpointAmongCommits(t *testing.T) {
 	during = func() { // at each of the copy's writes
 		seq++
 		done := make(chanOut, 1)
-		sealed := Seal(sum, Record{Stream: 1 << 40, Seq: seq, Kind: 1, Time: before.time, Body: []byte("later")})
+		sealed := Seal(sum, Record{Stream: 1 << 40, Seq: seq, Kind: 1, Time: before.Time, Body: []byte("later")})
 		sum = sealed.Sum
 		s.Append(&Entry{Stream: 1 << 40, Expect: seq - 1, Records: []Sealed{sealed}, Out: []Out{done}})
 		if err := <-done; err != nil {
@@ -293,8 +293,8 @@ func TestCheckpointAmongCommits(t *testing.T) {
 	copying.Store(true)
 	position, _, _, err := s.Checkpoint("/copy/1")
 	copying.Store(false)
-	if err != nil || seq < 3 || position != before.position {
-		t.Fatalf("position %d, was at %d, %d commits meanwhile, %v", position, before.position, seq, err)
+	if err != nil || seq < 3 || position != before.Position {
+		t.Fatalf("position %d, was at %d, %d commits meanwhile, %v", position, before.Position, seq, err)
 	}
 	c := mustOpen(t, Options{Dir: "/copy/1", FS: fs})
 	if err := c.Close(); err != nil {

@@ -35,7 +35,7 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 		return Report{}, err
 	}
 	w.fn, w.passed = fn, passed
-	err = w.batches(1, head{})
+	err = w.batches(1, Head{})
 	rep := w.report()
 	rep.Streams = uint64(len(w.tails))
 	if err = errors.Join(err, w.close()); err != nil {
@@ -67,20 +67,20 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 
 // verifyTail verifies the batches after the verified mark, up to newest, and
 // the records they name. The anchor has been met.
-func (s *Store) verifyTail(newest, anchored uint64) (head, error) {
+func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	mark, err := s.readMark(anchored)
 	if err != nil {
-		return head{}, err
+		return Head{}, err
 	}
 	w, err := newWalk(s.db, nil)
 	if err != nil {
-		return head{}, err
+		return Head{}, err
 	}
-	if err := errors.Join(w.batches(mark.position+1, mark), w.close()); err != nil {
-		return head{}, err
+	if err := errors.Join(w.batches(mark.Position+1, mark), w.close()); err != nil {
+		return Head{}, err
 	}
-	if w.at.position != newest {
-		return head{}, damagedBatch(w.at.position+1, "is missing, the journal goes on to %d", newest)
+	if w.at.Position != newest {
+		return Head{}, damagedBatch(w.at.Position+1, "is missing, the journal goes on to %d", newest)
 	}
 	return w.at, nil
 }
@@ -98,16 +98,16 @@ func (s *Store) newestBatch() (position uint64, err error) {
 }
 
 // batchHead reads one batch row without verifying its sum.
-func (s *Store) batchHead(position uint64) (head, error) {
-	v, ok, err := get(s.db, batchKey(position))
+func (s *Store) batchHead(position uint64) (Head, error) {
+	v, ok, err := get(s.db, BatchKey(position))
 	if err != nil {
-		return head{}, &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+		return Head{}, &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
 	}
 	if !ok {
-		return head{}, damagedBatch(position, "is missing")
+		return Head{}, damagedBatch(position, "is missing")
 	}
 	row, err := decodeBatchRow(position, v)
-	return head{position: position, time: row.time, sum: row.sum}, err
+	return Head{Position: position, Time: row.time, Sum: row.sum}, err
 }
 
 // walk goes over batches in order and over the records they name.
@@ -116,7 +116,7 @@ type walk struct {
 	recs    *pebble.Iterator
 	tails   map[Stream]tail // where each stream stands; filled as the walk goes
 	partial bool            // the walk does not begin at the first batch
-	at      head
+	at      Head
 	records uint64
 	sums    []byte
 	fn      func(Record) error
@@ -124,7 +124,7 @@ type walk struct {
 }
 
 func (w *walk) report() Report {
-	return Report{Records: w.records, Batches: w.at.position, Position: w.at.position, Time: w.at.time, Sum: w.at.sum}
+	return Report{Records: w.records, Batches: w.at.Position, Position: w.at.Position, Time: w.at.Time, Sum: w.at.Sum}
 }
 
 // newWalk begins a walk. Nil tails: it will not begin at the first batch.
@@ -148,10 +148,10 @@ func newWalk(db *pebble.DB, tails map[Stream]tail) (*walk, error) {
 func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.Close()) }
 
 // batches walks from position to the newest; after is the batch before it.
-func (w *walk) batches(position uint64, after head) error {
+func (w *walk) batches(position uint64, after Head) error {
 	w.at = after
-	for ok := w.rows.SeekGE(batchKey(position)); ok; ok = w.rows.Next() {
-		if got := w.rows.Key(); string(got) != string(batchKey(position)) {
+	for ok := w.rows.SeekGE(BatchKey(position)); ok; ok = w.rows.Next() {
+		if got := w.rows.Key(); string(got) != string(BatchKey(position)) {
 			return damagedBatch(position, "is missing; the next key is %x", got)
 		}
 		v, err := w.rows.ValueAndErr()
@@ -175,7 +175,7 @@ func (w *walk) batch(position uint64, v []byte) error {
 	if err != nil {
 		return err
 	}
-	if row.prev != w.at.sum || row.time < w.at.time {
+	if row.prev != w.at.Sum || row.time < w.at.Time {
 		return damagedBatch(position, "does not continue the one before it")
 	}
 	w.sums = w.sums[:0]
@@ -187,7 +187,7 @@ func (w *walk) batch(position uint64, v []byte) error {
 	if got := batchSum(row.prev, position, row.time, row.runBytes, w.sums); got != row.sum {
 		return damagedBatch(position, "sum is %016x, its bytes and records make %016x", row.sum, got)
 	}
-	w.at = head{position: position, time: row.time, sum: row.sum}
+	w.at = Head{Position: position, Time: row.time, Sum: row.sum}
 	if w.passed != nil {
 		w.passed(w.report())
 	}
@@ -203,7 +203,7 @@ func (w *walk) run(r run) error {
 	if at.seq+1 != r.first {
 		return damaged(r.stream, r.first, "is named after %d", at.seq)
 	}
-	w.recs.SeekGE(recordKey(r.stream, r.first))
+	w.recs.SeekGE(RecordKey(r.stream, r.first))
 	for ; at.seq+1 < r.first+r.count; w.recs.Next() {
 		rec, err := w.record(r.stream, at)
 		if err != nil {
@@ -229,21 +229,21 @@ func (w *walk) before(r run) (tail, error) {
 		return at, nil
 	}
 	seq := r.first - 1
-	if !w.recs.SeekGE(recordKey(r.stream, seq)) || string(w.recs.Key()) != string(recordKey(r.stream, seq)) {
+	if !w.recs.SeekGE(RecordKey(r.stream, seq)) || string(w.recs.Key()) != string(RecordKey(r.stream, seq)) {
 		return tail{}, missing(r.stream, seq, w.recs.Error())
 	}
 	v, err := w.recs.ValueAndErr()
 	if err != nil {
 		return tail{}, unreadable(r.stream, seq, err)
 	}
-	rec, err := decode(r.stream, seq, v)
+	rec, err := Decode(r.stream, seq, v)
 	return tail{seq, rec.Sum}, err
 }
 
 // record verifies the record under the iterator: the one after at.
 func (w *walk) record(stream Stream, at tail) (Record, error) {
 	seq := at.seq + 1
-	if !w.recs.Valid() || string(w.recs.Key()) != string(recordKey(stream, seq)) {
+	if !w.recs.Valid() || string(w.recs.Key()) != string(RecordKey(stream, seq)) {
 		return Record{}, missing(stream, seq, w.recs.Error())
 	}
 	v, err := w.recs.ValueAndErr()

@@ -16,15 +16,15 @@ const yields = 3
 // commits one batch, publishes it, releases in order, and goes on.
 type writer struct {
 	s       *Store
-	m       *machine
+	m       *Machine
 	batch   *pebble.Batch
 	pending []*Entry // drained, in order, not yet in a batch; swapped with the queue
 }
 
-func newWriter(s *Store, newest head) *writer {
+func newWriter(s *Store, newest Head) *writer {
 	return &writer{
 		s: s,
-		m: newMachine(newest),
+		m: NewMachine(newest),
 		batch: s.db.NewBatch(
 			pebble.WithInitialSizeBytes(256<<10),
 			pebble.WithMaxRetainedSizeBytes(8<<20)),
@@ -121,7 +121,7 @@ func (w *writer) commit() bool {
 			w.s.Tell(e.Stream, e.Out)
 		}
 	}
-	w.m.durable()
+	w.m.Durable()
 	rest := copy(w.pending, w.pending[n:])
 	clear(w.pending[rest:])
 	w.pending = w.pending[:rest]
@@ -131,19 +131,19 @@ func (w *writer) commit() bool {
 // fill offers pending entries to the machine until it is full.
 func (w *writer) fill() (n int) {
 	for _, e := range w.pending {
-		if w.m.full(e) {
+		if w.m.Full(e) {
 			break
 		}
 		n++
-		if !w.m.knows(e) {
+		if !w.m.Knows(e) {
 			seq, sum, err := w.s.last(e.Stream)
 			if err != nil {
-				w.m.refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
+				w.m.Refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
 				continue
 			}
-			w.m.learn(e.Stream, tail{seq, sum})
+			w.m.Learn(e.Stream, seq, sum)
 		}
-		w.m.take(e)
+		w.m.Take(e)
 	}
 	return n
 }
@@ -159,9 +159,9 @@ func (w *writer) write() error {
 			}
 		}
 	}
-	if row := w.m.seal(); row != nil {
+	if row := w.m.Seal(); row != nil {
 		op := b.SetDeferred(batchKeyLen, len(row))
-		putBatchKey(op.Key, w.m.newest.position)
+		putBatchKey(op.Key, w.m.newest.Position)
 		copy(op.Value, row)
 		if err := op.Finish(); err != nil {
 			return err
@@ -211,7 +211,7 @@ func (w *writer) publish(entries uint64) {
 	s.headMu.Lock()
 	s.head = w.m.newest
 	s.headMu.Unlock()
-	s.notes.committed.Store(w.m.newest.position)
+	s.notes.committed.Store(w.m.newest.Position)
 	// Only Append of a parked read moves durable too, and only while the
 	// writer sleeps.
 	s.durable.Add(entries)

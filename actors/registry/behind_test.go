@@ -6,11 +6,12 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // refusing is a journal that, once it is on, writes no record.
 type refusing struct {
-	*wal.InMemory
+	*waltest.InMemory
 	on bool
 }
 
@@ -30,7 +31,7 @@ func (r *refusing) Append(e *wal.Entry) wal.Ticket {
 // TestBehindForGood: after an entry was refused nothing is promised any more, however
 // often it is asked for.
 func TestBehindForGood(t *testing.T) {
-	j := &refusing{InMemory: wal.NewInMemory()}
+	j := &refusing{InMemory: waltest.NewInMemory()}
 	g, err := Open(j, func() ledger.Millis { return 1772366400000 })
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // life is one life: what outlives the engine's process, and the process.
@@ -41,13 +42,13 @@ type life struct {
 	drawn      uint64
 	stalled    ledger.Millis // the journal does not move before
 	written    map[recordName]written
-	chronicle0 *chronicle    // what the records told the last judge
-	panicked   ledger.Millis // when an account's code panicked last
-	forged     int           // notices that named another end-to-end id
-	panics     bool          // the next answer that is rendered panics
-	refuses    bool          // the next entry is refused
-	failing    int           // turns for which the failed disk is not noticed yet
-	journal    *wal.InMemory // the engine's journal
+	chronicle0 *chronicle        // what the records told the last judge
+	panicked   ledger.Millis     // when an account's code panicked last
+	forged     int               // notices that named another end-to-end id
+	panics     bool              // the next answer that is rendered panics
+	refuses    bool              // the next entry is refused
+	failing    int               // turns for which the failed disk is not noticed yet
+	journal    *waltest.InMemory // the engine's journal
 	outside    *outside
 
 	process
@@ -117,7 +118,7 @@ func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 // newLife is a world with a few funded accounts in it.
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
-		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: wal.NewInMemory(),
+		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: waltest.NewInMemory(),
 		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
@@ -315,4 +316,4 @@ func (l *life) settle() {
 	l.hear()
 }
 
-var _ sim.Store = (*wal.InMemory)(nil)
+var _ sim.Store = (*waltest.InMemory)(nil)

@@ -12,6 +12,7 @@ import (
 	"pixd/actors/scheme/sim"
 	"pixd/actors/transfer"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // outside is the scheme, and the wires to it, which are bad.
@@ -42,7 +43,7 @@ type delivery struct {
 }
 
 // prompt is the simulator's book: what is written is durable at once.
-type prompt struct{ *wal.InMemory }
+type prompt struct{ *waltest.InMemory }
 
 // Append implements sim.Store.
 func (p prompt) Append(e *wal.Entry) wal.Ticket {
@@ -55,7 +56,7 @@ func newOutside(l *life) *outside {
 	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	o.book = sim.Options{
-		Store: prompt{wal.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
+		Store: prompt{waltest.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
 		Now: func() ledger.Millis { return l.clock }, Entropy: l.entropy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	o.open()

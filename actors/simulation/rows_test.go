@@ -8,6 +8,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // rebuilt holds the rows against those that the records alone make.
@@ -15,7 +16,7 @@ func (l *life) rebuilt() {
 	maps.DeleteFunc(l.seen, func(what string, _ int) bool {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
 	})
-	want := wal.NewInMemory()
+	want := waltest.NewInMemory()
 	chronicled := newChronicle(l.reads)
 	err := l.journal.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
@@ -63,7 +64,7 @@ func (l *life) rebuilt() {
 }
 
 // claimsAgain writes the rows that a record of the registry makes.
-func (l *life) claimsAgain(seq uint64, want *wal.InMemory) error {
+func (l *life) claimsAgain(seq uint64, want *waltest.InMemory) error {
 	w, _, err := l.journal.Record(registry.Stream, seq)
 	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
 	if err == nil {
@@ -87,7 +88,7 @@ func number(b []byte) (n uint64) {
 }
 
 // dump is the rows that records make.
-func dump(p *wal.InMemory) map[string][]byte {
+func dump(p *waltest.InMemory) map[string][]byte {
 	out := map[string][]byte{}
 	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {
 		if k[0] != 'h' {

@@ -13,13 +13,13 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
-	"pixd/wal"
+	"pixd/wal/waltest"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
 
 // rows reads the journal as accounts do.
-type rows struct{ *wal.InMemory }
+type rows struct{ *waltest.InMemory }
 
 // Record implements account.Rows.
 func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {

@@ -10,6 +10,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // TestBookedMeanwhile: what is booked after a reading began, at its very
@@ -174,7 +175,7 @@ func TestAskedBeforeDurable(t *testing.T) {
 func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
-	store := &lateStore{InMemory: wal.NewInMemory()}
+	store := &lateStore{InMemory: waltest.NewInMemory()}
 	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Entropy: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 
 // lateStore syncs at once, until it is late: then never.
 type lateStore struct {
-	*wal.InMemory
+	*waltest.InMemory
 	late bool
 }
 

@@ -1,23 +1,26 @@
-package wal
+package waltest
 
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
+
+	"pixd/wal"
 )
 
-// Head tells the newest durable batch; see Store.Head.
+// Head tells the newest durable batch; see wal.Store.Head.
 func (p *InMemory) Head() (position uint64, time int64, sum uint64) {
-	return p.newest.position, p.newest.time, p.newest.sum
+	return p.newest.Position, p.newest.Time, p.newest.Sum
 }
 
-// Get reads one key; see Store.Get.
+// Get reads one key; see wal.Store.Get.
 func (p *InMemory) Get(key []byte) (value []byte, ok bool, err error) {
 	v, ok := p.rows[string(key)]
 	return bytes.Clone(v), ok, nil
 }
 
-// Scan goes through the rows in [lo, hi); see Store.Scan. fn may append.
+// Scan goes through the rows in [lo, hi); see wal.Store.Scan. fn may append.
 func (p *InMemory) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	from, to := p.bounds(lo, hi)
 	return p.each(slices.Clone(p.keys[from:to]), fn)
@@ -40,15 +43,15 @@ func (p *InMemory) each(keys []string, fn func(k, v []byte) (more bool, err erro
 	return nil
 }
 
-// Read verifies and reads a stream; see Store.Read.
-func (p *InMemory) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
-	_, hi := recordBounds(stream)
+// Read verifies and reads a stream; see wal.Store.Read.
+func (p *InMemory) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
+	_, hi := wal.RecordRange(stream)
 	seq := from
-	return p.Scan(recordKey(stream, from), hi, func(k, v []byte) (bool, error) {
-		if !bytes.Equal(k, recordKey(stream, seq)) {
-			return false, damaged(stream, seq, "is missing; the next key is %x", k)
+	return p.Scan(wal.RecordKey(stream, from), hi, func(k, v []byte) (bool, error) {
+		if !bytes.Equal(k, wal.RecordKey(stream, seq)) {
+			return false, &wal.Damage{Stream: stream, Seq: seq, What: fmt.Sprintf("is missing; the next key is %x", k)}
 		}
-		r, err := Unseal(prev, stream, seq, v)
+		r, err := wal.Unseal(prev, stream, seq, v)
 		if err != nil {
 			return false, err
 		}
@@ -57,29 +60,29 @@ func (p *InMemory) Read(stream Stream, from, prev uint64, fn func(Record) error)
 	})
 }
 
-// Record reads one record; see Store.Record.
-func (p *InMemory) Record(stream Stream, seq uint64) (Record, bool, error) {
-	v, ok := p.rows[string(recordKey(stream, seq))]
+// Record reads one record; see wal.Store.Record.
+func (p *InMemory) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) {
+	v, ok := p.rows[string(wal.RecordKey(stream, seq))]
 	if !ok {
-		return Record{}, false, nil
+		return wal.Record{}, false, nil
 	}
 	prev := uint64(0)
 	if seq > 1 {
-		before, err := decode(stream, seq-1, p.rows[string(recordKey(stream, seq-1))])
+		before, err := wal.Decode(stream, seq-1, p.rows[string(wal.RecordKey(stream, seq-1))])
 		if err != nil {
-			return Record{}, false, err
+			return wal.Record{}, false, err
 		}
 		prev = before.Sum
 	}
-	r, err := Unseal(prev, stream, seq, bytes.Clone(v))
+	r, err := wal.Unseal(prev, stream, seq, bytes.Clone(v))
 	return r, err == nil, err
 }
 
-// Last tells where a stream stands; see Store.Last.
-func (p *InMemory) Last(stream Stream) (seq, sum uint64, err error) {
-	lo, hi := recordBounds(stream)
+// Last tells where a stream stands; see wal.Store.Last.
+func (p *InMemory) Last(stream wal.Stream) (seq, sum uint64, err error) {
+	lo, hi := wal.RecordRange(stream)
 	err = p.ScanBack(lo, hi, func(k, v []byte) (bool, error) {
-		r, err := decode(stream, binary.BigEndian.Uint64(k[9:]), v)
+		r, err := wal.Decode(stream, binary.BigEndian.Uint64(k[9:]), v)
 		seq, sum = r.Seq, r.Sum
 		return false, err
 	})
@@ -89,10 +92,10 @@ func (p *InMemory) Last(stream Stream) (seq, sum uint64, err error) {
 // InMemoryView is the journal at one moment.
 type InMemoryView struct {
 	*InMemory
-	ticket Ticket
+	ticket wal.Ticket
 }
 
-// View copies what is shown now; see Store.View.
+// View copies what is shown now; see wal.Store.View.
 func (p *InMemory) View() *InMemoryView {
 	rows := make(map[string][]byte, len(p.rows))
 	for k, v := range p.rows {
@@ -102,7 +105,7 @@ func (p *InMemory) View() *InMemoryView {
 }
 
 // Ticket was the newest when the view was opened.
-func (v *InMemoryView) Ticket() Ticket { return v.ticket }
+func (v *InMemoryView) Ticket() wal.Ticket { return v.ticket }
 
 // Close gives the view back.
 func (v *InMemoryView) Close() error { return nil }

@@ -1,10 +1,12 @@
-package wal
+package waltest
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"slices"
+
+	"pixd/wal"
 )
 
 // InMemory is a journal in memory that moves only when it is told to: Commit makes a
@@ -12,17 +14,17 @@ import (
 // it. A simulation decides between those when the power goes. It is the same
 // machine as the writer's; what it lacks is a disk.
 //
-// A InMemory is for one goroutine.
+// An InMemory is for one goroutine.
 type InMemory struct {
-	m         *machine
-	queue     []*Entry
+	m         *wal.Machine
+	queue     []*wal.Entry
 	rows      map[string][]byte
 	keys      []string // of rows, in order
 	undo      []undo   // what the batch under way has changed
 	flying    int      // entries of the batch under way; 0: none is
-	submitted Ticket
-	durable   Ticket
-	newest    head // durable
+	submitted wal.Ticket
+	durable   wal.Ticket
+	newest    wal.Head // durable
 	failed    error
 }
 
@@ -33,16 +35,18 @@ type undo struct {
 }
 
 // NewInMemory is an empty journal.
-func NewInMemory() *InMemory { return &InMemory{m: newMachine(head{}), rows: map[string][]byte{}} }
+func NewInMemory() *InMemory {
+	return &InMemory{m: wal.NewMachine(wal.Head{}), rows: map[string][]byte{}}
+}
 
-// Append queues e; see Store.Append.
-func (p *InMemory) Append(e *Entry) Ticket {
-	e.check()
+// Append queues e; see wal.Store.Append.
+func (p *InMemory) Append(e *wal.Entry) wal.Ticket {
+	e.Check()
 	if p.failed != nil {
 		return p.submitted + 1
 	}
 	p.submitted++
-	if len(p.queue) == 0 && p.flying == 0 && e.parked() {
+	if len(p.queue) == 0 && p.flying == 0 && e.Parked() {
 		p.durable = p.submitted
 		p.Tell(e.Stream, e.Out)
 		return p.submitted
@@ -52,10 +56,10 @@ func (p *InMemory) Append(e *Entry) Ticket {
 }
 
 // Submitted is the newest ticket given out.
-func (p *InMemory) Submitted() Ticket { return p.submitted }
+func (p *InMemory) Submitted() wal.Ticket { return p.submitted }
 
 // Durable is the newest ticket that is durable, with all before it.
-func (p *InMemory) Durable() Ticket { return p.durable }
+func (p *InMemory) Durable() wal.Ticket { return p.durable }
 
 // Waiting tells what is to be done: nothing, a Commit, or a Sync.
 func (p *InMemory) Waiting() (commit, sync bool) {
@@ -69,40 +73,41 @@ func (p *InMemory) Commit(limit int) {
 		return
 	}
 	for _, e := range p.queue {
-		if p.m.full(e) || limit > 0 && p.flying == limit {
+		if p.m.Full(e) || limit > 0 && p.flying == limit {
 			break
 		}
 		p.flying++
-		if !p.m.knows(e) {
+		if !p.m.Knows(e) {
 			seq, sum, err := p.Last(e.Stream)
 			if err != nil {
-				p.m.refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
+				p.m.Refuse(e, fmt.Errorf("%w: %w", wal.ErrSequence, err))
 				continue
 			}
-			p.m.learn(e.Stream, tail{seq, sum})
+			p.m.Learn(e.Stream, seq, sum)
 		}
-		p.m.take(e)
+		p.m.Take(e)
 	}
 	p.queue = p.queue[p.flying:]
-	for i, e := range p.m.entries {
-		if p.m.refused[i] == nil {
+	entries, refused := p.m.Batch()
+	for i, e := range entries {
+		if refused[i] == nil {
 			p.put(e)
 		}
 	}
-	if row := p.m.seal(); row != nil {
-		p.set(batchKey(p.m.newest.position), row)
+	if row := p.m.Seal(); row != nil {
+		p.set(wal.BatchKey(p.m.Newest().Position), row)
 	}
 }
 
-func (p *InMemory) put(e *Entry) {
+func (p *InMemory) put(e *wal.Entry) {
 	for i := range e.Records {
-		p.set(recordKey(e.Stream, e.Records[i].Seq), e.Records[i].Value)
+		p.set(wal.RecordKey(e.Stream, e.Records[i].Seq), e.Records[i].Value)
 	}
 	for _, o := range e.Ops {
 		switch o.Kind {
-		case OpSet:
+		case wal.OpSet:
 			p.set(o.Key, o.Value)
-		case OpDelete:
+		case wal.OpDelete:
 			p.remove(string(o.Key))
 		default:
 			lo, hi := p.bounds(o.Key, o.Value)
@@ -142,24 +147,27 @@ func (p *InMemory) Sync() {
 		return
 	}
 	p.undo = p.undo[:0]
-	p.newest = p.m.newest
-	p.durable += Ticket(p.flying)
-	entries, refused := slices.Clone(p.m.entries), slices.Clone(p.m.refused)
-	p.m.durable()
+	p.newest = p.m.Newest()
+	p.durable += wal.Ticket(p.flying)
+	entries, refused := p.m.Batch()
+	entries, refused = slices.Clone(entries), slices.Clone(refused)
+	p.m.Durable()
 	p.flying = 0
 	for i, e := range entries {
 		switch {
 		case p.failed != nil:
 		case refused[i] != nil:
-			refuse(e, refused[i])
+			for _, out := range e.Out {
+				out.Release(refused[i])
+			}
 		default:
 			p.Tell(e.Stream, e.Out)
 		}
 	}
 }
 
-// Tell is the gate; see Store.Tell.
-func (p *InMemory) Tell(_ Stream, outs []Out) {
+// Tell is the gate; see wal.Store.Tell.
+func (p *InMemory) Tell(_ wal.Stream, outs []wal.Out) {
 	for _, out := range outs {
 		if p.failed == nil {
 			out.Release(nil)
@@ -186,14 +194,14 @@ func (p *InMemory) Err() error { return p.failed }
 func (p *InMemory) Crash(kept bool) *InMemory {
 	at := p.newest
 	if p.flying > 0 && kept {
-		at = p.m.newest
+		at = p.m.Newest()
 	} else {
 		for i := len(p.undo) - 1; i >= 0; i-- {
 			p.restore(p.undo[i])
 		}
 	}
-	p.failed = errors.New("wal: the power is gone")
-	return &InMemory{m: newMachine(at), rows: p.rows, keys: p.keys, newest: at}
+	p.failed = errors.New("waltest: the power is gone")
+	return &InMemory{m: wal.NewMachine(at), rows: p.rows, keys: p.keys, newest: at}
 }
 
 func (p *InMemory) restore(u undo) {
@@ -212,8 +220,8 @@ func (p *InMemory) restore(u undo) {
 
 // Flip changes one bit of a record's bytes, as a failing disk does. pick chooses
 // below what it is given. False where there is no record.
-func (p *InMemory) Flip(stream Stream, pick func(n int) int) bool {
-	lo, hi := p.bounds(recordBounds(stream))
+func (p *InMemory) Flip(stream wal.Stream, pick func(n int) int) bool {
+	lo, hi := p.bounds(wal.RecordRange(stream))
 	if lo == hi {
 		return false
 	}
