@@ -45,7 +45,7 @@ type carried struct {
 }
 
 // child is an idle child of the account's, or a new one.
-func (s *shell) child() *actor.PID {
+func (s *Shell) child() *actor.PID {
 	if n := len(s.idle); n > 0 {
 		pid := s.idle[n-1]
 		s.idle = s.idle[:n-1]
@@ -58,14 +58,14 @@ func (s *shell) child() *actor.PID {
 }
 
 // rested takes a child back that has nothing to carry.
-func (s *shell) rested(pid *actor.PID) {
+func (s *Shell) rested(pid *actor.PID) {
 	if pid != nil {
 		s.idle = append(s.idle, pid)
 	}
 }
 
 // reapChildren stops idle children: an account at rest keeps none.
-func (s *shell) reapChildren() {
+func (s *Shell) reapChildren() {
 	for _, pid := range s.idle {
 		s.actor.Stop(pid)
 	}
@@ -73,11 +73,9 @@ func (s *shell) reapChildren() {
 }
 
 // brought takes what a child has brought.
-func (s *shell) brought(b *transfer.Brought) {
+func (s *Shell) brought(b *transfer.Brought) {
 	s.rested(b.Child)
-	s.receive(&call{command: b.Outcome, task: b.Job.Task, from: &reportOf{
-		s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain},
-	}})
+	s.Take(ReportMessage(s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain}))
 }
 
 // overChildren supervises children: one that panics is stopped, and what it had sent is

@@ -78,12 +78,12 @@ func TestCloseWaits(t *testing.T) {
 // begins is refused, so that the end need not wait for it.
 func TestEndingRefusesWhatWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
-	s := &shell{Dependencies: &w.deps}
+	s := &Shell{Dependencies: &w.deps}
 	w.stop()
 	reported := make(chan error, 2)
-	s.receive(&call{command: ledger.ReadAccount{}, from: noticeOf{func(err error) { reported <- err }}})
+	s.Take(&call{command: ledger.ReadAccount{}, from: noticeOf{func(err error) { reported <- err }}})
 	w.tasks.waiting[due.Task{}] = []func(due.Result){func(r due.Result) { reported <- r.Err }}
-	s.receive(dueCall(&w.tasks, due.Task{}))
+	s.Take(DueMessage(&w.tasks, due.Task{}))
 	for range 2 {
 		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Error(err)

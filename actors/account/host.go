@@ -117,7 +117,7 @@ func NewHost(p Options) *Host {
 	}
 	d.workers = newWorkers()
 	scheduled := []actor.PropsOption{actor.WithDispatcher(d.workers), actor.WithMailbox(actor.UnboundedLockfree())}
-	d.props = actor.PropsFromProducer(func() actor.Actor { return &shell{Dependencies: &d.deps} },
+	d.props = actor.PropsFromProducer(func() actor.Actor { return &Shell{Dependencies: &d.deps} },
 		append(scheduled, actor.WithSupervisor(overChildren{d}))...)
 	d.deps.ChildProps = transfer.Props(&transfer.Runner{
 		Context: d.running, Scheme: p.Scheme, Timeout: d.limits.SchemeTimeout, Work: &d.children.work,
@@ -265,7 +265,7 @@ const (
 
 // bring hands an account a child's report. It has no caller and no limit.
 func (d *Host) bring(r *Report) {
-	d.send(r.Account, d.entry(r.Account), &call{command: r.Outcome, from: &reportOf{&d.deps, *r}, task: r.Task})
+	d.send(r.Account, d.entry(r.Account), ReportMessage(&d.deps, *r))
 }
 
 // NotTaken brings a report again until it is taken or the engine ends: at its next
@@ -286,7 +286,7 @@ func (d *Host) NotTaken(r *Report, err error) {
 // Notice hands an account what the scheme says; done(nil) once its effect is
 // durable.
 func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
-	d.send(id, d.entry(id), &call{command: c, from: noticeOf{done}})
+	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
 
 // Recent is what was accepted a moment ago, over all accounts.
@@ -295,10 +295,4 @@ func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 // Due starts a task: it looks after a payout whose due time has come, that a lost
 // process had in hand, or that waits for capacity which may be back. Tasks hears once
 // what came of it.
-func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), dueCall(d.deps.Tasks, t)) }
-
-func dueCall(tasks Tasks, t due.Task) *call {
-	c := &call{command: ledger.Attend{Kind: t.Kind(), ID: t.ID, Seq: t.Seq, Retry: t.Retry}, task: &t}
-	c.from = &taskOf{tasks, t}
-	return c
-}
+func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), DueMessage(d.deps.Tasks, t)) }

@@ -21,7 +21,7 @@ func (d *Host) Trim() {
 		e.toTrim.Store(false)
 		e.mu.Lock()
 		if e.pid != nil {
-			d.root.Send(e.pid, &trim{func() { d.mark(e) }})
+			d.root.Send(e.pid, TrimMessage(func() { d.mark(e) }))
 		}
 		e.mu.Unlock()
 	}
@@ -76,7 +76,7 @@ func (d *Host) retire(e *entry, before ledger.Millis) bool {
 		return true
 	}
 	done := make(chan bool, 1)
-	d.root.Send(e.pid, &passivate{done})
+	d.root.Send(e.pid, PassivateMessage(done))
 	if !<-done {
 		return true
 	}

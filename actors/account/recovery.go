@@ -11,7 +11,7 @@ import (
 
 // load makes the machine from the journal, and opens an account that was only
 // claimed so far.
-func (s *shell) load() {
+func (s *Shell) load() {
 	err, panicked := s.contain(func() error {
 		m, err := Restore(s.Config, s.id, s.Tail)
 		if err != nil {
@@ -30,7 +30,7 @@ func (s *shell) load() {
 	}
 }
 
-func (s *shell) open() error {
+func (s *Shell) open() error {
 	settings, ok := s.Opening(s.id)
 	if !ok {
 		return ledger.ErrUnknown
@@ -49,7 +49,7 @@ func (s *shell) open() error {
 // what it has queued is durable. Its payouts' children go on: the new machine
 // knows of them, or a repeat would start a second one. A third panic within a
 // minute quarantines the account.
-func (s *shell) rebuild() {
+func (s *Shell) rebuild() {
 	now := s.Now().Clock.Time()
 	recent := s.panics[:0]
 	for _, t := range s.panics {
@@ -67,7 +67,7 @@ func (s *shell) rebuild() {
 
 // remake makes the machine again from the journal, once what it has queued is durable or
 // refused: then all that was refused is known.
-func (s *shell) remake() {
+func (s *Shell) remake() {
 	if err := s.Write(&wal.Entry{Stream: wal.Stream(s.id)}); err != nil {
 		s.quarantine(err)
 		return
@@ -89,7 +89,7 @@ func (s *shell) remake() {
 
 // reviveWork makes the payouts with a child known again, as they stand now: a notice may
 // have taken one further since its child began.
-func (s *shell) reviveWork() error {
+func (s *Shell) reviveWork() error {
 	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
 	for id, c := range s.running {
@@ -109,7 +109,7 @@ const AlertQuarantine = "quarantine"
 
 // quarantine closes the account off. Who waits for an outcome is cut: any
 // status would be read as one.
-func (s *shell) quarantine(why error) {
+func (s *Shell) quarantine(why error) {
 	s.broken = why
 	s.Log.Error("account: quarantined", "account", s.id.String(), "error", why)
 	if s.Config.Alerts != nil {
@@ -119,7 +119,7 @@ func (s *shell) quarantine(why error) {
 }
 
 // cut gives up everyone who waits for an outcome.
-func (s *shell) cut(why error) {
+func (s *Shell) cut(why error) {
 	for id, waiters := range s.waiting {
 		(&outcomes{to: waiters}).Release(why)
 		delete(s.waiting, id)
@@ -127,7 +127,7 @@ func (s *shell) cut(why error) {
 }
 
 // passivate leaves the head row behind, where nothing moves.
-func (s *shell) passivate() bool {
+func (s *Shell) passivate() bool {
 	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // carryOut hands the effects on: everything that leaves rides in the entry and
 // is released by the journal when the entry is durable.
-func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
+func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	var u undo
 	task := m.task
 	for i := range effects {
@@ -52,7 +52,7 @@ func (s *shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 }
 
 // park keeps a request until a payout's outcome is there.
-func (s *shell) park(e *Effect, from asker) {
+func (s *Shell) park(e *Effect, from asker) {
 	to, ok := from.(*caller)
 	if !ok {
 		panic(fmt.Sprintf("account %v: %T waits for an outcome", s.id, from))
@@ -66,7 +66,7 @@ func (s *shell) park(e *Effect, from asker) {
 
 // submit hands the entry to the journal. What all that the entry's outs can tell is
 // durable they need not queue behind other accounts' writes.
-func (s *shell) submit(entry *wal.Entry, u undo) {
+func (s *Shell) submit(entry *wal.Entry, u undo) {
 	guarded := len(entry.Records) > 0 || len(u.started) > 0
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
 		if guarded {
@@ -87,11 +87,11 @@ func (s *shell) submit(entry *wal.Entry, u undo) {
 
 // landed tells that every guarded entry was written. The journal counts one as durable before it
 // tells that it was refused, so what is durable does not say so.
-func (s *shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
+func (s *Shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
 
 // holdToWritten has what leaves without records of its own refused where an entry before
 // it is: it was decided on what that would have written.
-func (s *shell) holdToWritten(outs []wal.Out) {
+func (s *Shell) holdToWritten(outs []wal.Out) {
 	for i, o := range outs {
 		outs[i] = &dependent{o, s, s.seen}
 	}

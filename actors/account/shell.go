@@ -18,9 +18,9 @@ import (
 // errPassivated is never seen by callers: the host keeps them away.
 var errPassivated = errors.New("account: passivated")
 
-// shell connects one machine to its mailbox, the journal and the scheme. It
+// Shell connects one machine to its mailbox, the journal and the scheme. It
 // has no rules of its own: what happens is the machine's word.
-type shell struct {
+type Shell struct {
 	*Dependencies
 	id       ledger.AccountID
 	machine  *Machine
@@ -36,13 +36,32 @@ type shell struct {
 	flying   atomic.Int64         // guarded entries of which the journal has not told yet what became
 }
 
-// Receive implements actor.Actor.
-func (s *shell) Receive(c actor.Context) {
-	s.actor = c
-	s.receive(c.Message())
+// NewShell is one account's shell, restored from the journal or new, for who carries its
+// messages itself, one at a time, and without actors.
+func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
+	d.complete()
+	s := &Shell{Dependencies: d}
+	s.Take(&assign{id})
+	return s
 }
 
-func (s *shell) receive(message any) {
+// Broken is why the account is quarantined; nil where it is not.
+func (s *Shell) Broken() error { return s.broken }
+
+// Head is a copy of the account's head in memory, durable or not.
+func (s *Shell) Head() ledger.Account { return s.machine.head }
+
+// Working tells how many payouts of the account have a child.
+func (s *Shell) Working() int { return len(s.machine.work) }
+
+// Receive implements actor.Actor.
+func (s *Shell) Receive(c actor.Context) {
+	s.actor = c
+	s.Take(c.Message())
+}
+
+// Take carries one message: one of those that message.go lists or makes.
+func (s *Shell) Take(message any) {
 	if why := s.Ending(); why != nil && isWork(message) {
 		refuse(message, why)
 		return
@@ -81,7 +100,7 @@ func (s *shell) receive(message any) {
 
 // attempt carries a command out and contains a panic in it: a request is told that
 // nothing of it was journaled, what is kept is tried once more after the rebuild.
-func (s *shell) attempt(m *call) {
+func (s *Shell) attempt(m *call) {
 	for s.broken == nil {
 		err, panicked := s.contain(func() error { return s.command(m) })
 		switch {
@@ -106,7 +125,7 @@ func (s *shell) attempt(m *call) {
 	m.from.failed(fmt.Errorf("%w: %w", ledger.ErrQuarantined, s.broken))
 }
 
-func (s *shell) contain(work func() error) (err error, panicked bool) {
+func (s *Shell) contain(work func() error) (err error, panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Log.Error("account: panic", "account", s.id.String(), "panic", p, "stack", string(debug.Stack()))
@@ -116,7 +135,7 @@ func (s *shell) contain(work func() error) (err error, panicked bool) {
 	return work(), false
 }
 
-func (s *shell) command(m *call) error {
+func (s *Shell) command(m *call) error {
 	c := Call{Command: m.command, Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable()}
 	if ledger.NeedsActive(m.command) {
 		c.Inactive = !s.Active(s.id)

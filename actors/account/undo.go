@@ -7,7 +7,7 @@ import (
 
 // guard stands in every entry with records, or that starts a child: the journal refuses
 // one only where the account is not where the machine believes it to be.
-func (s *shell) guard(u undo) wal.Out {
+func (s *Shell) guard(u undo) wal.Out {
 	s.flying.Add(1)
 	if u.ended != nil || len(u.started) > 0 {
 		return &guard{s, u}
@@ -17,7 +17,7 @@ func (s *shell) guard(u undo) wal.Out {
 
 // guard is the shell in an entry that ends a child or starts one.
 type guard struct {
-	shell *shell
+	shell *Shell
 	undo  undo
 }
 
@@ -33,12 +33,12 @@ type undo struct {
 func (g *guard) Release(err error) { g.shell.refused(err, &g.undo) }
 
 // Release implements wal.Out.
-func (s *shell) Release(err error) { s.refused(err, new(undo)) }
+func (s *Shell) Release(err error) { s.refused(err, new(undo)) }
 
 // refused is told on the journal's goroutine. Nothing may be decided any more on what
 // was never written: whatever message comes next finds it here first, and a message
 // of our own sees to it that one comes.
-func (s *shell) refused(err error, u *undo) {
+func (s *Shell) refused(err error, u *undo) {
 	defer s.flying.Add(-1)
 	if err == nil {
 		return
@@ -51,7 +51,7 @@ func (s *shell) refused(err error, u *undo) {
 }
 
 // catchUp makes the machine again where entries of it were refused.
-func (s *shell) catchUp() {
+func (s *Shell) catchUp() {
 	if s.broken == nil {
 		s.remake()
 	}
@@ -60,7 +60,7 @@ func (s *shell) catchUp() {
 // unwritten takes back what an entry that was never written did to the children: the
 // one whose end it held will report again, the one that it was to start never began,
 // and who waits for that one is cut.
-func (s *shell) unwritten(r *undo) {
+func (s *Shell) unwritten(r *undo) {
 	for _, id := range r.started {
 		s.rested(s.running[id].child)
 		delete(s.running, id)

@@ -75,7 +75,7 @@ func (o *reply) Release(err error) {
 // since, that never was there.
 type dependent struct {
 	out      wal.Out
-	shell    *shell
+	shell    *Shell
 	refusals uint64 // that there were when it was decided
 }
 

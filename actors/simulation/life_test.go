@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/account/accounttest"
 	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/keyed"
@@ -62,7 +63,7 @@ type process struct {
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
 	deps      account.Dependencies
-	accounts  map[ledger.AccountID]*account.Driver
+	accounts  map[ledger.AccountID]*accounttest.Driver
 	due       *due.Machine
 	feed      *account.Feed
 	children  []*child
@@ -81,7 +82,7 @@ type process struct {
 // letter is a message to an account, on its way.
 type letter struct {
 	to  ledger.AccountID
-	put func(*account.Driver)
+	put func(*accounttest.Driver)
 }
 
 const (
@@ -206,7 +207,7 @@ type listener struct {
 // boot starts a process on what the journal has.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*account.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
+		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)
@@ -225,16 +226,16 @@ func (l *life) boot() {
 		Opening: l.opening, Active: l.active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Children: l, Tasks: l, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
-			l.mail = append(l.mail, letter{id, func(a *account.Driver) { a.Tell(m) }})
+			l.mail = append(l.mail, letter{id, func(a *accounttest.Driver) { a.Take(m) }})
 		},
 	}
 }
 
 // account is one in memory, restored where it is not.
-func (l *life) account(id ledger.AccountID) *account.Driver {
+func (l *life) account(id ledger.AccountID) *accounttest.Driver {
 	a := l.accounts[id]
 	if a == nil {
-		a = account.Restored(&l.deps, id)
+		a = accounttest.Restored(&l.deps, id)
 		l.accounts[id] = a
 	}
 	return a

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pixd/actors/account"
+	"pixd/actors/account/accounttest"
 	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
@@ -197,7 +198,7 @@ func (l *life) report(c *child) {
 func (l *life) NotTaken(r *account.Report, err error) {
 	l.say("outcome of %v not taken: %v", r.Outcome.ID, err)
 	again := *r
-	l.mail = append(l.mail, letter{r.Account, func(a *account.Driver) {
+	l.mail = append(l.mail, letter{r.Account, func(a *accounttest.Driver) {
 		if a.Broken() == nil {
 			a.Report(again)
 		}

@@ -44,6 +44,7 @@ var knows = []struct {
 	{"actors/history", []string{"actors/ledger", "wal"}},
 	{"actors/due", []string{"actors/ledger", "wal"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
+	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
 	{"actors/simulation", nil}, // its lives are tests, and know everyone
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
@@ -69,6 +70,7 @@ var outside = []struct {
 	packages []string
 }{
 	{"github.com/asynkron/protoactor-go", []string{"actors/**"}},
+	{"encoding/json", []string{"actors/strictjson"}},
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
 	{"github.com/fasthttp/router", []string{"httpapi/**"}},

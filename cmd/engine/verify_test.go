@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/account"
+	"pixd/actors/account/accounttest"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
@@ -238,7 +239,7 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	if _, err := g.RegisterAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	a := account.Restored(&account.Dependencies{
+	a := accounttest.Restored(&account.Dependencies{
 		Config: &account.Config{
 			HeadEvery: headEvery, Renderer: plain{},
 		},
