@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/valyala/fasthttp"
 	"pgregory.net/rapid"
 
 	"pixd/actors/ledger"
@@ -166,38 +165,5 @@ func TestCamelRequests(t *testing.T) {
 	for _, other := range []string{"camelcase", "CamelCase", "snake_case", "", "camelCase,camelCase"} {
 		s := sent{path: cashOut, body: `{"amount":0}`, headers: []string{"X-Key-Case", other}}
 		f.expect(s, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
-	}
-}
-
-func queried(query string, camel bool) *call {
-	var ctx fasthttp.RequestCtx
-	ctx.Request.SetRequestURI("/x?" + query)
-	return &call{ctx: &ctx, camel: camel}
-}
-
-func TestParameters(t *testing.T) {
-	for _, v := range []struct {
-		query        string
-		camel        bool
-		value        string
-		given, clear bool
-	}{
-		{"", false, "", false, true},
-		{"per_page=5", false, "5", true, true},
-		{"perPage=5", false, "", false, true},
-		{"per_page=5&perPage=6", false, "5", true, true},
-		{"per_page=5", true, "5", true, true},
-		{"perPage=6", true, "6", true, true},
-		{"perPage=", true, "", true, true},
-		{"per_page=5&perPage=5", true, "5", true, false},
-	} {
-		c := queried(v.query, v.camel)
-		if value, given, clear := c.parameter("per_page"); value != v.value || given != v.given || clear != v.clear {
-			t.Errorf("%s, camel %v: %q %v %v", v.query, v.camel, value, given, clear)
-		}
-	}
-	c := queried("page=2", true)
-	if value, given, clear := c.parameter("page"); value != "2" || !given || !clear {
-		t.Errorf("page: %q %v %v", value, given, clear)
 	}
 }

@@ -5,17 +5,10 @@ import (
 	"slices"
 )
 
-// snake returns the snake_case form of a key in camelCase, the form in which the
+// appendSnake appends the snake_case form of a key in camelCase, the form in which the
 // service knows its fields: each upper-case ASCII letter becomes "_" and its
 // lower-case one. So originalTransactionId is original_transaction_id; a key in
 // snake_case is its own form; and what is neither (Amount, AMOUNT) is no field.
-func snake(key string) string {
-	if !hasUpper(key) {
-		return key
-	}
-	return string(appendSnake(make([]byte, 0, len(key)+8), key))
-}
-
 func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	for i := range len(key) {
 		if c := key[i]; upper(c) {
@@ -28,7 +21,7 @@ func appendSnake[K string | []byte](dst []byte, key K) []byte {
 }
 
 // appendCamel appends a name of ours, which is in snake_case, in camelCase: what
-// snake turns back into it.
+// appendSnake turns back into it.
 func appendCamel(dst []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c != '_' || i+1 == len(name) {

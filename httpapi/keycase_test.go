@@ -66,3 +66,6 @@ func TestKeysThatBecomeOne(t *testing.T) {
 		}
 	}
 }
+
+// snake is a key's snake_case form.
+func snake(key string) string { return string(appendSnake(nil, key)) }

@@ -1,33 +1,16 @@
 package account
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
 
-// headRow is the machine's head as a row: sequence, checksum and time of the
-// newest record, then the ledger's form.
+// headRow is the machine's head as a row.
 func (m *Machine) headRow() ledger.Row {
-	b := binary.BigEndian.AppendUint64(nil, m.head.Seq)
-	b = binary.BigEndian.AppendUint64(b, m.sum)
-	b = binary.BigEndian.AppendUint64(b, uint64(m.head.Time))
 	m.headAt = m.head.Seq
-	return ledger.Row{Key: ledger.HeadKey(m.head.ID), Value: append(b, m.head.EncodeHead()...)}
-}
-
-const headRowStart = 24
-
-func (m *Machine) decodeHeadRow(b []byte) error {
-	if len(b) < headRowStart {
-		return fmt.Errorf("account %v: head row of %d bytes", m.head.ID, len(b))
-	}
-	m.head.Seq, m.sum = binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
-	m.head.Time = ledger.Millis(binary.BigEndian.Uint64(b[16:]))
-	m.headAt = m.head.Seq
-	return m.head.DecodeHead(b[headRowStart:])
+	return HeadRow(&m.head, m.sum)
 }
 
 // Tail is where a machine is restored from: its head row and the records after.
@@ -47,9 +30,10 @@ func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 		return nil, fmt.Errorf("account %v: restore: %w", id, err)
 	}
 	if ok {
-		if err := m.decodeHeadRow(row); err != nil {
+		if m.head, m.sum, err = DecodeHeadRow(id, row); err != nil {
 			return nil, err
 		}
+		m.headAt = m.head.Seq
 	}
 	err = t.Read(wal.Stream(id), m.head.Seq+1, m.sum, func(w wal.Record) error {
 		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}

@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/sorted"
@@ -154,10 +154,10 @@ func (d *deriver) account(id ledger.AccountID) (*derived, error) {
 		return nil, err
 	}
 	if ok {
-		if len(row) < 8 || binary.BigEndian.Uint64(row) == 0 {
+		if a.at, ok = account.HeadRowAt(row); !ok {
 			return nil, fmt.Errorf("head row of %v: %d bytes that name no record", id, len(row))
 		}
-		a.stated, a.at = row, binary.BigEndian.Uint64(row)
+		a.stated = row
 	}
 	d.accounts[id] = a
 	return a, nil
@@ -168,11 +168,7 @@ func (a *derived) compare(sum uint64) error {
 	if a.at == 0 || a.head.Seq != a.at {
 		return nil
 	}
-	want := binary.BigEndian.AppendUint64(nil, a.head.Seq)
-	want = binary.BigEndian.AppendUint64(want, sum)
-	want = binary.BigEndian.AppendUint64(want, uint64(a.head.Time))
-	want = append(want, a.head.EncodeHead()...)
-	if string(want) != string(a.stated) {
+	if want := account.HeadRow(&a.head, sum); string(want.Value) != string(a.stated) {
 		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
 	}
 	a.stated = nil

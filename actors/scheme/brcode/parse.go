@@ -30,9 +30,6 @@ type Code struct {
 	OneTime bool
 }
 
-// Dynamic reports whether what is to be paid stands behind URL.
-func (c Code) Dynamic() bool { return c.URL != "" }
-
 // ErrCRC is the refusal of a text whose last field is a CRC, but not that of the
 // text. A code with a wrong CRC must not be paid: some of it was misread.
 var ErrCRC = errors.New("BR Code: wrong CRC")

@@ -49,9 +49,6 @@ func TestParsePublished(t *testing.T) {
 			if err != nil || got != v.want {
 				t.Fatalf("Parse = %+v, %v\nwant %+v", got, err, v.want)
 			}
-			if got.Dynamic() != (v.want.URL != "") {
-				t.Error("Dynamic is not what the URL says")
-			}
 		})
 	}
 }

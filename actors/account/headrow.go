@@ -1,0 +1,41 @@
+package account
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"pixd/actors/ledger"
+)
+
+// HeadRow is an account's head as a row: sequence, checksum and time of its newest
+// record, then the ledger's form. sum is that record's checksum.
+func HeadRow(head *ledger.Account, sum uint64) ledger.Row {
+	b := binary.BigEndian.AppendUint64(nil, head.Seq)
+	b = binary.BigEndian.AppendUint64(b, sum)
+	b = binary.BigEndian.AppendUint64(b, uint64(head.Time))
+	return ledger.Row{Key: ledger.HeadKey(head.ID), Value: append(b, head.EncodeHead()...)}
+}
+
+const headRowStart = 24
+
+// HeadRowAt is the sequence of the record that a head row stands at; false where it names
+// none.
+func HeadRowAt(b []byte) (seq uint64, ok bool) {
+	if len(b) < 8 {
+		return 0, false
+	}
+	seq = binary.BigEndian.Uint64(b)
+	return seq, seq > 0
+}
+
+// DecodeHeadRow reads what HeadRow has written of an account.
+func DecodeHeadRow(id ledger.AccountID, b []byte) (head ledger.Account, sum uint64, err error) {
+	head.ID = id
+	at, ok := HeadRowAt(b)
+	if !ok || len(b) < headRowStart {
+		return head, 0, fmt.Errorf("account %v: head row of %d bytes at record %d", id, len(b), at)
+	}
+	head.Seq, sum = at, binary.BigEndian.Uint64(b[8:])
+	head.Time = ledger.Millis(binary.BigEndian.Uint64(b[16:]))
+	return head, sum, head.DecodeHead(b[headRowStart:])
+}
