@@ -71,7 +71,7 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, err
 	}
 	s := &Served{
-		MerchantAddr: p.merchant.Addr(), AdminAddr: p.operator.Addr(), schemePort: p.scheme,
+		MerchantAddr: p.merchant.Addr(), AdminAddr: p.admin.Addr(), schemePort: p.scheme,
 		certs: certs, meters: newMeters(), failed: make(chan error, 3),
 	}
 	c.alerts = &alerts{count: s.meters.alerts, log: c.Log}
@@ -83,7 +83,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	if p.scheme != nil {
 		s.SchemeAddr = p.scheme.Addr()
 	}
-	s.probe(c, p.operator)
+	s.probe(c, p.admin)
 	if err := s.serve(c, b, p.merchant); err != nil {
 		err = errors.Join(err, s.lastProbe())
 		p.close() // the operator API's is closed already, unless it was too early for that
@@ -93,7 +93,7 @@ func Serve(c Config, b Build) (*Served, error) {
 }
 
 // ports are those that an engine takes before anything is written.
-type ports struct{ merchant, operator, scheme net.Listener }
+type ports struct{ merchant, admin, scheme net.Listener }
 
 func takePorts(c *Config) (p ports, err error) {
 	for _, l := range []struct {
@@ -101,7 +101,7 @@ func takePorts(c *Config) (p ports, err error) {
 		port          *net.Listener
 	}{
 		{"merchant API", c.Listen, &p.merchant},
-		{"operator API", c.AdminListen, &p.operator},
+		{"operator API", c.AdminListen, &p.admin},
 		{"scheme's notices", c.SchemeListen, &p.scheme},
 	} {
 		if l.port == &p.scheme && l.address == "" {
@@ -116,7 +116,7 @@ func takePorts(c *Config) (p ports, err error) {
 }
 
 func (p *ports) close() {
-	for _, l := range []net.Listener{p.merchant, p.operator, p.scheme} {
+	for _, l := range []net.Listener{p.merchant, p.admin, p.scheme} {
 		if l != nil {
 			_ = l.Close()
 		}
@@ -136,7 +136,7 @@ func listen(address string) (net.Listener, error) {
 }
 
 // probe opens the operator API for who asks whether the engine is ready.
-func (s *Served) probe(c Config, operator net.Listener) {
+func (s *Served) probe(c Config, admin net.Listener) {
 	s.admin = httpapi.NewServer(func(ctx *fasthttp.RequestCtx) {
 		if h := s.operate.Load(); h != nil {
 			(*h)(ctx)
@@ -144,11 +144,11 @@ func (s *Served) probe(c Config, operator net.Listener) {
 		}
 		control.NotReady(ctx)
 	}, "operator", c.Log)
-	l := httpapi.Limit(operator, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: operatorConnections, PerIP: operatorConnections / 8, Trusted: loopback,
-		Refused: s.meters.operator.answered, Log: c.Log,
+	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
+		TLS: s.certs[1].config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
+		Refused: s.meters.admin.answered, Log: c.Log,
 	})
-	s.meters.operator.watch(s.admin, l)
+	s.meters.admin.watch(s.admin, l)
 	go func() { s.failed <- s.admin.Serve(l) }()
 }
 
@@ -187,14 +187,14 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 }
 
 const (
-	// operatorConnections are open at once on the operator API at most, and from
+	// adminConnections are open at once on the operator API at most, and from
 	// one address an eighth of them: operators and probes must get in whoever else
 	// reaches the port. From this machine (simulated payments, load tests) there
 	// is no such limit.
-	operatorConnections = 1024
+	adminConnections = 1024
 	// spareFiles are left to the journal's and the simulator's stores (Pebble
 	// opens up to 1,000 each), to the operator API and to the process.
-	spareFiles = 2*1000 + 2*operatorConnections
+	spareFiles = 2*1000 + 2*adminConnections
 )
 
 // loopback is this machine.

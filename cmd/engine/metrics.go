@@ -24,7 +24,7 @@ type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
 
-	merchant, operator, scheme traffic
+	merchant, admin, scheme traffic
 }
 
 func newMeters() *meters {
@@ -32,12 +32,12 @@ func newMeters() *meters {
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
 		}, []string{"kind"}),
-		merchant: traffic{listener: "merchant"}, operator: traffic{listener: "operator"}, scheme: traffic{listener: "scheme", rare: true},
+		merchant: traffic{listener: "merchant"}, admin: traffic{listener: "operator"}, scheme: traffic{listener: "scheme", rare: true},
 	}
 	for _, kind := range alertKinds {
 		m.alerts.WithLabelValues(kind)
 	}
-	m.registry = ofProcess(&m.merchant, &m.operator, &m.scheme)
+	m.registry = ofProcess(&m.merchant, &m.admin, &m.scheme)
 	m.registry.MustRegister(m.alerts)
 	return m
 }

@@ -82,7 +82,7 @@ func (s *Served) takeNotices() error {
 	}
 	s.notices = httpapi.NewServer(notices.New(o), "scheme", s.Config.Log)
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: operatorConnections, Refused: s.meters.scheme.answered, Log: s.Config.Log,
+		TLS: s.certs[1].config(), Total: adminConnections, Refused: s.meters.scheme.answered, Log: s.Config.Log,
 	})
 	s.meters.scheme.watch(s.notices, l)
 	go func() { s.failed <- s.notices.Serve(l) }()

@@ -120,7 +120,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 		cert.tell(c.Log, "certificate")
 	}
 	l := httpapi.Limit(port, httpapi.ConnectionOptions{
-		TLS: cert.config(), Total: operatorConnections, Refused: s.traffic.answered, Log: c.Log,
+		TLS: cert.config(), Total: adminConnections, Refused: s.traffic.answered, Log: c.Log,
 	})
 	s.traffic.watch(s.server, l)
 	s.ready.Store(true)

@@ -42,14 +42,14 @@ func (f *adminFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "print JSON, for scripts")
 }
 
-// operator is a client of the API that the flags name.
-func (f *adminFlags) operator() (*operator, error) {
+// client is a client of the API that the flags name.
+func (f *adminFlags) client() (*adminClient, error) {
 	base, err := url.Parse(f.url)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
 		base.User != nil || strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("--%s %q: a URL such as http://127.0.0.1:8081 or https://pixd.example:8081", f.flag, f.url)
 	}
-	o := &operator{base: base.Scheme + "://" + base.Host, asks: f.asks, flag: f.flag}
+	o := &adminClient{base: base.Scheme + "://" + base.Host, asks: f.asks, flag: f.flag}
 	if o.token, o.source, err = f.token(); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) 
 
 // ask sends what a command says and gives the answer's JSON.
 func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]any) (json.RawMessage, error) {
-	o, err := f.operator()
+	o, err := f.client()
 	if err != nil {
 		return nil, err
 	}

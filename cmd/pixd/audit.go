@@ -91,7 +91,7 @@ func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
 
 // live asks the engine, and is patient.
 func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
-	o, err := f.operator()
+	o, err := f.client()
 	if err != nil {
 		return nil, err
 	}

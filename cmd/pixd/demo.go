@@ -22,7 +22,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
 		return nil
 	}
-	c := &operator{base: "http://" + s.AdminAddr.String(), token: s.Token}
+	c := &adminClient{base: "http://" + s.AdminAddr.String(), token: s.Token}
 	var account struct {
 		ID string `json:"account_id"`
 	}

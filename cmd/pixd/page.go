@@ -39,7 +39,7 @@ type list struct {
 const largestPage = "200"
 
 // read asks for what the flags say.
-func (f *listFlags) read(c *cobra.Command, o *operator, path string) (list, error) {
+func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, error) {
 	q := url.Values{}
 	if c.Flags().Changed("limit") {
 		q.Set("limit", strconv.Itoa(f.limit))
@@ -68,7 +68,7 @@ func (f *listFlags) read(c *cobra.Command, o *operator, path string) (list, erro
 	}
 }
 
-func page(ctx context.Context, o *operator, path string, q url.Values) (l list, err error) {
+func page(ctx context.Context, o *adminClient, path string, q url.Values) (l list, err error) {
 	join := "?"
 	if strings.Contains(path, join) { // it asks for something already
 		join = "&"
@@ -97,7 +97,7 @@ func entries[T any](l list) ([]T, error) {
 
 // showList prints what the flags ask of a list: JSON, or a table and how to go on.
 func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again string, table func([]T) string) error {
-	o, err := f.operator()
+	o, err := f.client()
 	if err != nil {
 		return err
 	}

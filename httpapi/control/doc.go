@@ -1,3 +1,4 @@
-// Package control is what the operators' endpoints have in common: bodies that
-// are read strictly, and one shape of error.
+// Package control is what every listener but the merchants' has in common, the operator
+// API, the simulator and the scheme's notices: one shape of error, bodies that are read
+// strictly, the bearer token, pages of a list, and the probes.
 package control

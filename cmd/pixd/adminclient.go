@@ -16,8 +16,8 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// operator talks to the operator API.
-type operator struct {
+// adminClient talks to the adminClient API.
+type adminClient struct {
 	base, token string
 	source      string       // where the token is from, for who brought the wrong one
 	http        *http.Client // nil: one without a private CA
@@ -25,8 +25,8 @@ type operator struct {
 }
 
 const (
-	// operatorPatience is longer than the engine lets a scheme take.
-	operatorPatience = 30 * time.Second
+	// adminPatience is longer than the engine lets a scheme take.
+	adminPatience = 30 * time.Second
 	// longestAnswer is far beyond a full page.
 	longestAnswer = 64 << 20
 )
@@ -34,14 +34,14 @@ const (
 // newClient follows no redirects: nobody but the engine is to see the token.
 func newClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
-		Timeout: operatorPatience, Transport: t,
+		Timeout: adminPatience, Transport: t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
 // do sends a request, with a body where there is one, and gives the answer's
 // JSON. An error says in one line what the API said, or that nobody answered.
-func (o *operator) do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+func (o *adminClient) do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	var sent io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -78,7 +78,7 @@ func (o *operator) do(ctx context.Context, method, path string, body any) (json.
 }
 
 // post sends a body and reads the answer.
-func (o *operator) post(ctx context.Context, path string, body, into any) error {
+func (o *adminClient) post(ctx context.Context, path string, body, into any) error {
 	got, err := o.do(ctx, http.MethodPost, path, body)
 	if err != nil || into == nil {
 		return err
@@ -87,7 +87,7 @@ func (o *operator) post(ctx context.Context, path string, body, into any) error 
 }
 
 // judge is nil for a JSON answer of success.
-func (o *operator) judge(status int, got []byte) error {
+func (o *adminClient) judge(status int, got []byte) error {
 	if status/100 == 2 {
 		if !json.Valid(got) {
 			return fmt.Errorf("%s answers %d without JSON: it is no operator API", o.base, status)
@@ -110,7 +110,7 @@ func (o *operator) judge(status int, got []byte) error {
 
 // unanswered says why there is no answer, and of a change whether it may have
 // been made all the same.
-func (o *operator) unanswered(method string, err error) error {
+func (o *adminClient) unanswered(method string, err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
 		err = of.Err // without the address again
 	}
