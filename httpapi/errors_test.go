@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,57 +16,85 @@ func codeA(code, extra, params string) string {
 
 func fieldB(field string) string { return `{"errors":{"bad_request":{"` + field + `":["why"]}}}` }
 
-// Every refusal there is has a row.
-func TestRefusePayout(t *testing.T) {
-	ours := shape1("500", "internal error")
-	want := map[ledger.RefusalCode]struct {
-		status int
-		body   string
-	}{
-		ledger.RefuseAmount:           {400, `{"errors":{"bad_request":"invalid or missing amount"}}`},
-		ledger.RefuseKeyInvalid:       {400, `{"errors":{"bad_request":"invalid pix_key"}}`},
-		ledger.RefuseKeyType:          {400, fieldB("pix_key_type")},
-		ledger.RefuseKeyAmbiguous:     {422, codeA("pix_key_ambiguous", `"failure_reason":"ambiguous key",`, "")},
-		ledger.RefuseDescription:      {400, fieldB("description")},
-		ledger.RefuseRecipientISPB:    {400, fieldB("recipient_ispb")},
-		ledger.RefuseEndToEnd:         {400, fieldB("end_to_end_id")},
-		ledger.RefusePurpose:          {400, fieldB("purpose")},
-		ledger.RefuseSameInstitution:  {422, codeA("same_institution_transfer", "", "")},
-		ledger.RefuseDocumentRequired: {422, codeA("cnpj_out_document_required", "", "")},
-		ledger.RefuseCNPJBlocked:      {422, codeA("cnpj_out_blocked", "", "")},
-		ledger.RefuseCeiling:          {422, codeA("ceiling_exceeded", "", `"ceiling":5000`)},
-		ledger.RefuseUnderMED:         {422, codeA("funds_under_med_hold", "", "")},
-		ledger.RefuseBalance:          {422, codeA("insufficient_balance", "", "")},
-		ledger.RefuseKeyNotFound:      {400, codeA("dict_key_not_found", "", "")},
-		ledger.RefuseKeyBlocked:       {400, codeA("dict_key_blocked", "", "")},
-		ledger.RefuseLookupFailed:     {400, codeA("dict_lookup_failed", "", "")},
-		ledger.RefuseRateLimited:      {400, codeA("dict_rate_limited", "", "")},
-		ledger.RefuseBucket:           {400, codeA("dict_bucket_exhausted", "", "")},
-		ledger.RefuseProvider:         {400, codeA("provider_rejected", "", "")},
-		ledger.RefuseProviderSchema:   {400, codeA("provider_schema_error", "", "")},
-		ledger.RefuseProviderOther:    {400, codeA("provider_unknown_error", "", "")},
-		ledger.RefuseSetting:          {500, ours},
-		ledger.RefuseCredit:           {500, ours},
-		ledger.RefuseReference:        {500, ours},
-		ledger.RefuseOverflow:         {422, `{"errors":{"unprocessable_entity":"why"}}`},
-		ledger.RefuseNotOpened:        {500, ours},
-		ledger.RefuseAlreadyThere:     {500, ours},
-		ledger.RefuseCPF:              {500, ours},
-		ledger.RefuseUnknownPayout:    {500, ours},
-		ledger.RefuseNotPending:       {500, ours},
-		ledger.RefuseInactive:         {500, ours},
-		ledger.RefuseExpired:          {500, ours},
+// refusalPage is what docs/refusals.md says: merchants' refusals by their number, which
+// is their place in the ledger's order, and operators' statuses by name.
+func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string]string, text string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/refusals.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	merchants, operators = map[int][]string{}, map[string]string{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch n, err := strconv.Atoi(cells[0]); {
+		case err == nil && len(cells) == 5:
+			merchants[n] = cells[1:]
+		case len(cells) == 3:
+			for name := range strings.SplitSeq(cells[0], ", ") {
+				operators[name] = cells[2]
+			}
+		}
+	}
+	return merchants, operators, string(page)
+}
+
+// documented is the answer to a payout that a row of the page promises: its name, when,
+// status and body.
+func documented(row []string) (status int, body string) {
+	status, _ = strconv.Atoi(row[2])
+	switch name := row[0]; row[3] {
+	case "A":
+		body = codeA(name, "", "")
+	case "A, `failure_reason`":
+		body = codeA(name, `"failure_reason":"ambiguous key",`, "")
+	case "A, `params.ceiling`":
+		body = codeA(name, "", `"ceiling":5000`)
+	case "B":
+		body = `{"errors":{"bad_request":"` + name + `"}}`
+	case "B, field":
+		body = fieldB(name)
+	case "message":
+		body = `{"errors":{"unprocessable_entity":"why"}}`
+	}
+	return status, body
+}
+
+// TestRefusePayout: each refusal is answered as its row of docs/refusals.md says, to
+// merchants and to operators; one without a row is our mistake, and a 500.
+func TestRefusePayout(t *testing.T) {
+	merchants, operators, page := refusalPage(t)
 	for _, code := range ledger.Refusals() {
 		r := &ledger.Refusal{Code: code, Field: code.String(), Message: "why", Ceiling: 5000}
 		status, body := refusePayout(r, false)
-		if status != want[code].status || string(body) != want[code].body {
+		expect, text := 500, shape1("500", "internal error")
+		if row := merchants[int(code)]; row != nil {
+			expect, text = documented(row)
+		}
+		if status != expect || string(body) != text {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
+		admin := "500"
+		if status, there := operators[code.String()]; there {
+			admin = status
+		}
+		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // –: no request meets it
+			t.Errorf("%v: operators read %s, the page says %s", code, got, admin)
+		}
+		if merchants[int(code)] == nil && operators[code.String()] == "" && !strings.Contains(page, "`"+code.String()+"`") {
+			t.Errorf("%v: docs/refusals.md has no row", code)
+		}
+		delete(merchants, int(code))
 		rendered, same := (Renderer{queueing}).write(&ledger.Answer{Refusal: r}, false)
 		if rendered != status || string(same) != string(body) {
 			t.Errorf("%v: rendered %d %s", code, rendered, same)
 		}
+	}
+	if len(merchants) > 0 {
+		t.Errorf("docs/refusals.md has rows of no refusal: %v", merchants)
 	}
 	status, body := refusePayout(&ledger.Refusal{Code: ledger.RefuseCNPJBlocked, Message: "why", AfterHold: true}, false)
 	if want := `{"status":"failed","errors":[{"code":"cnpj_out_blocked","message":"the key belongs to a CNPJ that payouts are not authorized to","params":{}}]}`; status != 400 || string(body) != want {
