@@ -107,7 +107,7 @@ func goldenRecords() []Record {
 		}
 		b, ok := bodies[k]
 		if !ok {
-			panic("no golden record of " + k.String())
+			b = Body{Tx: sample(k)}
 		}
 		b.Totals = totals
 		if b.Tx != nil {
@@ -123,6 +123,17 @@ func goldenRecords() []Record {
 		out = append(out, Record{Account: 7, Seq: 300, Time: 1772366400201, Kind: k, Body: b})
 	}
 	return out
+}
+
+// sample is a transaction as a record of the kind leaves it, with every field: for kinds
+// whose record carries nothing besides.
+func sample(k RecordKind) *Transaction {
+	family, _, _ := strings.Cut(k.String(), ".")
+	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "return": TxReturn}[family]
+	if !known {
+		panic("no golden record of " + k.String())
+	}
+	return waited(kind, k.row().to)
 }
 
 // TestGolden pins the bytes of every record kind and of the rows it projects
