@@ -24,7 +24,8 @@ test: ## run every test
 race: ## run every test under the race detector
 	go test -race -short ./...
 
-lint: ## check style and structure
+lint: ## check style, structure and that go.mod names what is used
+	go mod tidy -diff
 	go run $(LINTER) run ./...
 
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
