@@ -1,5 +1,4 @@
-// Package bench loads an engine over HTTP and says what it saw: requests per
-// second, latencies, errors by status. A run compares with a bare fasthttp echo
-// in the same minute on the same machine, because on shared machines only
-// ratios mean anything.
+// Package bench loads an engine over HTTP and reports requests per second, latencies and
+// answers by status. Each run is compared with a bare fasthttp echo server in the same
+// minute on the same machine, because on shared machines only ratios mean anything.
 package bench

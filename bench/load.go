@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Load is a closed loop: every connection sends its next request when the last
-// is answered.
+// Load is a closed loop: every connection sends its next request when its last one is
+// answered.
 type Load struct {
 	Addr        string // host:port
 	Connections int
 	Duration    time.Duration
-	// Next is the connection's next request, whole; nil ends the connection.
+	// Next returns the bytes of the connection's next request; nil ends the connection.
 	Next func(connection int) []byte
 }
 
-// Result is what a load saw.
+// Result has the figures of one load.
 type Result struct {
 	Done      int           // answers
 	Status    map[int]int   // by HTTP status
@@ -34,7 +34,7 @@ type Result struct {
 // PerSecond is answers per second.
 func (r *Result) PerSecond() float64 { return float64(r.Done) / r.Elapsed.Seconds() }
 
-// Quantile is the latency that a share q (0 to 1) of the answers stayed within.
+// Quantile is the latency that a share q (0 to 1) of the answers did not exceed.
 func (r *Result) Quantile(q float64) time.Duration {
 	if len(r.Latencies) == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (r *Result) Quantile(q float64) time.Duration {
 	return r.Latencies[min(len(r.Latencies)-1, int(q*float64(len(r.Latencies))))]
 }
 
-// Run loads until the duration is over or the requests are.
+// Run sends requests until the duration is over or no connection has another request.
 func (l Load) Run() (*Result, error) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -100,7 +100,7 @@ func (l Load) connection(c int, end time.Time) (*Result, error) {
 	return r, nil
 }
 
-// readAnswer reads one HTTP/1.1 answer that states its length, and drops it.
+// readAnswer reads one HTTP/1.1 answer with a Content-Length and returns its status.
 func readAnswer(in *bufio.Reader) (status int, err error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"pixd/httpapi"
 )
 
-// Credentials are a merchant's key.
+// Credentials are a merchant's API key.
 type Credentials struct{ ClientID, Secret string }
 
-// Post is a whole signed request to the merchant API, as it goes over the wire.
+// Post returns the bytes of a signed POST request to the merchant API.
 func (c Credentials) Post(path, body string) []byte {
 	signature, err := httpapi.Sign([]byte(c.Secret), []byte(body), false)
 	if err != nil {
@@ -22,7 +22,7 @@ func (c Credentials) Post(path, body string) []byte {
 	return []byte(b.String())
 }
 
-// Get is a whole request to the merchant API.
+// Get returns the bytes of a GET request to the merchant API.
 func (c Credentials) Get(path string) []byte {
 	return fmt.Appendf(nil, "GET /api/external%s HTTP/1.1\r\nHost: pixd\r\nAuthorization: ApiKey %s:%s\r\n\r\n", path, c.ClientID, c.Secret)
 }

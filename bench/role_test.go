@@ -29,7 +29,7 @@ import (
 	"pixd/cmd/engine"
 )
 
-// roleVariable makes the test binary play a server in a process of its own.
+// roleVariable is the environment variable that makes the test binary run as a server.
 const roleVariable = "PIXD_BENCH_ROLE"
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playEcho is the bare server that everything is compared with.
+// playEcho runs the bare server that every measurement is compared with.
 func playEcho() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,20 +55,20 @@ func playEcho() {
 	panic(fasthttp.Serve(l, func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.PostBody()) }))
 }
 
-// untilOrphaned ends the process with its parent.
+// untilOrphaned ends the process when its parent ends.
 func untilOrphaned() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
 }
 
-// playEngine is an engine with a second listener through which the benchmark
-// prepares accounts and reads counters.
+// playEngine runs an engine with a second listener, through which the benchmark prepares
+// accounts and reads counters.
 func playEngine() {
 	c := engine.Defaults()
 	c.DataDir, c.Listen, c.AdminListen = os.Args[1], "127.0.0.1:0", "127.0.0.1:0"
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.OnFailure = func(err error) { panic(err) }
-	c.RateLimit = 1 << 30 // counted, and never met: the load comes from one address
+	c.RateLimit = 1 << 30 // requests are counted but never refused: the load comes from one address
 	if ttl, err := time.ParseDuration(os.Getenv(queueTTLVariable)); err == nil {
 		c.QueueTTL = ttl
 	}
@@ -158,7 +158,7 @@ func makeAccount(s *engine.Served) Credentials {
 	return Credentials{key.ClientID, secret}
 }
 
-// server is a child process that plays a role.
+// server is a child process that runs one of the roles.
 type server struct {
 	addr, control string
 	stdin         io.Closer
@@ -201,7 +201,7 @@ func (s *server) ask(b *testing.B, path string, into any) {
 	}
 }
 
-// profile writes what the engine's processor does during a load to a file.
+// profile writes a CPU profile of the engine during a load to a file.
 func (s *server) profile(file string) {
 	r, err := http.Get("http://" + s.control + "/debug/pprof/profile?seconds=4")
 	if err != nil {

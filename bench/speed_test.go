@@ -15,7 +15,7 @@ const (
 	postConnections = 256
 )
 
-// requests deals out prepared requests, each once.
+// requests hands out prepared requests, each of them once.
 type requests struct {
 	all  [][]byte
 	next atomic.Int64
@@ -60,7 +60,7 @@ func report(b *testing.B, name string, r *Result, bare float64, written, before 
 	b.ReportMetric(r.PerSecond(), "req/s")
 }
 
-// scenario runs one load against a fresh engine, and the bare server before it.
+// scenario measures the bare server, then a fresh engine, with the same load.
 func scenario(b *testing.B, accounts, n int, want int, request func(c Credentials, i int) []byte) {
 	for b.Loop() {
 		s := start(b, "engine", b.TempDir())
@@ -74,7 +74,7 @@ func scenario(b *testing.B, accounts, n int, want int, request func(c Credential
 			go s.profile(p)
 		}
 		r := measure(b, s.addr, postConnections, load.take)
-		time.Sleep(500 * time.Millisecond) // what settles later belongs to it
+		time.Sleep(500 * time.Millisecond) // payouts that settle after their answer belong to the measurement
 		s.ask(b, "/counters", &after)
 		report(b, b.Name()[len("Benchmark"):], r, bare, after, before)
 		if r.Status[want] != r.Done {
@@ -103,7 +103,7 @@ func BenchmarkBalance(b *testing.B) {
 	scenario(b, 1000, 2_000_000, 200, func(c Credentials, _ int) []byte { return c.Get("/balance") })
 }
 
-// BenchmarkIdle measures what 100,000 accounts at rest cost in memory.
+// BenchmarkIdle measures how much memory 100,000 idle accounts take.
 func BenchmarkIdle(b *testing.B) {
 	const accounts = 100_000
 	for b.Loop() {
@@ -114,10 +114,10 @@ func BenchmarkIdle(b *testing.B) {
 		s.ask(b, "/counters", &before)
 		var keys []Credentials
 		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", accounts), &keys)
-		time.Sleep(5 * time.Second) // until they are at rest
+		time.Sleep(5 * time.Second) // until the accounts are idle
 		s.ask(b, "/counters", &after)
 		awake := float64(after.Resident-before.Resident) / 1e6
-		time.Sleep(80 * time.Second) // until they are passivated
+		time.Sleep(80 * time.Second) // until the accounts are passivated
 		s.ask(b, "/counters", &after)
 		mb := float64(after.Resident-before.Resident) / 1e6
 		fmt.Printf("%-22s %8.0f MB above the empty engine's %.0f for %d idle accounts (%.0f while all were still in memory)\n",

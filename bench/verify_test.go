@@ -17,7 +17,7 @@ import (
 	"pixd/cmd/engine"
 )
 
-// The bounds that `pixd journal verify` keeps.
+// The bounds on `pixd journal verify` that this benchmark checks.
 const (
 	verifiedPerSecond = 80_000
 	verifyBytes       = 512 << 20
@@ -81,7 +81,7 @@ func playVerify() {
 	if err != nil {
 		panic(err)
 	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:") // that of rusage begins at the parent's
+	_, peak, _ := strings.Cut(string(status), "VmHWM:") // not from rusage, whose figure begins with the parent's
 	fmt.Println(v.Records, v.Rows, strings.Fields(peak)[0])
 	os.Exit(0)
 }

@@ -14,11 +14,11 @@ import (
 	"pixd/cmd/engine"
 )
 
-// queueTTLVariable is an engine's --queue-ttl.
+// queueTTLVariable is the environment variable with the engine's --queue-ttl.
 const queueTTLVariable = "PIXD_BENCH_QUEUE_TTL"
 
-// fillQueue makes payouts that wait for the institution's directory capacity, of
-// a thousand accounts.
+// fillQueue makes n payouts of a thousand accounts that wait for the institution's
+// directory capacity.
 func fillQueue(s *engine.Served, n int) {
 	if err := s.Sim.SetCapacity(context.Background(), sim.BucketExhausted); err != nil {
 		panic(err)
@@ -48,16 +48,16 @@ func countQueued(s *engine.Served) (n int) {
 	return n
 }
 
-// The bounds that a waiting queue keeps.
+// The bounds on a queue of waiting payouts that this benchmark checks.
 const (
 	waitingBytes = 200e6
 	probesARound = 64
 	round        = 3 * time.Second
 )
 
-// BenchmarkWaiting measures what a million payouts cost that wait for directory
-// capacity: in memory, at a start with all of them in line, in lookups, and at a
-// start with all of them over their time.
+// BenchmarkWaiting measures what a million payouts that wait for directory capacity cost:
+// in memory, at a start while all of them are queued, in lookups, and at a start after all
+// of them have passed their time limit.
 func BenchmarkWaiting(b *testing.B) {
 	n := 1_000_000
 	if v, err := strconv.Atoi(os.Getenv("PIXD_BENCH_WAITING")); err == nil {
@@ -98,7 +98,7 @@ func waiting(b *testing.B, n int) {
 	}
 	b.ReportMetric(above/1e6, "MB")
 
-	time.Sleep(time.Until(filling.Add(filled).Add(ttl).Add(time.Second))) // all of them are over their time
+	time.Sleep(time.Until(filling.Add(filled).Add(ttl).Add(time.Second))) // all of them have passed their time limit
 	began = time.Now()
 	s = start(b, "engine", dir)
 	ready = time.Since(began)
@@ -112,7 +112,7 @@ func waiting(b *testing.B, n int) {
 	s.end()
 }
 
-// rounds counts lookups while the limit lasts.
+// rounds counts lookups while the directory refuses them for lack of capacity.
 func rounds(b *testing.B, s *server, left time.Duration) {
 	most := uint64(0)
 	var before, now uint64
@@ -134,7 +134,7 @@ func (s *server) counters(b *testing.B) (c counters) {
 	return c
 }
 
-// end ends the engine as a kill would.
+// end ends the engine without a clean shutdown, as a kill would.
 func (s *server) end() {
 	_ = s.stdin.Close()
 	_ = s.cmd.Wait()

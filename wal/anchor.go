@@ -29,7 +29,7 @@ const (
 type slot struct {
 	state      uint8
 	generation uint64
-	at         Head // time is not kept
+	at         Head // its time is not stored
 }
 
 func (s slot) encode() []byte {
@@ -74,7 +74,7 @@ func readAnchor(fs FS, dir string) (newest slot, ok bool, err error) {
 	return newest, ok, nil
 }
 
-// anchorFile is the open anchor.
+// anchorFile is the anchor file, open for writing, and the slot that was written last.
 type anchorFile struct {
 	file vfs.File
 	last slot
@@ -88,7 +88,7 @@ func openAnchor(fs FS, dir string, last slot) (*anchorFile, error) {
 	return &anchorFile{file: f, last: last}, nil
 }
 
-// write puts the next slot over the older one and syncs it.
+// write overwrites the older of the two slots and syncs the file.
 func (a *anchorFile) write(state uint8, at Head) error {
 	next := slot{state: state, generation: a.last.generation + 1, at: at}
 	off := int64(next.generation%2) * slotGap
@@ -104,7 +104,7 @@ func (a *anchorFile) write(state uint8, at Head) error {
 
 func (a *anchorFile) close() error { return a.file.Close() }
 
-// writeAnchor lets the anchor follow the journal to h, which is durable.
+// writeAnchor records h, the head of a durable batch, in the anchor.
 func (s *Store) writeAnchor(h Head) error {
 	if h.Position == s.anchored.Position {
 		return nil
@@ -116,8 +116,8 @@ func (s *Store) writeAnchor(h Head) error {
 	return nil
 }
 
-// followJournal is the anchor's goroutine: every AnchorEvery, if the journal
-// has moved, the anchor follows, and behind it the verified mark.
+// followJournal is the anchor's goroutine. Every AnchorEvery it records the journal's
+// newest batch in the anchor, and then moves the verified mark.
 func (s *Store) followJournal() {
 	defer close(s.anchorDone)
 	tick := time.NewTicker(s.opts.AnchorEvery)

@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Head is what is known of the newest batch: enough to make the next one.
+// Head describes the newest batch: what the next batch row is computed from.
 type Head struct {
 	Position uint64 // 0: there is none
 	Time     int64  // Unix milliseconds
@@ -33,7 +33,7 @@ const (
 	batchOverhead = batchHead + 8
 )
 
-// rowBuilder makes one batch row; its buffers are used again.
+// rowBuilder makes one batch row at a time and reuses its buffers.
 type rowBuilder struct {
 	buf  []byte // head and runs
 	runs int
@@ -48,7 +48,7 @@ func (b *rowBuilder) reset(prev Head) {
 	b.runs, b.last, b.time = 0, run{}, prev.Time
 }
 
-// add notes one record. Neighbours of one stream join into one run.
+// add adds one record. Consecutive records of one stream form one run.
 func (b *rowBuilder) add(stream Stream, r *Sealed) {
 	if b.last.count > 0 && b.last.stream == stream && b.last.first+b.last.count == r.Seq {
 		b.last.count++
@@ -95,8 +95,8 @@ func batchSum(prev, position uint64, time int64, runs, sums []byte) uint64 {
 	return d.Sum64()
 }
 
-// batchRow is a row as it is read back; its sum is not verified yet, because
-// that takes the records' checksums.
+// batchRow is a batch row as it is read back. Its sum is not verified yet, because
+// verifying it takes the records' checksums.
 type batchRow struct {
 	time     int64
 	prev     uint64

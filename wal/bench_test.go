@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// BenchmarkAppend is the engine's shape: each record comes with two rows, from
-// as many callers at once as wait for one answer each. records/s is the figure.
+// BenchmarkAppend appends as the engine does: each entry has a record and two rows, and
+// each of the callers waits for its entry before it appends the next. It reports
+// records/s.
 func BenchmarkAppend(b *testing.B) {
 	for _, callers := range []int{1, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchmarkAppend(b, callers) })

@@ -7,18 +7,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Checkpoint makes a store of its own in dir, which must not exist: everything
-// that is durable now, and perhaps some of what comes meanwhile. It shares
-// files with this store where the file system can link, so it is cheap, and
-// must be on the same one. It gives the position, time and sum of the batch
-// that its anchor stands at. Work goes on meanwhile. A failure here, a full
-// disk among them, is returned and does not end this store.
+// Checkpoint copies the store into dir, which must not exist and must be on the same
+// file system: files are linked, so the copy is cheap. The copy holds everything that is
+// durable when Checkpoint is called, and perhaps later batches. Appends go on meanwhile.
+// It returns the position, time and sum of the batch that the copy's anchor names. An
+// error, a full disk for example, leaves this store as it was.
 func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {
 		return 0, 0, 0, err
 	}
 	defer s.readers.leave()
-	h := s.durableHead() // first: the anchor must not promise what the copy does not hold
+	h := s.durableHead() // before the copy is made: its anchor must not name a batch that it lacks
 	if err := s.checkpoint(dir, h); err != nil {
 		return 0, 0, 0, fmt.Errorf("wal: checkpoint %s to %s: %w", s.opts.Dir, dir, err)
 	}

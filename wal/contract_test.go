@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// body is the real journal as the contract wants to see it.
+// body adapts wal.Store to the contract's Journal.
 type body struct{ *wal.Store }
 
 func (b body) View() waltest.View { return b.Store.View() }
@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// inMemory is the journal in memory: it moves where the contract waits.
+// inMemory adapts the journal in memory to the contract's Journal.
 type inMemory struct{ *waltest.InMemory }
 
 func (p inMemory) View() waltest.View { return p.InMemory.View() }

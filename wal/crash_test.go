@@ -15,9 +15,9 @@ import (
 
 var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash test")
 
-// TestCrash cuts the power ahead of random writes, also while the store is
-// being created, opened and closed, and judges what each cut leaves. From one
-// cut the story goes on.
+// TestCrash cuts the power before randomly chosen writes, also while the store is being
+// created, opened and closed, and checks the store that each cut leaves. The test then
+// continues from one of the cuts.
 func TestCrash(t *testing.T) {
 	seeds := uint64(25)
 	if testing.Short() || raceEnabled {
@@ -33,11 +33,12 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashFindsMutations releases before the sync, which the crash test must find.
+// TestCrashFindsMutations checks that the crash test finds a store that releases entries
+// before they are synced.
 func TestCrashFindsMutations(t *testing.T) {
 	opts := smallOptions()
 	opts.sync = pebble.NoSync
-	opts.AnchorEvery = time.Hour // the anchor must not be who finds it
+	opts.AnchorEvery = time.Hour // else the anchor's check would find it first
 	for seed := uint64(1); seed <= 40; seed++ {
 		if err := crashStory(seed, opts); err != nil {
 			t.Logf("seed %d: %v", seed, err)
@@ -72,8 +73,8 @@ func crashStory(seed uint64, opts Options) error {
 				return err
 			}
 		}
-		// The chosen cut is judged again, as its own history: a store that was
-		// opened after a cut must survive the next.
+		// The test continues from the chosen cut: a store that was opened after a cut
+		// must survive the next one.
 		fs = cuts[next].fs
 		s, alive, err := w.judge(fs, cuts[next].released, smallOptions())
 		if err != nil {
@@ -98,7 +99,7 @@ func crashRun(w *harness, fs *vfs.MemFS, opts Options) ([]cut, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if rng.IntN(25) == 0 && len(cuts) < 24 {
-			c := cut{released: w.releasedCount()} // before the clone: what was released by now must be in it
+			c := cut{released: w.releasedCount()} // counted before the clone: these entries must be in it
 			c.fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[rng.IntN(3)], RNG: rng})
 			cuts = append(cuts, c)
 		}

@@ -5,9 +5,9 @@ import (
 	"io/fs"
 )
 
-// create makes a new store. The anchor is there first and says "creating", so
-// that a power cut on the way is told from a store that lost its anchor; what
-// it left is removed, nothing was ever answered from it.
+// create makes a new store. It writes the anchor first, in the state "creating". After a
+// power cut during creation, that state tells the half-made store, which is removed
+// because nothing was ever answered from it, from a store that has lost its anchor.
 func create(o Options) (slot, error) {
 	first := slot{state: stateCreating, generation: 1}
 	if err := writeFirstAnchor(o, first); err != nil {
@@ -27,8 +27,8 @@ func create(o Options) (slot, error) {
 	return a.last, errors.Join(err, a.close(), syncDir(o.FS, o.Dir))
 }
 
-// writeFirstAnchor makes the file at its full length, so that later writes
-// change no metadata.
+// writeFirstAnchor creates the anchor file at its full length, so that later writes
+// do not change the file's metadata.
 func writeFirstAnchor(o Options, first slot) error {
 	data := make([]byte, slotGap+slotLen)
 	copy(data[slotGap*(first.generation%2):], first.encode())

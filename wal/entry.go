@@ -35,7 +35,7 @@ type Op struct {
 	Key, Value []byte
 }
 
-// Out is told when what it stands for may be let out. Release(nil) means
+// Out is called when a reply, or whatever else it stands for, may leave the process. Release(nil) means
 // durable; an error for which errors.Is(err, ErrSequence) holds means that the
 // entry was refused and nothing of it was written (if the stream's newest record
 // cannot be read, the error is also the *Damage). Release is called on the
@@ -53,17 +53,17 @@ type Entry struct {
 	Expect  uint64   // sequence of the stream's newest record before Records; checked only with Records
 	Records []Sealed // contiguous from Expect+1, chained
 	Ops     []Op     // applied in order, after the records; may be without Records
-	Shared  bool     // Ops without Records are part of what every copy of the journal needs, and take a position; else they are this machine's alone
-	Forget  bool     // the stream is passivated: the writer drops what it knows of it
+	Shared  bool     // for Ops without Records: every copy of the journal needs them, and the batch takes a position; false: they are local to this machine
+	Forget  bool     // the stream is passivated: the writer forgets its sequence and checksum
 	Out     []Out    // released in order, after everything before and this entry are durable
 }
 
-// Parked reports whether the entry only waits for what came before it.
+// Parked reports whether the entry writes nothing: its Outs only wait for the entries before it.
 func (e *Entry) Parked() bool {
 	return len(e.Records) == 0 && len(e.Ops) == 0 && !e.Forget
 }
 
-// size is what the entry adds to a batch, in bytes.
+// size is how many bytes the entry adds to a batch.
 func (e *Entry) size() int {
 	n := 0
 	for i := range e.Records {
@@ -75,7 +75,7 @@ func (e *Entry) size() int {
 	return n
 }
 
-// Check panics on an entry that only a mistake in our own code can make.
+// Check panics on an entry that is malformed: only a mistake in our own code makes one.
 func (e *Entry) Check() {
 	for i := range e.Ops {
 		e.Ops[i].check()

@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// failure is the store's one-way switch. It is set before anything else
-// happens after a failed write or sync.
+// failure says whether the store has failed. After a failed write or sync it is set before
+// anything else happens, and it is never reset.
 type failure struct {
-	set  atomic.Bool   // the flag; read before every release
+	set  atomic.Bool   // read before every release
 	done chan struct{} // closed right after err is there
 
 	mu     sync.Mutex
@@ -22,7 +22,7 @@ type failure struct {
 
 func newFailure() *failure { return &failure{done: make(chan struct{})} }
 
-// fail sets the flag and, the first time, tells the caller. OnFailure runs on a
+// fail sets the flag and, the first time, calls OnFailure, which runs on a
 // goroutine of its own: Pebble may hold locks here.
 func (f *failure) fail(err error) {
 	f.set.Store(true)
@@ -38,7 +38,7 @@ func (f *failure) fail(err error) {
 	}
 }
 
-// arm makes the caller be told from now on. It returns what failed before.
+// arm has notify called on a failure from now on. It returns the failure that came before.
 func (f *failure) arm(notify func(error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,8 +67,9 @@ func (f *failure) cause() error {
 	return f.err
 }
 
-// guard runs a call into Pebble that may stop for ever, and gives up on it
-// then. A panic of Pebble's, which damaged files can provoke, is an error.
+// guard runs a call into Pebble and returns its error. It returns the store's failure
+// where the call never returns (see stop), and an error where Pebble panics, which
+// damaged files can provoke.
 func (f *failure) guard(call func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -87,7 +88,7 @@ func (f *failure) guard(call func() error) error {
 	}
 }
 
-// pebbleLog is Pebble's logger: its chatter goes to debug, its end is ours.
+// pebbleLog is Pebble's logger: its messages are logged at debug level, and Fatalf is the store's failure.
 type pebbleLog struct {
 	log  *slog.Logger
 	fail *failure

@@ -17,8 +17,8 @@ var mustEnd = map[errorfs.OpKind]bool{
 	errorfs.OpFileSyncData: true, errorfs.OpFileSyncTo: true,
 }
 
-// TestFailedWrite fails one operation that writes, a later one each time, and
-// once it has: nothing more may be released, and nothing that was may be gone.
+// TestFailedWrite fails one write operation, a later one in each round. After the failure
+// nothing more may be released, and no entry that was released may be lost.
 func TestFailedWrite(t *testing.T) {
 	step := 1
 	if testing.Short() || raceEnabled {
@@ -34,7 +34,7 @@ func TestFailedWrite(t *testing.T) {
 		if failed {
 			ended++
 		}
-		step += k / 150 // the beginning is tried op by op
+		step += k / 150 // at the beginning every operation is tried
 	}
 	t.Logf("%d failures up to operation %d", ended, last)
 	if ended < 10 {
@@ -78,7 +78,7 @@ func failWrite(t *testing.T, k int64) (reached, failed bool) {
 	return true, true
 }
 
-// checkStopped wants one call of OnFailure, and silence after it.
+// checkStopped wants one call of OnFailure and no release after it.
 func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *errorfs.Op) {
 	t.Helper()
 	select {
@@ -91,7 +91,7 @@ func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *err
 	}
 	select { // a release that was under way when the flag was set ends first
 	case <-s.stopped:
-	case <-time.After(3 * time.Millisecond): // or the writer never comes back from Pebble
+	case <-time.After(3 * time.Millisecond): // or the writer stays blocked in Pebble for ever
 	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)
@@ -113,7 +113,8 @@ func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *err
 	}
 }
 
-// judgeBoth reopens what a power cut leaves at worst and at best.
+// judgeBoth reopens and checks the store as a power cut leaves it with none, and with all,
+// of the unsynced data.
 func judgeBoth(t *testing.T, w *harness, fs *vfs.MemFS, released int) {
 	t.Helper()
 	for _, percent := range []int{0, 100} {

@@ -12,10 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestFlippedByteInLog flips bytes of the newest log after a power cut. All
-// batches that the anchor covers must be caught or intact: either the store
-// says so, or nothing is gone. What lies after the anchor may be gone without
-// a word; that is the window the documentation names.
+// TestFlippedByteInLog flips bytes of the newest log after a power cut. If a batch that the
+// anchor covers is lost, Open must refuse the store. Batches after the anchor may be lost
+// silently; docs/formats-wal.md describes that window.
 func TestFlippedByteInLog(t *testing.T) {
 	for _, anchored := range []bool{true, false} {
 		t.Run(fmt.Sprintf("anchored=%t", anchored), func(t *testing.T) {
@@ -34,8 +33,7 @@ func TestFlippedByteInLog(t *testing.T) {
 	}
 }
 
-// flipStory runs a store and cuts its power. It gives the position its anchor
-// stands at.
+// flipStory runs a store and cuts the power. It returns the position that the anchor names.
 func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -58,7 +56,8 @@ func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 	return w, clone, position
 }
 
-// flipSome flips seeded bytes of one file, one at a time, and judges each.
+// flipSome flips randomly chosen bytes of one file, one at a time, and checks the store
+// after each.
 func flipSome(t *testing.T, w *harness, fs *vfs.MemFS, name string, data []byte, anchored uint64) (lost, refused int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -1,11 +1,12 @@
 package wal
 
-// Tell is the one gate: whatever the journal has decided or shows leaves through it. The
-// writer brings the Outs of entries that are durable, a reader those of what it read once
-// that is. stream is the account that they are about; 0: the registry, or several. After
-// a failure nothing is released.
+// Tell releases outs. It is the one gate through which answers leave: the writer calls it
+// for entries that are durable, and readers call it once everything that they have read
+// is durable. stream is the account that the outs are about; 0: the registry, or several
+// accounts. After a failure nothing is released.
 //
-// Where several machines share a journal, one that no longer owns the stream is cut here.
+// Where several machines share a journal, this is the place to stop a machine that no
+// longer owns the stream.
 func (s *Store) Tell(_ Stream, outs []Out) {
 	for _, out := range outs {
 		if s.fail.set.Load() {
@@ -15,16 +16,17 @@ func (s *Store) Tell(_ Stream, outs []Out) {
 	}
 }
 
-// refuse releases the Outs of an entry of which nothing was written.
+// refuse releases, with err, the Outs of an entry of which nothing was written.
 func refuse(e *Entry, err error) {
 	for _, out := range e.Out {
 		out.Release(err)
 	}
 }
 
-// Look reads over one view and returns once what the view may have shown is durable and
-// may be told; stream as in Tell. An error of read is returned as it is. After a failure
-// it returns that failure, and ErrClosed where the store was closed meanwhile.
+// Look calls read with a view, and returns once everything that the view may have shown
+// is durable and has passed the gate; see Tell for stream. It returns an error of read as
+// it is, the store's failure after one, and ErrClosed where the store was closed
+// meanwhile.
 func (s *Store) Look(stream Stream, read func(*View) error) error {
 	v := s.View()
 	err := read(v)
@@ -34,7 +36,7 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	if err != nil {
 		return err
 	}
-	done := make(told, 1)
+	done := make(passed, 1)
 	outs := []Out{done}
 	if v.Ticket() > s.Durable() {
 		s.Append(&Entry{Stream: stream, Out: outs})
@@ -56,8 +58,9 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	}
 }
 
-// told is who waits for the gate. What it waits for has no records, and is not refused.
-type told chan error
+// passed receives once its entry has passed the gate. An entry without records is never
+// refused.
+type passed chan error
 
 // Release implements Out.
-func (t told) Release(err error) { t <- err }
+func (t passed) Release(err error) { t <- err }

@@ -11,8 +11,8 @@ import (
 
 var errDiskGone = errors.New("the disk is gone")
 
-// TestLookWaits: what was looked at before it was synced is told after the sync; at rest
-// it is told at once; what the read itself fails with is returned.
+// TestLookWaits checks that Look returns only after the sync of the entries that its view
+// has shown, at once where everything is durable, and with the error of the read.
 func TestLookWaits(t *testing.T) {
 	gate := newSyncGate(vfs.NewMem())
 	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
@@ -59,7 +59,7 @@ func TestLookWaits(t *testing.T) {
 
 var errTooEarly = errors.New("not shown yet")
 
-// TestLookEnds: nobody waits for ever for a journal that has failed or is closed.
+// TestLookEnds checks that Look returns where the journal has failed or was closed.
 func TestLookEnds(t *testing.T) {
 	nothing := func(*View) error { return nil }
 	failed := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
@@ -97,7 +97,8 @@ func TestLookEnds(t *testing.T) {
 	}
 }
 
-// TestTellStops: a failure between two Outs keeps the second.
+// TestTellStops checks that Tell does not release the second Out where the journal fails
+// during the first.
 func TestTellStops(t *testing.T) {
 	s := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
 	second := make(chanOut, 1)
@@ -110,7 +111,7 @@ func TestTellStops(t *testing.T) {
 	}
 }
 
-// failing is an Out during which the journal fails.
+// failing is an Out whose Release makes the journal fail.
 type failing struct{ s *Store }
 
 // Release implements Out.

@@ -14,7 +14,7 @@ import (
 
 var rewriteGolden = flag.Bool("golden.rewrite", false, "write the golden file anew")
 
-// TestGolden holds every kind of bytes against the file: formats are for ever.
+// TestGolden compares the bytes of every stored format with the golden file.
 func TestGolden(t *testing.T) {
 	var out bytes.Buffer
 	put := func(name string, key, value []byte) {
@@ -59,8 +59,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestAnchorFile: the anchor has its full length from the start, zeros between its
-// slots, and the page names that length.
+// TestAnchorFile checks that the anchor file has its full length from the start, has zeros
+// between its slots, and that docs/formats-wal.md states that length.
 func TestAnchorFile(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open(Options{Dir: harnessDir, FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
@@ -93,7 +93,7 @@ func TestAnchorFile(t *testing.T) {
 	}
 }
 
-// FuzzUnseal: no bytes make it panic, and what it accepts is what Seal makes.
+// FuzzUnseal checks that Unseal never panics and accepts only bytes that Seal makes.
 func FuzzUnseal(f *testing.F) {
 	f.Add(uint64(0), uint64(7), uint64(1), Seal(0, Record{Stream: 7, Seq: 1, Body: []byte("x")}).Value)
 	f.Fuzz(func(t *testing.T, prev, stream, seq uint64, value []byte) {
@@ -104,7 +104,7 @@ func FuzzUnseal(f *testing.F) {
 	})
 }
 
-// FuzzBatchRow: no bytes make the decoder panic.
+// FuzzBatchRow checks that the decoder of batch rows never panics.
 func FuzzBatchRow(f *testing.F) {
 	var b rowBuilder
 	b.reset(Head{})

@@ -14,13 +14,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// counted is an entry that writes its own ticket into one row. Only one goroutine
-// appends, so that the ticket is known before.
+// counted is an entry that writes its own ticket, n, into a row. Only one goroutine appends
+// such entries, so it knows the ticket beforehand.
 func counted(n uint64, out ...Out) *Entry {
 	return &Entry{Ops: []Op{{OpSet, []byte("newest"), binary.BigEndian.AppendUint64(nil, n)}}, Out: out}
 }
 
-// newestIn is the ticket that a view shows; 0: none yet.
+// newestIn is the ticket in the row that counted entries write; 0: there is no row yet.
 func newestIn(t *testing.T, v *View) uint64 {
 	t.Helper()
 	b, ok, err := v.Get([]byte("newest"))
@@ -33,9 +33,10 @@ func newestIn(t *testing.T, v *View) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// TestViewShowsWhatItsTicketCovers, also where commits come while the view is being
-// opened. Many are opened at once, so that they wait for each other inside Pebble, and
-// commits come between what a view does first and what it does second.
+// TestViewShowsWhatItsTicketCovers checks that a view shows no entry beyond its ticket, also
+// where entries are committed while the view is being opened. Many views are opened at
+// once: they wait for each other inside Pebble, so that commits fall between taking the
+// snapshot and reading the ticket.
 func TestViewShowsWhatItsTicketCovers(t *testing.T) {
 	s := memStore(t, Options{})
 	var stop atomic.Bool
@@ -101,7 +102,7 @@ func newSyncGate(fs FS) *syncGate {
 func (g *syncGate) shut() { g.mu.Lock() }
 func (g *syncGate) open() { g.mu.Unlock() }
 
-// await waits until something holds.
+// await waits until holds is true, for 10 s at most.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
@@ -112,8 +113,9 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("never came: %s", what)
 }
 
-// TestShownBeforeSync: a commit is shown before it is durable. A view that shows it
-// says so by its ticket, and who parks behind that view is released after the sync.
+// TestShownBeforeSync checks that a commit is visible before it is durable, that the ticket
+// of a view that shows it covers it, and that an entry parked behind that view is released
+// after the sync.
 func TestShownBeforeSync(t *testing.T) {
 	gate := newSyncGate(vfs.NewMem())
 	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
@@ -151,7 +153,7 @@ func TestShownBeforeSync(t *testing.T) {
 	}
 }
 
-// released notes the order of releases, and what was durable by then.
+// released records the order of releases, and the store's Durable at each.
 type released struct {
 	mu      sync.Mutex
 	order   []int
@@ -177,8 +179,9 @@ func (o releasedOut) Release(err error) {
 	o.durable = append(o.durable, o.store.Durable())
 }
 
-// load has goroutines append to streams of their own, with rows alone and parked reads
-// between, until each has appended so many, or is told to end. It gives every entry's ticket.
+// load has each goroutine append entries to a stream of its own, among them entries with
+// rows alone and parked reads, until it has appended each of them or goesOn returns false.
+// It returns every entry's ticket.
 func (r *released) load(s *Store, goroutines, each int, goesOn func(i int) bool) map[int]Ticket {
 	tickets := map[int]Ticket{}
 	var mu sync.Mutex
@@ -206,16 +209,15 @@ func (r *released) load(s *Store, goroutines, each int, goesOn func(i int) bool)
 	return tickets
 }
 
-// count is how many were released by now.
+// count is the number of releases so far.
 func (r *released) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.order)
 }
 
-// TestReleasedAsSubmitted: whatever goroutine an entry comes from and whatever stream it
-// is of, it is released after everything that was submitted before it, once it counts
-// as durable.
+// TestReleasedAsSubmitted checks that entries of all goroutines and streams are released in
+// the order of submission, and only once they are durable.
 func TestReleasedAsSubmitted(t *testing.T) {
 	const goroutines, each = 8, 500
 	s := memStore(t, Options{AnchorEvery: time.Millisecond})
@@ -236,8 +238,8 @@ func TestReleasedAsSubmitted(t *testing.T) {
 	}
 }
 
-// TestFailsUnderLoad: once a write has failed nothing is released, however many go on
-// appending, and what was released before it is on the disk.
+// TestFailsUnderLoad checks that after a failed write nothing is released, though goroutines
+// go on appending, and that every entry released before is on the disk.
 func TestFailsUnderLoad(t *testing.T) {
 	for seed := range uint64(12) {
 		disk := vfs.NewCrashableMem()
@@ -255,7 +257,7 @@ func TestFailsUnderLoad(t *testing.T) {
 		})
 		armed.Store(true)
 		var r released
-		var before atomic.Int64 // released when the failure was first seen, and 1
+		var before atomic.Int64 // 1 + the number of releases when the failure was first seen
 		var after atomic.Int64  // entries that were appended since
 		tickets := r.load(store, 4, 1<<20, func(int) bool {
 			if store.Err() == nil {
@@ -268,7 +270,7 @@ func TestFailsUnderLoad(t *testing.T) {
 		if ticket := store.Append(counted(1)); ticket <= submitted || store.Submitted() != submitted {
 			t.Errorf("seed %d: something was queued after the failure, as %d", seed, ticket)
 		}
-		if n := int64(r.count()) - (before.Load() - 1); n > 1 { // one was under way at most
+		if n := int64(r.count()) - (before.Load() - 1); n > 1 { // at most one release was under way
 			t.Errorf("seed %d: %d were released after the failure", seed, n)
 		}
 		kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(seed%3) * 50, RNG: rand.New(rand.NewPCG(seed, 1))})
@@ -281,7 +283,7 @@ func TestFailsUnderLoad(t *testing.T) {
 	}
 }
 
-// onDisk checks that entries with rows alone that were released are on a disk.
+// onDisk checks that the released entries with rows alone are on the disk.
 func onDisk(fs FS, order []int, tickets map[int]Ticket, durable Ticket) error {
 	s, err := Open(Options{Dir: harnessDir, FS: fs})
 	if err != nil {

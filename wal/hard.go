@@ -47,8 +47,8 @@ func writeHard(db *pebble.DB, caller map[string]string) error {
 	return errors.Join(b.Commit(pebble.Sync), db.Flush())
 }
 
-// checkHard compares what was stored with what is wanted. The format is first:
-// a newer one may mean the other settings differently.
+// checkHard compares the stored settings with the wanted ones. It compares the format
+// first, because a newer format may give the other settings another meaning.
 func (s *Store) checkHard() error {
 	if err := s.checkFormat(); err != nil {
 		return err

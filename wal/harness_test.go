@@ -13,8 +13,8 @@ import (
 
 const harnessDir = "/data/journal"
 
-// harness is a random caller: it knows what it has appended and what has been
-// released, and judges what a reopened store holds.
+// harness appends random entries, records which were appended and released, and checks what
+// a reopened store has.
 type harness struct {
 	rng     *rand.Rand
 	entries []spec // in order of submission
@@ -25,7 +25,7 @@ type harness struct {
 	wrong    error
 }
 
-// spec is one entry as it must be found.
+// spec is one entry: what the store must have of it.
 type spec struct {
 	id      int
 	stream  Stream
@@ -110,7 +110,7 @@ func (w *harness) run(s *Store, n int) error {
 	return w.settle(s)
 }
 
-// settle waits until everything is released, or the store has failed.
+// settle waits until every entry is released or the store has failed.
 func (w *harness) settle(s *Store) error {
 	for range 20000 {
 		w.mu.Lock()
@@ -127,10 +127,9 @@ func (w *harness) settle(s *Store) error {
 	return errors.New("entries are not released")
 }
 
-// judge opens the store on fs and holds it against what the world knows:
-// the first released entries are there whole, the others whole or not at all,
-// and none after one that is missing. It gives the store, open, and how many
-// entries survived.
+// judge opens the store on fs and checks its entries: the first released ones are there
+// whole, later ones whole or not at all, and none follows one that is missing. It returns
+// the open store and how many entries survived.
 func (w *harness) judge(fs FS, released int, opts Options) (*Store, int, error) {
 	opts.FS, opts.Dir = fs, harnessDir
 	s, err := Open(opts)
@@ -177,7 +176,7 @@ func (w *harness) survivors(s *Store, released int) (int, error) {
 	return alive, nil
 }
 
-// presence counts the entry's records and rows that are there.
+// presence counts the entry's records and rows, and how many of them the store has.
 func presence(s *Store, sp spec) (there, of int, err error) {
 	for i := range sp.records {
 		r, ok, err := s.Record(sp.stream, sp.first+uint64(i))
@@ -201,7 +200,7 @@ func presence(s *Store, sp spec) (there, of int, err error) {
 	return there, sp.records + sp.rows, nil
 }
 
-// restart forgets what did not survive and goes on from where the store is.
+// restart forgets the entries that did not survive and continues on the reopened store.
 func (w *harness) restart(s *Store, alive int) error {
 	w.entries = w.entries[:alive:alive]
 	w.released = alive
@@ -215,7 +214,7 @@ func (w *harness) restart(s *Store, alive int) error {
 	return nil
 }
 
-// smallOptions make files turn over quickly.
+// smallOptions make Pebble replace its log and tables after few entries.
 func smallOptions() Options {
 	return Options{
 		MemTableBytes: 64 << 10, CacheBytes: 1 << 20, AnchorEvery: time.Millisecond,

@@ -7,9 +7,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// flushNotes follow which positions have left the log for tables. Pebble
-// starts a new log only from within a commit of the single writer, so when it
-// does, everything committed before is in older memtables.
+// flushNotes follow which positions Pebble has moved from its log into tables. Pebble
+// starts a new log only inside a commit of the single writer; everything that was
+// committed before that is in older memtables.
 type flushNotes struct {
 	committed atomic.Uint64 // newest position committed
 	rotated   atomic.Uint64 // newest position before the newest log began
@@ -32,8 +32,8 @@ func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener
 			}
 		},
 		BackgroundError: func(err error) {
-			// Damage that a compaction meets is met again by whoever reads it,
-			// and quarantines only that reader.
+			// Damage that a compaction finds does not end the store: a later read finds
+			// it again, and only that reader's account is quarantined.
 			if pebble.IsCorruptionError(err) {
 				o.Log.Error("wal: damage met in the background", "dir", o.Dir, "err", err)
 				return

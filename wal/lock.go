@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// folderLock keeps other processes out. The lock itself is on a file that
-// nobody reads: closing any descriptor of it would release it. Who holds it
-// stands in a file beside it.
+// folderLock keeps other processes out. The lock is on a file that nobody reads, because
+// closing any descriptor of that file would release the lock. Another file beside it
+// names the process that holds the lock.
 type folderLock struct {
 	fs    FS
 	held  io.Closer
@@ -50,7 +50,7 @@ func InUse(dir string) error {
 	return held.Close()
 }
 
-// lockError tells a lock that is held from a folder that cannot be written.
+// lockError distinguishes a lock that is held from a folder that cannot be written.
 func lockError(fsys FS, owner string, err error) error {
 	var path *fs.PathError
 	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || !errors.As(err, new(syscall.Errno))
@@ -64,8 +64,8 @@ func lockError(fsys FS, owner string, err error) error {
 	return errors.New("in use by process " + string(pid))
 }
 
-// release gives the folder back. A name that stays behind does no harm: it is
-// read only while the lock is held, and written anew by whoever holds it.
+// release gives the folder back. If the owner's name stays behind it does no harm: it is
+// read only while the lock is held, and the next holder overwrites it.
 func (l *folderLock) release() error {
 	_ = l.fs.Remove(l.owner)
 	return l.held.Close()

@@ -30,7 +30,8 @@ func TestReadOnly(t *testing.T) {
 	refuses(t, vfs.NewCrashableMem(), Options{ReadOnly: true})
 }
 
-// TestUnwritableFolder refuses every write, as a read-only mount does.
+// TestUnwritableFolder checks the error of Open on a folder that refuses every write, as a
+// read-only mount does.
 func TestUnwritableFolder(t *testing.T) {
 	for _, created := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
@@ -49,7 +50,7 @@ func TestUnwritableFolder(t *testing.T) {
 
 const holdEnv = "WAL_TEST_HOLD"
 
-// TestInUse has another process hold the store.
+// TestInUse checks InUse while another process has the store open.
 func TestInUse(t *testing.T) {
 	if dir := os.Getenv(holdEnv); dir != "" {
 		s := mustOpen(t, Options{Dir: dir})

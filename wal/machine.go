@@ -8,7 +8,7 @@ const (
 	batchBytes   = 1 << 20
 )
 
-// tail is where a stream stands.
+// tail is the sequence and checksum of a stream's newest record.
 type tail struct {
 	seq uint64
 	sum uint64
@@ -25,15 +25,15 @@ type Machine struct {
 	newest  Head // after the batch that is being built
 
 	entries []*Entry // of the batch being built, in order
-	refused []error  // parallel; nil: accepted
+	refused []error  // for each entry why it was refused; nil: accepted
 	records int
 	bytes   int
 	forgets int
-	shared  bool // rows that take a position without records
+	shared  bool // the batch takes a position for its rows, even without records
 	row     rowBuilder
 }
 
-// NewMachine goes on after the newest batch that there is.
+// NewMachine makes a machine whose next batch follows newest.
 func NewMachine(newest Head) *Machine {
 	m := &Machine{streams: make(map[Stream]tail), newest: newest}
 	m.row.reset(newest)
@@ -49,15 +49,15 @@ func (m *Machine) Knows(e *Entry) bool {
 	return ok
 }
 
-// Learn tells where a stream stands: the sequence and the checksum of its newest record,
-// 0 and 0 where it has none.
+// Learn tells the machine the sequence and checksum of a stream's newest record; 0 and 0
+// where the stream has none.
 func (m *Machine) Learn(stream Stream, seq, sum uint64) { m.streams[stream] = tail{seq, sum} }
 
-// Newest is the batch that is being built once it is sealed, until then the one before.
+// Newest is the newest batch that was sealed.
 func (m *Machine) Newest() Head { return m.newest }
 
-// Batch is the entries of the batch that is being built, in order, and for each why it
-// was refused; nil: it was not. Both are the machine's own until Durable.
+// Batch returns the entries of the batch that is being built, in order, and for each the
+// reason for its refusal; nil: it was accepted. Both slices are valid until Durable.
 func (m *Machine) Batch() (entries []*Entry, refused []error) { return m.entries, m.refused }
 
 // Full reports whether e has to wait for the next batch. The first entry never
@@ -74,7 +74,7 @@ func (m *Machine) Take(e *Entry) {
 	m.Refuse(e, m.judge(e))
 }
 
-// Refuse adds e with a verdict that was reached elsewhere; nil accepts it.
+// Refuse adds e with the caller's verdict; nil accepts the entry.
 func (m *Machine) Refuse(e *Entry, verdict error) {
 	m.entries = append(m.entries, e)
 	m.refused = append(m.refused, verdict)

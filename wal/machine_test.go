@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// step is one entry for the machine, as a line: what is offered, and whether
-// it must wait for the next batch or is refused.
+// sealedRun makes n records of size bytes each that continue the stream after at.
 func sealedRun(stream Stream, at *tail, n, size int) []Sealed {
 	var all []Sealed
 	for range n {
@@ -88,7 +87,7 @@ func TestMachineBatch(t *testing.T) {
 	}
 }
 
-// TestMachineRowsAlone: a batch without records takes no position.
+// TestMachineRowsAlone checks that a batch without records takes no position.
 func TestMachineRowsAlone(t *testing.T) {
 	m := NewMachine(Head{Position: 6})
 	m.Take(&Entry{Ops: []Op{{OpSet, []byte("a"), nil}}})
@@ -130,8 +129,8 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestSharedRows: rows that every copy of the journal needs take a position without
-// records, once for their batch; rows of this machine's alone take none.
+// TestSharedRows checks that a batch of rows that every copy of the journal needs takes one
+// position without records, and that rows local to this machine take none.
 func TestSharedRows(t *testing.T) {
 	rows := []Op{{Kind: OpSet, Key: []byte("k"), Value: []byte("v")}}
 	m := NewMachine(Head{Position: 7, Time: 500, Sum: 42})
@@ -141,7 +140,7 @@ func TestSharedRows(t *testing.T) {
 	}{
 		{[]*Entry{{Ops: rows}, {}}, 7},
 		{[]*Entry{{Ops: rows, Shared: true}, {Ops: rows}, {Ops: rows, Shared: true}}, 8},
-		{[]*Entry{{Shared: true}}, 8}, // it has nothing to share
+		{[]*Entry{{Shared: true}}, 8}, // the entry has no rows
 		{[]*Entry{{Ops: rows}}, 8},
 	} {
 		for _, e := range c.entries {

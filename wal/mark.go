@@ -5,10 +5,9 @@ import (
 	"errors"
 )
 
-// The verified mark says up to where the chain of batches need not be verified
-// again at the next open: what is in tables, whose blocks carry checksums, and
-// was either written by this process or verified by it. It never passes the
-// anchor.
+// The verified mark is the position up to which the next open need not verify the chain
+// of batches again: these batches are in tables, whose blocks carry checksums, and this
+// process has written or verified them. The mark never passes the anchor.
 const markName = ownPrefix + "verified"
 
 func markValue(h Head) []byte {
@@ -54,7 +53,7 @@ func (s *Store) readMark(anchored uint64) (Head, error) {
 	return mark, err
 }
 
-// writeMark moves the mark to what has been flushed, through the writer.
+// writeMark moves the mark to the newest position that has been flushed, through the writer.
 func (s *Store) writeMark() {
 	position := min(s.notes.flushed.Load(), s.anchored.Position)
 	if position <= s.marked {

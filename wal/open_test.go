@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// closedStore is a store of some batches on a new file system, closed.
+// closedStore makes a store of some batches on a new file system and closes it.
 func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *harness) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -27,8 +27,8 @@ func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *harness) {
 	return fs, w
 }
 
-// refuses wants Open to refuse with every word, and to leave the files as they
-// were.
+// refuses wants Open to return an error that contains all words, and to leave the files as
+// they were.
 func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
 	t.Helper()
 	opts.Dir, opts.FS = harnessDir, fs
@@ -86,7 +86,7 @@ func TestDamagedAnchorRefused(t *testing.T) {
 	refuses(t, fs, Options{}, `"anchor" is damaged in both slots`)
 }
 
-// TestTornAnchorSlot tears the newer slot: the older one still holds.
+// TestTornAnchorSlot checks that Open uses the older slot where the newer one is torn.
 func TestTornAnchorSlot(t *testing.T) {
 	fs, w := closedStore(t, Options{AnchorEvery: time.Hour})
 	newest, _, err := readAnchor(fs, harnessDir)
@@ -114,8 +114,8 @@ func TestTornAnchorSlot(t *testing.T) {
 	}
 }
 
-// TestShorterJournalRefused puts an older state of the journal under a newer
-// anchor.
+// TestShorterJournalRefused checks that Open refuses an older state of the journal with a
+// newer anchor.
 func TestShorterJournalRefused(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
@@ -133,7 +133,7 @@ func TestShorterJournalRefused(t *testing.T) {
 	refuses(t, older, Options{}, "the journal ends at batch", "its anchor says that it reached")
 }
 
-// TestOtherJournalRefused puts the anchor of one store over another.
+// TestOtherJournalRefused checks that Open refuses a store with another store's anchor.
 func TestOtherJournalRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
 	other := vfs.NewCrashableMem()
@@ -160,7 +160,7 @@ func TestHardSettings(t *testing.T) {
 	}
 }
 
-// spoil changes one key of a closed store behind the journal's back.
+// spoil changes one key of a closed store directly in Pebble.
 func spoil(t *testing.T, fs FS, change func(*pebble.DB) error) {
 	t.Helper()
 	db, err := pebble.Open(harnessDir+"/"+storeName, Options{FS: fs}.withDefaults().pebbleOptions(newFailure(), &flushNotes{}))
@@ -180,7 +180,7 @@ func TestNewerFormatRefused(t *testing.T) {
 	refuses(t, fs, Options{}, "written by a newer version", "format 2")
 }
 
-// TestSpoiledKeys changes what only the chain can notice.
+// TestSpoiledKeys checks that changes which only the chain can detect are found.
 func TestSpoiledKeys(t *testing.T) {
 	row := func(db *pebble.DB, key []byte) []byte {
 		v, closer, err := db.Get(key)
@@ -224,7 +224,7 @@ func TestSpoiledKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs, _ := closedStore(t, Options{})
 			spoil(t, fs, change)
-			// Before the mark nothing is read again when the store opens.
+			// Open does not read batches before the verified mark again.
 			s, err := Open(Options{Dir: harnessDir, FS: fs})
 			if err == nil {
 				_, err = s.Verify(nil, nil)
@@ -244,10 +244,10 @@ func TestSpoiledKeys(t *testing.T) {
 	}
 }
 
-// TestManifestBeforeMarker: the folder is synced between making a manifest and
-// making the marker that points at it.
+// TestManifestBeforeMarker checks that the folder is synced after a manifest is created and
+// before the marker that points at it is.
 func TestManifestBeforeMarker(t *testing.T) {
-	var ops []errorfs.Op // Open, Close and background work do not overlap in what is looked at
+	var ops []errorfs.Op // needs no lock: the operations looked at do not overlap
 	var mu sync.Mutex
 	fs := onWrite(vfs.NewMem(), func(op errorfs.Op) error {
 		mu.Lock()

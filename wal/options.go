@@ -30,10 +30,10 @@ type Options struct {
 	MemTableBytes uint64        // default 64 MiB; two of them are in memory at times
 	AnchorEvery   time.Duration // how often the anchor follows the journal; default 1 s
 
-	readPatience time.Duration // a test's; 0: readPatience
+	readPatience time.Duration // how long Close waits for reads; set by tests; 0: the constant readPatience
 
-	// sync is how a batch is committed. Only the tests that prove that the
-	// crash tests find a mutation ever change it.
+	// sync is how a batch is committed: synced, save in the tests that show that the crash
+	// tests find a store that does not sync.
 	sync *pebble.WriteOptions
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// IsDamage tells an error that says: these bytes are not what was written, or a
-// record is not where it must be.
+// IsDamage reports whether an error means that bytes on disk are not what was written, or
+// that a record is missing.
 func IsDamage(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage))
 }
 
-// plain leaves out of Pebble's words on damage what only its makers understand.
+// plain removes from Pebble's message about damage the part that only Pebble's developers understand.
 func plain(err error) error {
 	if err == nil || !strings.Contains(err.Error(), carrier) {
 		return err

@@ -9,8 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Get reads one key. The value is the caller's. What it shows may not be
-// durable yet.
+// Get reads one key. The caller owns the value. The value may not be durable yet.
 func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 	if err := s.readers.enter(); err != nil {
 		return nil, false, err
@@ -68,8 +67,8 @@ func (s *Store) View() *View {
 	if s.readers.enter() != nil {
 		return &View{ticket: s.Submitted()}
 	}
-	// First the view, then the ticket: the other way round, a commit between
-	// the two would be shown and not waited for.
+	// The snapshot is taken before the ticket. In the other order, a commit between the
+	// two would be visible in the view and not covered by its ticket.
 	snap := s.db.NewSnapshot()
 	return &View{store: s, snap: snap, ticket: s.Submitted()}
 }
@@ -214,7 +213,7 @@ func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Recor
 }
 
 // Record reads one record, verified with the checksum that the record before
-// it carries. Body is the caller's. A record that is there but cannot be
+// it carries. The caller owns Body. A record that is there but cannot be
 // verified is a *Damage.
 func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	if err := s.readers.enter(); err != nil {
@@ -252,7 +251,7 @@ func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	return r.Sum, err
 }
 
-// Last tells where the stream stands: the sequence and checksum of its newest
+// Last returns where the stream stands: the sequence and checksum of its newest
 // record, 0 and 0 if it has none.
 func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {

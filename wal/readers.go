@@ -10,19 +10,19 @@ import (
 // ErrClosed refuses a read of a store whose Close has begun.
 var ErrClosed = errors.New("wal: store is closed")
 
-// readPatience is how long Close waits for reads in hand.
+// readPatience is how long Close waits for reads that are under way.
 const readPatience = 10 * time.Second
 
-// readers counts the reads in hand, because Pebble must not be closed under any:
-// it panics, or calls their iterators leaked.
+// readers counts the reads that are under way. Pebble must not be closed before they end:
+// it would panic, or report their iterators as leaked.
 type readers struct {
-	count atomic.Int64  // below zero once the end has begun
-	none  chan struct{} // capacity 1: after the end began, the last read in hand was over
+	count atomic.Int64  // below zero once end was called
+	none  chan struct{} // capacity 1: receives once the last read has ended after end was called
 }
 
 func newReaders() readers { return readers{none: make(chan struct{}, 1)} }
 
-// enter begins a read. Each that was let in calls leave.
+// enter begins a read. A caller that gets nil must call leave.
 func (r *readers) enter() error {
 	if r.count.Add(1) < 0 {
 		r.leave()
@@ -40,14 +40,14 @@ func (r *readers) leave() {
 	}
 }
 
-// end lets no read in any more. It is called once.
+// end refuses further reads. It is called once.
 func (r *readers) end() {
 	r.count.Add(1)
 	r.count.Add(math.MinInt64)
 	r.leave()
 }
 
-// over waits for the reads in hand; false: they are not over yet.
+// over waits for the reads that are under way, at most for patience; false: some have not ended.
 func (r *readers) over(patience time.Duration) bool {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

@@ -11,8 +11,8 @@ import (
 type Record struct {
 	Stream Stream
 	Seq    uint64 // contiguous within the stream; the first is 1
-	Kind   uint8  // the caller's
-	Time   int64  // Unix milliseconds, the caller's
+	Kind   uint8  // chosen by the caller
+	Time   int64  // Unix milliseconds, chosen by the caller
 	Body   []byte // opaque
 	Sum    uint64 // checksum, chained on the previous record's
 }
@@ -76,7 +76,7 @@ func Decode(stream Stream, seq uint64, value []byte) (Record, error) {
 }
 
 // chain is XXH64 (seed 0) over prev, stream, seq and the bytes before the
-// checksum. It finds damage, it does not resist forgery.
+// checksum. It detects damage; it does not resist forgery.
 func chain(prev uint64, stream Stream, seq uint64, value []byte) uint64 {
 	var head [24]byte
 	binary.BigEndian.PutUint64(head[0:], prev)
@@ -95,7 +95,7 @@ type Damage struct {
 	Seq      uint64
 	Position uint64 // of the batch row, when it is one
 	What     string
-	Err      error // what Pebble said, if it said something
+	Err      error // Pebble's error, if there is one
 }
 
 // Error names the place and what is wrong there.

@@ -40,7 +40,7 @@ type Store struct {
 	closeErr   error
 	stopAnchor chan struct{}
 	anchorDone chan struct{}
-	marked     uint64 // verified mark that was written last; the anchor goroutine's
+	marked     uint64 // verified mark that was written last; only the anchor's goroutine uses it
 }
 
 // Append queues e and returns its ticket. It never waits for the disk. An
@@ -86,12 +86,11 @@ func (s *Store) Submitted() Ticket { return Ticket(s.submitted.Load()) }
 // may not have been released yet.
 func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
 
-// Written counts the keys set and deleted, and the bytes of the batches that
-// did it, since the store was opened: what the log grew by, without its framing.
+// Written counts the keys that were set or deleted since the store was opened, and the
+// bytes of the batches that did so: by how much the log grew, without its framing.
 func (s *Store) Written() (keys, bytes uint64) { return s.keys.Load(), s.bytes.Load() }
 
-// Free is how many bytes are free for this process on the disk that the store
-// lies on.
+// Free is how many bytes this process can still write on the store's disk.
 func (s *Store) Free() (uint64, error) {
 	usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *Store) Free() (uint64, error) {
 	return usage.AvailBytes, nil
 }
 
-// Head tells the newest durable batch: its position (0: none yet), its time in
+// Head describes the newest durable batch: its position (0: none yet), its time in
 // Unix milliseconds and its sum.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {
 	h := s.durableHead()
@@ -116,14 +115,13 @@ func (s *Store) durableHead() Head {
 // Err is why the store has failed, nil while it has not.
 func (s *Store) Err() error { return s.fail.cause() }
 
-// Close writes and releases what is queued, moves everything into tables,
-// writes anchor and verified mark and gives the folder back. A read that comes
-// after it has begun is refused with ErrClosed, and those in hand are waited for.
-// Where one does not end in time, that is an error, and the store is left open
-// under it: the folder stays locked until the process ends, and nothing is lost.
-// After a failure Close only says what failed: what is on disk is left for the
-// next Open to judge, and the folder stays locked likewise. A second call does
-// nothing and returns what the first did.
+// Close writes and releases the queued entries, moves everything into tables, writes the
+// anchor and the verified mark, and unlocks the folder. Reads that begin after Close are
+// refused with ErrClosed; Close waits for reads that are under way. If one does not end
+// in time, Close returns an error and leaves the store open: the folder stays locked until
+// the process ends, and nothing is lost. After a failure Close returns that failure: the
+// folder stays locked, and the next Open verifies what is on disk. A second call does
+// nothing and returns the first call's result.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -159,7 +157,7 @@ func (s *Store) close() error {
 	return s.wrapClose(s.lock.release())
 }
 
-// errReading is no failure of the disk: everything is written.
+// errReading is not a failure of the disk: everything is written.
 var errReading = errors.New("reads in hand do not end; the store is left open under them")
 
 func (s *Store) awaitReaders() error {
@@ -171,7 +169,7 @@ func (s *Store) awaitReaders() error {
 
 func (s *Store) shut() error { return errors.Join(s.db.Close(), s.anchor.close()) }
 
-// windUp is what Close does once the writer knows that it is the end.
+// windUp waits for the writer and the anchor's goroutine, and then flushes the store.
 func (s *Store) windUp() error {
 	<-s.stopped
 	<-s.anchorDone

@@ -66,7 +66,7 @@ func TestCloseDrains(t *testing.T) {
 	}
 }
 
-// TestAppendDoesNotWait: the disk stands still, and Append returns.
+// TestAppendDoesNotWait checks that Append returns while the disk is blocked.
 func TestAppendDoesNotWait(t *testing.T) {
 	var stuck atomic.Bool
 	free := make(chan struct{})
@@ -94,7 +94,7 @@ func TestAppendDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestAnchorFollows: without a Close, the anchor is at most AnchorEvery behind.
+// TestAnchorFollows checks that without a Close the anchor is at most AnchorEvery behind.
 func TestAnchorFollows(t *testing.T) {
 	fs := vfs.NewMem()
 	s := memStore(t, Options{FS: fs, AnchorEvery: time.Millisecond})
@@ -117,8 +117,8 @@ func TestAnchorFollows(t *testing.T) {
 	}
 }
 
-// TestMarkFollows: after flushes the mark moves, so that opening after a crash
-// verifies little.
+// TestMarkFollows checks that the verified mark moves after flushes, so that an open after a
+// crash verifies few batches.
 func TestMarkFollows(t *testing.T) {
 	opts := smallOptions()
 	s := memStore(t, opts)
@@ -141,7 +141,8 @@ func TestMarkFollows(t *testing.T) {
 	t.Error("the mark never moved")
 }
 
-// TestCorruptStream: damage met while running is named, and the rest goes on.
+// TestCorruptStream checks that damage in one stream found while running is reported with
+// its place, and that other streams go on.
 func TestCorruptStream(t *testing.T) {
 	s := memStore(t, Options{})
 	w := newHarness(8)
@@ -173,7 +174,7 @@ func TestCorruptStream(t *testing.T) {
 	}
 }
 
-// TestConcurrentAppends: many callers, one order.
+// TestConcurrentAppends checks that entries of many goroutines get one order.
 func TestConcurrentAppends(t *testing.T) {
 	s := memStore(t, Options{AnchorEvery: time.Millisecond})
 	done := make(chan error, 8)
@@ -217,8 +218,8 @@ type chanOut chan error
 
 func (c chanOut) Release(err error) { c <- err }
 
-// TestCheckpoint: a copy taken while work goes on is a store of its own, and
-// a copy that fails does not end the store.
+// TestCheckpoint checks that a checkpoint taken during appends opens as a store, and that a
+// checkpoint that fails does not end the original.
 func TestCheckpoint(t *testing.T) {
 	fs := vfs.NewMem()
 	var full atomic.Bool
@@ -262,11 +263,11 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointAmongCommits: what is committed while the copy is made may be missing in
-// it, and its anchor promises none of that.
+// TestCheckpointAmongCommits checks that a checkpoint's anchor names no batch that was
+// committed while the copy was made: the copy may lack such a batch.
 func TestCheckpointAmongCommits(t *testing.T) {
 	fs := vfs.NewMem()
-	var copying atomic.Bool // Pebble removes files on a goroutine of its own meanwhile
+	var copying atomic.Bool // atomic, because Pebble removes files on a goroutine of its own
 	var during func()
 	s := memStore(t, Options{FS: onWrite(fs, func(op errorfs.Op) error {
 		if copying.Load() && strings.HasPrefix(op.Path, "/copy/") {

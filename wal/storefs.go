@@ -9,11 +9,11 @@ import (
 
 // storeFS is the file system as Pebble sees it. It does two things.
 //
-// It ends everything at the first write or sync that fails, before Pebble
-// hears of it: some of Pebble's answers to a failed write are a panic that
-// unlocks a mutex nobody holds (rotateWAL), which no recover can catch and no
-// message explains, and some are to try again. Here the failed flag is set and
-// the goroutine stays where it is, for ever; the process is about to end.
+// It stops the store at the first write or sync that fails, before Pebble sees the error.
+// Pebble reacts to some failed writes with a panic that unlocks a mutex nobody holds
+// (rotateWAL), which no recover can catch and no message explains, and it tries others
+// again. Here the failed flag is set and the goroutine blocks for ever; the process is
+// about to end.
 //
 // And it syncs the folder before it makes a marker file. Pebble creates a
 // manifest, then the marker that points at it, and syncs the folder once,
@@ -33,9 +33,9 @@ func newStoreFS(fs FS, dir string, fail *failure) storeFS {
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
 
-// end stops here for ever if err is a failed write of a store that is open.
-// While it is being opened, an error goes back: a folder that cannot be
-// written is no reason to leave goroutines behind.
+// end blocks for ever if err is a failed write of a store that is open. While the store is
+// being opened, it returns the error: a folder that cannot be written is no reason to
+// leave goroutines behind.
 func (f storeFS) end(what, name string, err error) error {
 	if err != nil && f.ours(name) && f.fail.armed() {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, name, err))
@@ -90,8 +90,8 @@ type storeFile struct {
 	fail *failure
 }
 
-// end stops here for ever if err is an error: what a failed write or sync left
-// behind is unknown, whatever is tried next.
+// end blocks for ever if err is not nil: nobody knows what a failed write or sync has left
+// on the disk, whatever is tried next.
 func (f storeFile) end(what string, err error) {
 	if err != nil {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, f.name, err))

@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
-// VerifyTables reads every block of every table and checks it against its
-// checksum: also rows, indexes and filters, which no record's chain covers. It
-// stops at the first table that does not hold, and names it.
+// VerifyTables reads every block of every table and compares it with its checksum, also
+// the blocks of rows, indexes and filters, which no record's chain covers. Its error names
+// the first table that is damaged.
 func (s *Store) VerifyTables() error {
 	dir := s.opts.FS.PathJoin(s.opts.Dir, storeName)
 	names, err := s.opts.FS.List(dir)

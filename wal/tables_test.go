@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestVerifyTables: a flipped byte anywhere in a table is found, also where no
-// record lies.
+// TestVerifyTables checks that a flipped byte anywhere in a table is found, also outside the
+// records.
 func TestVerifyTables(t *testing.T) {
 	opts := Options{Dir: t.TempDir(), MemTableBytes: 1 << 20}
 	s := mustOpen(t, opts)

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Report is what Verify has verified.
+// Report says what Verify has verified.
 type Report struct {
 	Records  uint64
 	Streams  uint64
@@ -22,9 +22,9 @@ type Report struct {
 // checks the chain of batches, every record's checksum and chain, that streams
 // have no gap, and that every record is named by exactly one batch. fn (may be
 // nil) gets each record once it is verified; Body is valid only during the
-// call. passed (may be nil) hears after each batch what was verified until
-// then, but for its streams. It stops at the first *Damage, with what it had verified until
-// then. It takes 16 bytes of memory and some for each stream.
+// call. passed (may be nil) is called after each batch with the report so far, without
+// its streams. Verify stops at the first *Damage and returns the report so far with it. It
+// needs 16 bytes of memory for each stream, and the map's overhead.
 func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, error) {
 	if err := s.readers.enter(); err != nil {
 		return Report{}, err
@@ -66,7 +66,7 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 }
 
 // verifyTail verifies the batches after the verified mark, up to newest, and
-// the records they name. The anchor has been met.
+// the records they name. The caller has checked that the journal reaches its anchor.
 func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	mark, err := s.readMark(anchored)
 	if err != nil {
@@ -115,7 +115,7 @@ type walk struct {
 	rows    *pebble.Iterator
 	recs    *pebble.Iterator
 	tails   map[Stream]tail // where each stream stands; filled as the walk goes
-	partial bool            // the walk does not begin at the first batch
+	partial bool            // the walk begins after the first batch, so a stream's earlier records are not in tails
 	at      Head
 	records uint64
 	sums    []byte
@@ -222,7 +222,7 @@ func (w *walk) run(r run) error {
 	return nil
 }
 
-// before is where the stream stood before the run.
+// before is the stream's newest record before the run.
 func (w *walk) before(r run) (tail, error) {
 	at, met := w.tails[r.stream]
 	if met || !w.partial || r.first == 1 {
@@ -240,7 +240,7 @@ func (w *walk) before(r run) (tail, error) {
 	return tail{seq, rec.Sum}, err
 }
 
-// record verifies the record under the iterator: the one after at.
+// record verifies the record at the iterator's position, which must follow at.
 func (w *walk) record(stream Stream, at tail) (Record, error) {
 	seq := at.seq + 1
 	if !w.recs.Valid() || string(w.recs.Key()) != string(RecordKey(stream, seq)) {

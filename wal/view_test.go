@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestViewReads: a stream's records as they were when the view was opened, from
-// any of them on, verified like the store's.
+// TestViewReads checks that View.Read gives a stream's records as they were when the view
+// was opened, from any sequence on, and verifies them as Store.Read does.
 func TestViewReads(t *testing.T) {
 	s := memStore(t, Options{FS: vfs.NewMem()})
 	sum := uint64(0)
@@ -41,7 +41,7 @@ func TestViewReads(t *testing.T) {
 	}
 }
 
-// TestHardSettingIsRead as it was stored.
+// TestHardSettingIsRead checks that HardSetting returns the stored value.
 func TestHardSettingIsRead(t *testing.T) {
 	s := memStore(t, Options{FS: vfs.NewMem(), Hard: map[string]string{"ispb": "12345678"}})
 	if v, ok, err := s.HardSetting("ispb"); v != "12345678" || !ok || err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// yields is how often the writer lets others run before it commits, so that
-// what is about to be appended joins the batch.
+// yields is how often the writer yields the processor before it commits, so that entries
+// that are about to be appended join the batch.
 const yields = 3
 
 // writer is the shell around the machine: one goroutine that drains the queue,
@@ -35,8 +35,8 @@ func newWriter(s *Store, newest Head) *writer {
 func (w *writer) run() {
 	defer close(w.s.stopped)
 	defer func() {
-		// Pebble panics if its log cannot be written; a panic of ours or of an
-		// Out must not let anything out either.
+		// Pebble panics if it cannot write its log. Nothing may be released after that,
+		// nor after a panic of our own or of an Out.
 		if r := recover(); r != nil {
 			w.s.opts.Log.Error("wal: writer panicked", "dir", w.s.opts.Dir, "panic", r, "stack", string(debug.Stack()))
 			w.s.fail.fail(fmt.Errorf("wal: write %s: %v", w.s.opts.Dir, r))
@@ -85,7 +85,7 @@ func (w *writer) await() bool {
 	}
 }
 
-// drain takes over what has been queued.
+// drain moves the queued entries to pending.
 func (w *writer) drain() {
 	s := w.s
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (w *writer) fill() (n int) {
 	return n
 }
 
-// write commits what the machine holds, synced. It may not return: see Fatalf.
+// write commits the machine's batch, synced. It may block for ever: see pebbleLog.Fatalf.
 func (w *writer) write() error {
 	b := w.batch
 	b.Reset()
@@ -212,7 +212,7 @@ func (w *writer) publish(entries uint64) {
 	s.head = w.m.newest
 	s.headMu.Unlock()
 	s.notes.committed.Store(w.m.newest.Position)
-	// Only Append of a parked read moves durable too, and only while the
+	// Besides the writer only Append changes durable, for a parked entry, while the
 	// writer sleeps.
 	s.durable.Add(entries)
 }

@@ -9,7 +9,7 @@ import (
 	"pixd/wal"
 )
 
-// bench is one journal under test, and what it has released.
+// bench is one journal under test, with the calls of Release that it has made.
 type bench struct {
 	testing.TB
 	Journal
@@ -18,14 +18,14 @@ type bench struct {
 	tails    map[wal.Stream]Tail
 }
 
-// release is one call of an Out.
+// release is one call of an Out's Release.
 type release struct {
 	name    string
 	err     error
-	durable wal.Ticket // when it was called
+	durable wal.Ticket // the journal's Durable at the call
 }
 
-// Tail is where a stream stands, for who makes entries.
+// Tail is the sequence and checksum of a stream's newest record.
 type Tail struct{ Seq, Sum uint64 }
 
 func newBench(t testing.TB, j Journal) *bench {
@@ -45,7 +45,7 @@ func (o out) Release(err error) {
 
 func (b *bench) out(name string) []wal.Out { return []wal.Out{out{b, name}} }
 
-// Seal makes n records that continue the stream from tail, which it moves.
+// Seal makes a record of each body, continuing the stream after tail, and moves tail.
 func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
 	var sealed []wal.Sealed
 	for _, body := range bodies {
@@ -69,7 +69,7 @@ func (b *bench) entry(stream wal.Stream, name string, bodies ...string) *wal.Ent
 
 func set(k, v string) wal.Op { return wal.Op{Kind: wal.OpSet, Key: []byte(k), Value: []byte(v)} }
 
-// wait returns what was released, once that is n calls.
+// wait waits until there were n releases and returns them.
 func (b *bench) wait(n int) []release {
 	b.Helper()
 	if s, ok := b.Journal.(Settler); ok {
@@ -88,7 +88,7 @@ func (b *bench) wait(n int) []release {
 	}
 }
 
-// rows is everything a caller wrote in [lo, hi), as "k=v".
+// rows are the rows with keys in [lo, hi), as "k=v".
 func (b *bench) rows(r Reader, lo, hi string) (got []string) {
 	b.Helper()
 	err := r.Scan([]byte(lo), []byte(hi), func(k, v []byte) (bool, error) {

@@ -1,5 +1,5 @@
-// Package waltest holds what every journal has to do, whatever it is made of:
-// the one over a disk and the one a simulation keeps in memory.
+// Package waltest has the contract that every journal must keep, the store over a disk and
+// the journal in memory that simulations use, and that journal in memory.
 package waltest
 
 import (
@@ -22,8 +22,8 @@ type View interface {
 	Close() error
 }
 
-// Journal is what the contract asks for. View returns this package's type, so
-// a body whose View returns its own needs an adapter of one line.
+// Journal is what the contract tests. View returns this package's View, so an
+// implementation whose View returns its own type needs an adapter of one line.
 type Journal interface {
 	Reader
 	Append(e *wal.Entry) wal.Ticket
@@ -34,8 +34,8 @@ type Journal interface {
 	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
-// Settler is a Journal that moves only when it is told to: the contract calls
-// Settle where it waits.
+// Settler is a Journal that makes entries durable only on request: where the contract
+// waits for a release, it calls Settle.
 type Settler interface{ Settle() }
 
 // Contract runs the contract. Each call of open gives an empty journal, which

@@ -9,29 +9,27 @@ import (
 	"pixd/wal"
 )
 
-// InMemory is a journal in memory that moves only when it is told to: Commit makes a
-// batch of what has been appended and shows it, Sync makes it durable and releases
-// it. A simulation decides between those when the power goes. It is the same
-// machine as the writer's; what it lacks is a disk.
-//
-// An InMemory is for one goroutine.
+// InMemory is a journal in memory for one goroutine. It moves only when the caller says
+// so: Commit makes a batch of the appended entries and makes it visible to readers, Sync
+// makes the batch durable and releases its entries. So a simulation can let the power fail
+// between the two. It uses the same wal.Machine as the writer.
 type InMemory struct {
 	m         *wal.Machine
 	queue     []*wal.Entry
 	rows      map[string][]byte
 	keys      []string // of rows, in order
-	undo      []undo   // what the batch under way has changed
-	flying    int      // entries of the batch under way; 0: none is
+	undo      []undo   // the rows as they were before the visible batch
+	flying    int      // entries of the batch that is visible and not durable; 0: there is none
 	submitted wal.Ticket
 	durable   wal.Ticket
 	newest    wal.Head // durable
 	failed    error
 }
 
-// undo is a row as it was before the batch under way.
+// undo is a row as it was before the batch that is not durable yet.
 type undo struct {
 	key   string
-	value []byte // nil: it was not there
+	value []byte // nil: there was no such row
 }
 
 // NewInMemory is an empty journal.
@@ -61,7 +59,7 @@ func (p *InMemory) Submitted() wal.Ticket { return p.submitted }
 // Durable is the newest ticket that is durable, with all before it.
 func (p *InMemory) Durable() wal.Ticket { return p.durable }
 
-// Waiting tells what is to be done: nothing, a Commit, or a Sync.
+// Waiting reports whether a Commit or a Sync has something to do; at most one of them has.
 func (p *InMemory) Waiting() (commit, sync bool) {
 	return p.flying == 0 && len(p.queue) > 0, p.flying > 0
 }
@@ -140,8 +138,8 @@ func (p *InMemory) remove(k string) {
 
 func (p *InMemory) note(k string) { p.undo = append(p.undo, undo{k, p.rows[k]}) }
 
-// Sync makes the batch under way durable and releases it, in order. What a Release
-// appends joins the queue.
+// Sync makes the visible batch durable and releases its entries, in order. An entry that a
+// Release appends joins the queue.
 func (p *InMemory) Sync() {
 	if p.failed != nil || p.flying == 0 {
 		return
@@ -186,11 +184,12 @@ func (p *InMemory) Settle() {
 // Fail stops the journal: nothing is written or released any more.
 func (p *InMemory) Fail(err error) { p.failed = err }
 
-// Err is why it has stopped; nil while it has not.
+// Err is why the journal has stopped; nil while it has not.
 func (p *InMemory) Err() error { return p.failed }
 
-// Crash is what a power cut leaves: what is durable and, where it is kept, the
-// batch under way, which nobody has been told of. The old journal is used up.
+// Crash returns the journal as a power cut leaves it: everything durable and, with kept,
+// also the batch that was visible and not durable. The old journal must not be used
+// afterwards.
 func (p *InMemory) Crash(kept bool) *InMemory {
 	at := p.newest
 	if p.flying > 0 && kept {
@@ -218,8 +217,8 @@ func (p *InMemory) restore(u undo) {
 	}
 }
 
-// Flip changes one bit of a record's bytes, as a failing disk does. pick chooses
-// below what it is given. False where there is no record.
+// Flip changes one bit of one of the stream's records, as a failing disk does. pick(n)
+// chooses a number from 0 to n-1. Flip returns false where the stream has no record.
 func (p *InMemory) Flip(stream wal.Stream, pick func(n int) int) bool {
 	lo, hi := p.bounds(wal.RecordRange(stream))
 	if lo == hi {
@@ -233,7 +232,7 @@ func (p *InMemory) Flip(stream wal.Stream, pick func(n int) int) bool {
 	return true
 }
 
-// bounds are the places of the keys in [lo, hi); nil hi: to the end.
+// bounds are the indexes in p.keys of the keys in [lo, hi); a nil hi is no bound.
 func (p *InMemory) bounds(lo, hi []byte) (from, to int) {
 	from, _ = slices.BinarySearch(p.keys, string(lo))
 	to = len(p.keys)
@@ -243,5 +242,5 @@ func (p *InMemory) bounds(lo, hi []byte) (from, to int) {
 	return from, max(from, to)
 }
 
-// Close does nothing: there is no disk to leave in order.
+// Close does nothing.
 func (p *InMemory) Close() error { return nil }

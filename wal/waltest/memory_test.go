@@ -7,8 +7,8 @@ import (
 	"pixd/wal"
 )
 
-// TestInMemoryAfterFailure: an entry that comes after a failure gets a ticket that never counts as
-// durable, in the journal in memory as in the other.
+// TestInMemoryAfterFailure checks that an entry appended after a failure gets a ticket that
+// never becomes durable, as in wal.Store.
 func TestInMemoryAfterFailure(t *testing.T) {
 	p := NewInMemory()
 	p.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpSet, Key: []byte("ka"), Value: []byte("v")}}})
