@@ -14,14 +14,14 @@ type kept struct {
 	claims  []heard // in the order in which their requests were sent
 }
 
-// heard is one answer under a key, with the true times at which the first and the last
+// heard is one answer under a key, with the simulated times at which the first and the last
 // request that received it were sent. Answers may arrive in another order.
 type heard struct {
 	body        string
 	first, last ledger.Millis
 }
 
-// hear records the answer to a request that was sent at the given true time.
+// hear records the answer to a request that was sent at the given simulated time.
 func (k *kept) hear(at ledger.Millis, body string) {
 	i := slices.IndexFunc(k.claims, func(h heard) bool { return h.body == body })
 	if i < 0 {
@@ -60,8 +60,9 @@ func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
 	return ""
 }
 
-// TestKeptAnswers checks the judge of answers: an answer may arrive a day late, after the
-// answer of the next claim under the same key; a different answer within a day is wrong.
+// TestKeptAnswers checks kept.wrong and kept.claimed: an answer may arrive a day late,
+// after the answer of the next claim under the same key; a different answer within a day is
+// wrong.
 func TestKeptAnswers(t *testing.T) {
 	const first, second, third = noon + 30*60_000, noon + day + 31*60_000, noon + day + 32*60_000
 	late := func() (*kept, []ledger.Millis) {

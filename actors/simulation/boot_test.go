@@ -83,8 +83,8 @@ func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 	return nil
 }
 
-// sentIsKnown checks that each payout which the scheme has taken is, or was, on its way by
-// the journal too.
+// sentIsKnown checks that the journal has each payout which the scheme has taken, and that
+// this payout is not queued, pending or refused, nor failed without a void.
 func (l *life) sentIsKnown() {
 	if len(l.flipped) > 0 {
 		return

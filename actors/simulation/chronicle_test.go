@@ -12,11 +12,11 @@ type chronicle struct {
 	payouts map[ledger.TxID]*chronicled
 	prints  map[ledger.Fingerprint][]*chronicled
 	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
-	returns map[ledger.TxID]ledger.Amount // what returns of each payout have credited
+	returns map[ledger.TxID]ledger.Amount // the amount that returns of each payout have credited
 	given   map[string]ledger.TxID        // the payout that each return's id has credited
 	begun   map[string]moment             // when each end-to-end id was used first; a later payout under it is a repeat
 	terms   map[ledger.AccountID]ledger.Settings
-	windows map[ledger.AccountID][]window    // the account's repeat windows in the order of their changes
+	windows map[ledger.AccountID][]window    // each account's repeat windows, oldest first
 	charges map[string]*ledger.Record        // the newest record of each charge
 	waiting map[ledger.TxID]bool             // whether a payout must wait for an operator
 	under   map[string][]*chronicled         // payouts by each end-to-end id that they have had
@@ -24,8 +24,8 @@ type chronicle struct {
 	shown   map[recordName][]*ledger.Account // heads that reads showed
 }
 
-// window is a repeat window of length long, set at the true time at: for so long after a
-// payout has settled, an equal one is its repeat.
+// window is a repeat window of length long, set at the simulated time at: for so long after
+// a payout has settled, an equal one is its repeat.
 type window struct{ at, long ledger.Millis }
 
 // end returns the end of the repeat window of a payout that settled at the given time. A
@@ -44,12 +44,12 @@ func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.
 type chronicled struct {
 	tx      ledger.Transaction // as in the payout's newest record
 	held    ledger.Transaction // as in the payout's first record, its hold
-	out     ledger.Millis      // true time at which its end-to-end id was first used
+	out     ledger.Millis      // simulated time at which its end-to-end id was first used
 	claimed bool               // the request had an idempotency key
-	hold    ledger.Millis      // true time of its hold
-	sent    ledger.Millis      // true time at which the scheme accepted it
+	hold    ledger.Millis      // simulated time of its hold
+	sent    ledger.Millis      // simulated time at which the scheme accepted it
 	queued  written            // when it first entered the queue; zero: it never did
-	settled ledger.Millis      // true time of its settlement
+	settled ledger.Millis      // simulated time of its settlement
 	print   ledger.Fingerprint
 	account ledger.AccountID
 	had     map[string]bool // every end-to-end id that it has had
@@ -58,7 +58,7 @@ type chronicled struct {
 	outBy, settledBy uint64 // sequences of the records made at out and at settled
 }
 
-// moment is a true time, and the sequence of the account's record that was made then.
+// moment is a simulated time, and the sequence of the account's record that was made then.
 type moment struct {
 	at ledger.Millis
 	by uint64

@@ -132,7 +132,7 @@ func (l *life) answered(key string) bool {
 	return k != nil && l.clock < k.claimed(l.times[key], l.slack())+day-l.slack()
 }
 
-// slack is by how much a span of engine time may be shorter than the same span of true
+// slack is by how much a span of engine time may be shorter than the same span of simulated
 // time.
 func (l *life) slack() ledger.Millis {
 	if l.jumpy {

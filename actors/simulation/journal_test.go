@@ -7,7 +7,7 @@ import (
 
 // written is the state of the simulation when a record was made.
 type written struct {
-	at      ledger.Millis // true time
+	at      ledger.Millis // simulated time
 	terms   ledger.Terms  // of the process that made the record
 	doubted bool          // the process's engine time was doubted
 	clock   ledger.Millis // the process's engine time

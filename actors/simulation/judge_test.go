@@ -25,8 +25,8 @@ func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	}
 }
 
-// remembered checks that what clients and operators were told still agrees with the journal
-// after the start of a process.
+// remembered checks, after the start of a process, that the journal still agrees with every
+// answer that clients and operators got.
 func (l *life) remembered() {
 	l.entriesKept()
 	for i := range l.reads {

@@ -29,7 +29,7 @@ type life struct {
 	mood   mood
 	jumpy  bool                // the wall clock jumps in this run
 	living bool                // the run is in its middle part, where faults happen
-	healed ledger.Millis       // true time at which all faults ended; 0: they have not
+	healed ledger.Millis       // simulated time at which all faults ended; 0: they have not
 	tries  map[ledger.TxID]int // how often each queued payout was tried after healed
 	tells  bool
 	story  strings.Builder // log of the run, for the reader of a failure
@@ -38,14 +38,14 @@ type life struct {
 
 	known ledger.AccountID // the highest account number; accounts are numbered from 1
 
-	clock      ledger.Millis // true time, which is also the scheme's; it only goes forward
+	clock      ledger.Millis // simulated time, also of the scheme's simulator; it only goes forward
 	skew       ledger.Millis // how far the wall clock of the engine's machine is from clock
 	bounds     due.Bounds
 	drawn      uint64
 	stalled    ledger.Millis // the journal does not move before this time
 	written    map[recordName]written
-	chronicle0 *chronicle        // what the records said at the last call of judge
-	panicked   ledger.Millis     // true time at which an account's code panicked last
+	chronicle0 *chronicle        // built from the records by the last call of rebuilt
+	panicked   ledger.Millis     // simulated time at which an account's code panicked last
 	forged     int               // how many false notices were sent
 	panics     bool              // the next answer that is rendered panics
 	refuses    bool              // the journal refuses the next entry
@@ -74,7 +74,7 @@ type process struct {
 	tasks     map[due.Task]int               // how many of each due task are under way
 	unheard   []func()                       // called at a crash: each fails one notice if it is not acknowledged yet
 	floor     ledger.Millis                  // time of the newest record when this process started
-	theirs    ledger.Millis                  // how far the scheme's clock is from true time
+	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time
 	unsettled map[ledger.AccountID]bool      // an entry of the account was refused
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on

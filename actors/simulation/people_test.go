@@ -7,13 +7,13 @@ import (
 	"pixd/actors/ledger"
 )
 
-// people are the clients and operators: their requests, and what they were told.
+// people are the clients and operators: their requests, and the answers that they got.
 type people struct {
 	asked    []*request                 // requests without an answer yet
 	answers  []answer                   // every answer about a transaction
 	kept     map[string]*kept           // answers by idempotency key
 	credited map[string]bool            // references of credits, and whether each credit was confirmed
-	times    map[string][]ledger.Millis // the true times of the requests with each key
+	times    map[string][]ledger.Millis // the simulated times of the requests with each key
 	unsure   map[string]bool            // keys with a request while engine time was doubted
 	reads    []ledger.Account           // heads that reads showed
 	replays  []replay
@@ -28,10 +28,10 @@ type request struct {
 	key     string // idempotency key; empty: none
 	at      ledger.Millis
 	asked   *account.Asked
-	verdict *verdict // what a payout request must be answered; nil: unknown
+	verdict *verdict // the answer that a payout request must get; nil: unknown
 	joins   bool     // a request with the same key was sent before
-	other   bool     // its body differs from the body of the request before
-	atOnce  bool     // the request before may still have been in progress
+	other   bool     // its body differs from the body of the key's first request
+	atOnce  bool     // the key's first request may still have been in progress
 	renewed bool     // its end-to-end id is the former id of a payout that is in flight or settled
 }
 
@@ -190,8 +190,8 @@ func (l *life) again() {
 
 const day = ledger.Millis(24 * 3_600_000)
 
-// clocksDiffer is how far, in ms, a span of engine time may differ from true time without a
-// doubt: engine time may be wrong at the beginning of the span and at its end.
+// clocksDiffer is how far, in ms, a span of engine time may differ from simulated time
+// without a doubt: engine time may be wrong at the beginning of the span and at its end.
 const clocksDiffer = ledger.Millis(125_000)
 
 // idle keeps an answer under a key with a request that changes nothing else.

@@ -10,7 +10,8 @@ import (
 // The functions of this file derive what an account must answer from the contract, and not
 // from the engine's code.
 
-// verdict is what a payout request must be answered with the account in its present state.
+// verdict is the answer that a payout request must get, with the account in its present
+// state.
 type verdict struct {
 	refusal ledger.RefusalCode // RefuseNothing: the money is held
 	pending bool               // the payout waits for an operator
@@ -64,7 +65,7 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	return verdict{pending: s.ApprovalThreshold != nil && c.Amount >= *s.ApprovalThreshold}
 }
 
-// judged notes what a payout request must be answered.
+// judged notes the answer that a payout request must get.
 func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	a := l.account(r.account)
 	if a.Broken() != nil || l.unsettled[r.account] {

@@ -50,7 +50,7 @@ func (l *life) rebuilt() {
 	chronicled.judge(l)
 	l.chronicle0 = chronicled
 	if len(l.flipped) > 0 {
-		return // rows of damaged accounts lie among the rows of others
+		return // the rows of damaged accounts are not told from the rows of others
 	}
 	have := dump(l.journal)
 	for k, v := range dump(want) {

@@ -35,8 +35,8 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, wo
 	}
 }
 
-// gaveUp checks that a payout is not voided, and does not expire, before its time by the
-// true clock, nor while engine time is doubted.
+// gaveUp checks that a payout is not voided, and does not expire, before its time by
+// simulated time, nor while engine time is doubted.
 func (p *chronicled) gaveUp(l *life, world written) {
 	since, limit := ledger.Millis(0), ledger.Millis(0)
 	switch p.tx.ReasonCode {

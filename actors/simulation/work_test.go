@@ -117,7 +117,7 @@ func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	return r
 }
 
-// kept reports whether every settings in c.settings refuse payouts to the key's owner.
+// kept reports whether all of c.settings refuse payouts to the key's owner.
 func (c *child) kept() bool {
 	return c.owner != "" && len(c.settings) > 0 && !slices.ContainsFunc(c.settings, func(s ledger.Settings) bool {
 		return !s.RefusesPayoutTo(c.owner)

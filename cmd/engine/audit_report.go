@@ -19,7 +19,7 @@ type AuditReport struct {
 	Balance     *big.Int          `json:"balance"`   // sum over all accounts, which may be more than one account can hold
 	Pending     *big.Int          `json:"pending"`
 	Differences []AuditDifference `json:"differences"`
-	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and others
+	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and up to auditRows others
 	LeftOut     int               `json:"left_out"` // accounts without a difference that are not in rows
 }
 

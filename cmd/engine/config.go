@@ -44,7 +44,7 @@ type Config struct {
 
 	RateLimit        int   // requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
-	ConnectionsPerIP int   // open at once on the merchant API from one address that is no trusted proxy; 0: no limit
+	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
 	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
 
 	FS        wal.FS         // nil: the disk

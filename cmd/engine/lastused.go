@@ -17,7 +17,7 @@ import (
 const metaLastUsed = "last-used/"
 
 // lastUsed keeps beside the journal when API keys were last used, so that unused keys can
-// be told after a restart too. These times are no records: a kill loses those since the
+// be recognised after a restart. These times are no records: a kill loses those since the
 // last round, and no money depends on them.
 type lastUsed struct {
 	registry *registry.Registry

@@ -24,7 +24,7 @@ type adminFlags struct {
 	json      bool
 
 	flag string // name of the flag for the URL; empty: admin
-	asks string // what is called: "engine" or "simulator"; empty: "engine"
+	asks string // kind of the server called: "engine" or "simulator"; empty: "engine"
 }
 
 const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +

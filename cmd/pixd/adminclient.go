@@ -21,7 +21,7 @@ type adminClient struct {
 	base, token string
 	source      string       // where the token was found, for the error about a wrong token
 	http        *http.Client // nil: a client without a CA file
-	asks, flag  string       // what is called, and the flag for its URL, for errors
+	asks, flag  string       // kind of the server, and the flag for its URL; both for errors
 }
 
 const (

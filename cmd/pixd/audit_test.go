@@ -67,7 +67,7 @@ in flight      1
 		}
 		same(t, cutAt(out, "scheme's book"), want)
 	}
-	// A simulator's folder that is named must exist; without a name a missing one is not an
+	// A folder named by --sim-dir must exist; without the flag a missing folder is not an
 	// error.
 	code, out, errs = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", dir+"-none")
 	if code != 1 || out != "" || errs != "pixd: no simulator's book in "+dir+"-none\n" {
@@ -85,7 +85,7 @@ in flight      1
 	}
 }
 
-// cutAt returns a text up to a word.
+// cutAt returns the part of s before word.
 func cutAt(s, word string) string {
 	before, _, _ := strings.Cut(s, word)
 	return before

@@ -12,8 +12,8 @@ type Code struct {
 	// URL of a dynamic code, without "https://", at most 77 bytes: the payer's reader
 	// fetches the payment's data from it over https. Empty in a static code.
 	URL string
-	// Recurrence is the URL of an automatic-payment authorisation (fields 80 to 99), with
-	// which a payment may come or not; empty where there is no such field.
+	// Recurrence is the URL of an automatic-payment authorisation (fields 80 to 99), alone
+	// or beside a payment; empty where there is no such field.
 	Recurrence string
 	// Description and Facilitator (the ISPB of the institution that hands out cash) are the
 	// Pix template's subfields 02 and 03; empty where absent.

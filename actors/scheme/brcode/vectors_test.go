@@ -53,8 +53,8 @@ func TestParsePublished(t *testing.T) {
 	}
 }
 
-// TestTextPublished checks that Text writes the data of published codes as those codes have
-// them.
+// TestTextPublished checks that Text makes the texts of two published codes from their
+// data.
 func TestTextPublished(t *testing.T) {
 	for _, i := range []int{0, 3} {
 		c := published[i].want

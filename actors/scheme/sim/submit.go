@@ -147,7 +147,7 @@ func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 	s.ids.Add(key(rowHolder, endToEnd))
 }
 
-// letGo ends hold.
+// letGo removes the note that hold has made.
 func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 	s.mu.Lock()
 	if s.holders[endToEnd] == tx {
