@@ -9,9 +9,8 @@ func (l *life) drawSkew() ledger.Millis {
 	return ledger.Millis(l.rng.IntN(2*most+1) - most)
 }
 
-// setRight is the engine's periodic call to the scheme, in whose answer the scheme states
-// its time, and then an operator's acceptance of a clock that is right but behind the
-// journal.
+// setRight gives the engine the scheme's time, as the engine's periodic calls to the scheme
+// do, and sometimes lets an operator accept a clock that is right but behind the journal.
 func (l *life) setRight() {
 	if l.clock >= l.outside.down {
 		l.stated()

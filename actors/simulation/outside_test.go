@@ -231,7 +231,7 @@ func (o *outside) tell() bool {
 		o.l.forged++
 		wrong := n
 		wrong.EndToEnd = wrong.EndToEnd[:len(wrong.EndToEnd)-4] + "else"
-		switch n.Kind { // and with the other payment's outcome
+		switch n.Kind { // the false notice also has the opposite outcome
 		case scheme.PaymentSettled:
 			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
 		case scheme.PaymentRejected:

@@ -45,7 +45,7 @@ func (p *chronicled) gaveUp(l *life, world written) {
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
-		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // its id may be too old to be sent before that
+		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // an end-to-end id that the merchant named may become too old before that
 			since, limit = min(p.hold, expiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
 		}
 	default:

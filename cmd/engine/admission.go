@@ -34,7 +34,7 @@ type admission struct {
 	waiting  bool      // an entry was submitted that is not durable
 	last     wal.Ticket
 	movedAt  time.Time     // when last was first seen as the newest durable ticket
-	deadline time.Duration // longest time from an entry's submission until it is durable
+	deadline time.Duration // longest time without a newly durable entry while entries wait
 }
 
 const (
@@ -99,8 +99,8 @@ func (d *admission) look(at time.Time) {
 	}
 }
 
-// lookAtJournal finds a commit that takes longer than deadline: entries were submitted, and
-// the newest durable ticket has not changed since.
+// lookAtJournal finds a commit that takes longer than deadline: entries wait, and for that
+// long no further entry has become durable.
 func (d *admission) lookAtJournal(at time.Time) {
 	submitted, durable := d.progress()
 	if waited := d.waiting; submitted == durable {

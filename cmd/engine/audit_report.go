@@ -20,7 +20,7 @@ type AuditReport struct {
 	Pending     *big.Int          `json:"pending"`
 	Differences []AuditDifference `json:"differences"`
 	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and up to auditRows others
-	LeftOut     int               `json:"left_out"` // accounts without a difference that are not in rows
+	LeftOut     int               `json:"left_out"` // accounts without a difference that have no line in Rows
 }
 
 // AuditDifference is a difference between two books.

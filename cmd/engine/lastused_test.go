@@ -104,7 +104,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 	}
 	writes(0)
 	keys[1].Used(0x0102030405)
-	writes(1 + 1) // one value, and the batch, which takes a position
+	writes(1 + 1) // two keys are written: the value's, and that of the batch's position
 	writes(0)
 	keys[1].Used(0x0102030406)
 	keys[2].Used(5)

@@ -113,7 +113,7 @@ func TestAlertsOutliveACut(t *testing.T) {
 	w.eventsOf(p.tx(), ledger.PayoutSettledLate)
 }
 
-// eventsOf checks that a settled payout's record has confirmed before completed.
+// eventsOf checks that a settled payout's record has the event confirmed before completed.
 func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	w.t.Helper()
 	account, _ := ledger.ParseAccountID(w.ID)

@@ -66,7 +66,8 @@ func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, er
 	return history.Record(store, r.Account, r.Prev)
 }
 
-// first notes that a record is named; false where it was named before.
+// first notes that a later record names record seq; false where another one has done so
+// before.
 func (t *threads) first(seq uint64) bool {
 	for uint64(len(t.named)) <= seq/64 {
 		t.named = append(t.named, make([]uint64, 1+len(t.named)/2)...)

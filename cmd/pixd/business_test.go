@@ -16,9 +16,8 @@ func (c *counter) change(settings string) {
 
 func pay(body string) ask { return ask{path: "/pix/cash-out", body: body} }
 
-// TestBusinessErrors checks every line of the tables of business and cash-out errors that
-// can occur in this version, except those of special-return cases, refunds and the queue,
-// which other tests check.
+// TestBusinessErrors checks the lines of the tables of business and cash-out errors. The
+// errors of special-return cases, of refunds and of the queue are not among them.
 func TestBusinessErrors(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
