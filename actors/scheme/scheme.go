@@ -1,7 +1,7 @@
-// Package scheme is the port to the PIX scheme: the directory that knows keys
-// (DICT) and the system that settles (SPI). One contract, several bodies: the
-// in-process simulator, later an HTTP provider, and Unassigned, which refuses
-// every call. Callers hold a Scheme and nothing more.
+// Package scheme is the port to the PIX scheme: the directory that knows keys (DICT) and
+// the system that settles payments (SPI). It has one contract and several bodies: sim, the
+// simulator in this process; provider, a scheme in another process; Unassigned, which
+// refuses every call. Callers hold a Scheme and nothing more.
 package scheme
 
 import (
@@ -12,20 +12,20 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Scheme is what a payout needs of the outside world. A returned *Refused is
-// the other side's explicit word; every other error is an infrastructure error:
-// after Lookup no money has left, after Submit nothing is known.
+// Scheme is the interface through which payouts reach the PIX scheme. A returned *Refused
+// is an explicit refusal by the scheme; every other error is an infrastructure error: after
+// Lookup no money has left, after Submit it is unknown whether the payment arrived.
 type Scheme interface {
-	// RegisterKey makes one of our PIX keys known. The same again is harmless.
+	// RegisterKey makes one of our PIX keys known to the scheme. Repeating it is harmless.
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
 	Lookup(ctx context.Context, q Query) (ledger.Party, error)
-	// Submit hands a payment over. The same again (same transaction id, same
-	// end-to-end id) answers what the first one did.
+	// Submit submits a payment. The same payment again (same transaction id, same
+	// end-to-end id) gets the first one's answer.
 	Submit(ctx context.Context, p Payment) (State, error)
-	// Ask tells what the scheme knows of a payment.
+	// Ask returns the scheme's state of a payment.
 	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
-	// Book is the scheme's own book of what has settled, for an audit.
+	// Book returns the scheme's own book of settled movements, for an audit.
 	Book(ctx context.Context) (Book, error)
 }
 
@@ -49,13 +49,13 @@ type Payment struct {
 	Purpose       string
 }
 
-// Progress is how far the scheme is with a payment.
+// Progress is the scheme's status of a payment.
 type Progress uint8
 
 // The progress values.
 const (
-	Unknown  Progress = iota // it never arrived
-	Pending                  // accepted, not settled
+	Unknown  Progress = iota // the payment never arrived
+	Pending                  // the payment is accepted, and not settled
 	Settled                  // final
 	Rejected                 // final; State.Reason is the scheme's code
 )
@@ -71,18 +71,18 @@ type Refused struct{ Code ledger.RefusalCode }
 
 func (r *Refused) Error() string { return "scheme: refused: " + r.Code.String() }
 
-// NoticeKind is what a notice is about.
+// NoticeKind is the kind of a notice.
 type NoticeKind uint8
 
-// The notices of this version.
+// The kinds of notice in this version.
 const (
 	PaymentArrived  NoticeKind = iota + 1 // a customer paid one of our keys
 	PaymentSettled                        // a payout of ours settled
 	PaymentRejected                       // a payout of ours was rejected
 	ReturnReceived                        // a payout of ours came back, in full or in part
 
-	InfractionOpened    // a payer reports a payment we received; taken by no version yet
-	InfractionCancelled // and withdraws the report
+	InfractionOpened    // a payer reports a payment that we received; no version handles it yet
+	InfractionCancelled // the payer withdraws the report
 )
 
 var kindNames = [...]string{
@@ -90,7 +90,7 @@ var kindNames = [...]string{
 	ReturnReceived: "return_received", InfractionOpened: "infraction_opened", InfractionCancelled: "infraction_cancelled",
 }
 
-// String is the kind as the protocol names it.
+// String returns the kind's name in the protocol.
 func (k NoticeKind) String() string {
 	if k == 0 || int(k) >= len(kindNames) {
 		return "unknown"
@@ -98,62 +98,62 @@ func (k NoticeKind) String() string {
 	return kindNames[k]
 }
 
-// Notice is the scheme's word to us. It comes at least once, perhaps twice,
-// late and in any order; a notice about a payout names our transaction.
+// Notice is a message of the scheme to us. It comes at least once, perhaps twice, late and
+// in any order; a notice about a payout names our transaction.
 type Notice struct {
 	Kind     NoticeKind
-	Tx       ledger.TxID           // of a payout
-	EndToEnd string                // of the payment
-	Account  ledger.AccountID      // ours, as the payment or the key named it; 0: not said
+	Tx       ledger.TxID           // the payout's transaction id; zero: the notice is not about a payout
+	EndToEnd string                // the payment's end-to-end id
+	Account  ledger.AccountID      // our account, as the payment or the key named it; 0: not stated
 	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
 	Arrived  ledger.ReceivePayment // with PaymentArrived
 
 	ReturnID string        // with ReturnReceived: the return's own id, D…
 	Amount   ledger.Amount // with ReturnReceived and InfractionOpened: base units
 
-	Infraction string // with InfractionOpened and InfractionCancelled: its id
+	Infraction string // with InfractionOpened and InfractionCancelled: the infraction's id
 	Situation  string // with InfractionOpened
 }
 
-// Book is what has settled at the scheme, in base units. Its sums only grow.
+// Book is the scheme's book of settled movements, in base units. Its sums only grow.
 type Book struct {
-	At           ledger.Millis // the scheme's clock when it was read
-	OldestOpen   ledger.Millis // the instant of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
+	At           ledger.Millis // the scheme's time when the book was read
+	OldestOpen   ledger.Millis // due time of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
 	Participants []ParticipantBook
-	Accounts     []AccountBook // of the asking institution
+	Accounts     []AccountBook // the accounts of the institution that asks
 }
 
-// Sums are one side's settled movements.
+// Sums are the settled movements of an institution or an account.
 type Sums struct {
 	Sent       ledger.Amount // payouts
 	Received   ledger.Amount // customers' payments
-	ReturnedBy ledger.Amount // refunds: what it gave back of what it received
-	ReturnedTo ledger.Amount // what it got back of what it sent
+	ReturnedBy ledger.Amount // refunds: the part of Received that was given back
+	ReturnedTo ledger.Amount // the part of Sent that came back
 }
 
-// ParticipantBook is an institution's part.
+// ParticipantBook is an institution's part of the book.
 type ParticipantBook struct {
 	ISPB     string
-	Messages uint64 // settled movements it took part in
+	Messages uint64 // settled movements in which the institution took part
 	Sums
 }
 
-// AccountBook is one account's part.
+// AccountBook is one account's part of the book.
 type AccountBook struct {
 	Account ledger.AccountID
 	Sums
 }
 
-// Feed is where a body of Scheme delivers its notices. It does not block; done
-// is called once, from any goroutine: nil means that the notice's effect is
-// durable, on an error the notice must come again.
+// Feed takes the notices that a body of Scheme delivers. It does not block. It calls done
+// once, from any goroutine: with nil when the notice's effect is durable, with an error
+// when the notice must be delivered again.
 type Feed func(n Notice, done func(error))
 
-// ErrUnassigned is every answer of Unassigned.
+// ErrUnassigned is the error of every call of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")
 
-// Unassigned is the body that refuses every call: recovery replays with it in
-// the socket, so that a replay that would reach out shows itself.
+// Unassigned is the body that refuses every call. Recovery replays with it, so that a
+// replay which would call the scheme fails.
 type Unassigned struct{}
 
 // RegisterKey refuses.

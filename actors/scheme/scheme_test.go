@@ -8,7 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestUnassigned refuses every call, and says which.
+// TestUnassigned checks that Unassigned refuses every call, with an error that names the
+// call.
 func TestUnassigned(t *testing.T) {
 	var s Scheme = Unassigned{}
 	tx := ledger.TxID{1}
@@ -29,14 +30,14 @@ func TestUnassigned(t *testing.T) {
 	}
 }
 
-// TestRefusedSaysWhy in the merchants' word.
+// TestRefusedSaysWhy checks that the error of a refusal has the merchants' code.
 func TestRefusedSaysWhy(t *testing.T) {
 	if got := (&Refused{ledger.RefuseKeyNotFound}).Error(); got != "scheme: refused: dict_key_not_found" {
 		t.Error(got)
 	}
 }
 
-// TestKindsHaveNames: those of the protocol, each its own.
+// TestKindsHaveNames checks that each kind of notice has a name of its own in the protocol.
 func TestKindsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
 	for k := PaymentArrived; k <= InfractionCancelled; k++ {

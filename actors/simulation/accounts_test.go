@@ -6,8 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// open makes one more account, with money. Between its claim and its opening the
-// power may go: whoever touches it first opens it then.
+// open registers one more account and credits it with money. The process may crash between
+// the registration (the claim) and the account's first record; the next message to the
+// account opens it then.
 func (l *life) open() {
 	id := l.known + 1
 	s := ledger.DefaultSettings()
@@ -33,8 +34,8 @@ func (l *life) drawWindow() ledger.Millis {
 	return [...]ledger.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
 }
 
-// learn takes in what accounts the registry has, and makes their keys known to the
-// scheme, as each start does.
+// learn takes new accounts over from the registry and registers their keys with the scheme,
+// as each start of the engine does.
 func (l *life) learn() {
 	for {
 		if _, there := l.registry.Account(l.known + 1); !there {

@@ -7,20 +7,21 @@ import (
 	"pixd/actors/ledger"
 )
 
-// kept is what was said under an idempotency key, and the request.
+// kept is a request with an idempotency key, and the answers that were given under that
+// key.
 type kept struct {
 	request *request
-	claims  []heard // in order of asking
+	claims  []heard // in the order in which their requests were sent
 }
 
-// heard is an answer, and between which instants of the world it was asked for by those
-// who heard it. The order in which they heard is another.
+// heard is one answer under a key, with the simulated times at which the first and the last
+// request that received it were sent. Answers may arrive in another order.
 type heard struct {
 	body        string
 	first, last ledger.Millis
 }
 
-// hear notes that who asked at an instant heard an answer.
+// hear records the answer to a request that was sent at the given simulated time.
 func (k *kept) hear(at ledger.Millis, body string) {
 	i := slices.IndexFunc(k.claims, func(h heard) bool { return h.body == body })
 	if i < 0 {
@@ -31,9 +32,9 @@ func (k *kept) hear(at ledger.Millis, body string) {
 	slices.SortFunc(k.claims, func(a, b heard) int { return int(a.first - b.first) })
 }
 
-// claimed is the earliest instant at which the newest claim may have been made: whoever
-// made it need not have heard an answer. asked are the instants at which the key was
-// asked under; a claim lives for a day, less slack.
+// claimed returns the earliest time at which the newest claim may have been made; the
+// request that made it need not have received an answer. asked are the times of all
+// requests with this key. A claim lasts for a day, less slack.
 func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.Millis) {
 	for i := range k.claims {
 		for _, at := range asked {
@@ -46,8 +47,8 @@ func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.
 	return from
 }
 
-// wrong says what is wrong with the answers under a key; nothing where each claim's was
-// given for a day, and no other meanwhile.
+// wrong says what is wrong with the answers under a key. It returns "" where each claim's
+// answer was given for a day, and no other answer meanwhile.
 func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
 	for i := 1; i < len(k.claims); i++ {
 		before, next := k.claims[i-1], k.claims[i]
@@ -59,8 +60,9 @@ func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
 	return ""
 }
 
-// TestKeptAnswers: an answer may come a day late, after that to the next claim under its
-// key (which once was taken for a mistake of the engine's).
+// TestKeptAnswers checks kept.wrong and kept.claimed: an answer may arrive a day late,
+// after the answer of the next claim under the same key; a different answer within a day is
+// wrong.
 func TestKeptAnswers(t *testing.T) {
 	const first, second, third = noon + 30*60_000, noon + day + 31*60_000, noon + day + 32*60_000
 	late := func() (*kept, []ledger.Millis) {

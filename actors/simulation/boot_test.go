@@ -7,7 +7,7 @@ import (
 	"pixd/wal"
 )
 
-// stillTrue holds what a read showed against what the journal has now.
+// stillTrue checks that a head which a read showed agrees with the journal's record now.
 func (l *life) stillTrue(a *ledger.Account) {
 	if l.flipped[a.ID] {
 		return
@@ -21,8 +21,8 @@ func (l *life) stillTrue(a *ledger.Account) {
 	}
 }
 
-// holdsHaveWork: what is held is what due rows will end, at every start. No hold
-// without work, no work without a hold.
+// holdsHaveWork checks, at every start of a process, that each account's held amount is the
+// sum of the payouts in its due rows, and that each due row is of a payout in flight.
 func (l *life) holdsHaveWork() {
 	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
 	lo, hi := ledger.AllDue()
@@ -59,7 +59,8 @@ func (l *life) holdsHaveWork() {
 	}
 }
 
-// standing is a payout as the journal has it, shown or only held; nil: it does not.
+// standing returns a payout from the journal, also one that lists do not show yet; nil: the
+// journal has no such payout.
 func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 	if t, err := l.shown(tx); err == nil && t != nil {
 		return t
@@ -82,8 +83,8 @@ func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 	return nil
 }
 
-// sentIsKnown: what the scheme has taken, the journal knows to be on its way, or to
-// have been.
+// sentIsKnown checks that the journal has each payout which the scheme has taken, and that
+// this payout is not queued, pending or refused, nor failed without a void.
 func (l *life) sentIsKnown() {
 	if len(l.flipped) > 0 {
 		return
@@ -105,7 +106,7 @@ func (l *life) sentIsKnown() {
 	}
 }
 
-// alerted: each late settlement has the row of its alert, written with it.
+// alerted checks that each late settlement has an alert row in the journal.
 func (l *life) alerted() {
 	kept, late := map[string]int{}, map[string]int{}
 	lo := wal.MetaKey(alertRow)
@@ -133,7 +134,7 @@ func (l *life) Row(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op 
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(fmt.Sprintf("%s%d/%d", alertRow, at, l.drawn)), Value: []byte(a.Kind + a.Tx.String())}
 }
 
-// inPeace: no alert was raised but of what really went wrong.
+// inPeace checks that alerts were raised only for faults that really happened.
 func (l *life) inPeace() {
 	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged {
 		l.fail("%d notices contradicted what is known, and %d were wrong", n, l.forged)

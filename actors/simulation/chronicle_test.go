@@ -5,31 +5,31 @@ import (
 	"pixd/wal"
 )
 
-// chronicle is what the records of all accounts tell of each payout.
+// chronicle collects what the records of all accounts say about each payout.
 type chronicle struct {
 	heads   map[ledger.AccountID]*ledger.Account
-	newest  map[ledger.TxID]*ledger.Record // about each transaction
+	newest  map[ledger.TxID]*ledger.Record // the newest record of each transaction
 	payouts map[ledger.TxID]*chronicled
 	prints  map[ledger.Fingerprint][]*chronicled
 	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
-	returns map[ledger.TxID]ledger.Amount // what was credited of each payout
-	given   map[string]ledger.TxID        // which payout each return's id has credited
-	begun   map[string]moment             // of each end-to-end id's first use: what goes out under it later repeats that
+	returns map[ledger.TxID]ledger.Amount // the amount that returns of each payout have credited
+	given   map[string]ledger.TxID        // the payout that each return's id has credited
+	begun   map[string]moment             // when each end-to-end id was used first; a later payout under it is a repeat
 	terms   map[ledger.AccountID]ledger.Settings
-	windows map[ledger.AccountID][]window    // in order
-	charges map[string]*ledger.Record        // newest about each
-	waiting map[ledger.TxID]bool             // whether a payout is to wait for an operator
-	under   map[string][]*chronicled         // payouts by the end-to-end ids that they had
-	answers map[answerUnder][16]byte         // the body that each kept answer answers
-	shown   map[recordName][]*ledger.Account // what reads showed
+	windows map[ledger.AccountID][]window    // each account's repeat windows, oldest first
+	charges map[string]*ledger.Record        // the newest record of each charge
+	waiting map[ledger.TxID]bool             // whether a payout must wait for an operator
+	under   map[string][]*chronicled         // payouts by each end-to-end id that they have had
+	answers map[answerUnder][16]byte         // hash of the body to which each kept answer belongs
+	shown   map[recordName][]*ledger.Account // heads that reads showed
 }
 
-// window is how long a settled payout makes an equal one a repeat, from an instant of the
-// world on.
+// window is a repeat window of length long, set at the simulated time at: for so long after
+// a payout has settled, an equal one is its repeat.
 type window struct{ at, long ledger.Millis }
 
-// end is when the window of what has settled ends: one that is made longer afterwards does
-// not begin again.
+// end returns the end of the repeat window of a payout that settled at the given time. A
+// window that is made longer after its end does not begin again.
 func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.Millis) {
 	for _, w := range c.windows[id] {
 		if w.at > settled && w.at >= end {
@@ -40,25 +40,25 @@ func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.
 	return end
 }
 
-// chronicled is one payout.
+// chronicled is what the records say about one payout.
 type chronicled struct {
-	tx      ledger.Transaction // as its newest record has it
-	held    ledger.Transaction // as its hold has it
-	out     ledger.Millis      // world time at which its end-to-end id was used first
-	claimed bool               // it came under a key
-	hold    ledger.Millis      // world time of its hold
-	sent    ledger.Millis      // world time of its acceptance
-	queued  written            // when it was queued first; zero: it never was
-	settled ledger.Millis      // world time of its settlement
+	tx      ledger.Transaction // as in the payout's newest record
+	held    ledger.Transaction // as in the payout's first record, its hold
+	out     ledger.Millis      // simulated time at which its end-to-end id was first used
+	claimed bool               // the request had an idempotency key
+	hold    ledger.Millis      // simulated time of its hold
+	sent    ledger.Millis      // simulated time at which the scheme accepted it
+	queued  written            // when it first entered the queue; zero: it never did
+	settled ledger.Millis      // simulated time of its settlement
 	print   ledger.Fingerprint
 	account ledger.AccountID
-	had     map[string]bool // end-to-end ids
-	ofHeld  bool            // it is a duplicate of what was only held then
+	had     map[string]bool // every end-to-end id that it has had
+	ofHeld  bool            // it was rejected as a duplicate of a payout that was only held at that moment
 
-	outBy, settledBy uint64 // the records at out and settled
+	outBy, settledBy uint64 // sequences of the records made at out and at settled
 }
 
-// moment is an instant of the world, and the record of its account that was made then.
+// moment is a simulated time, and the sequence of the account's record that was made then.
 type moment struct {
 	at ledger.Millis
 	by uint64
@@ -89,7 +89,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 	return c
 }
 
-// take applies a record and judges it.
+// take applies a record and checks it.
 func (c *chronicle) take(l *life, r *ledger.Record) {
 	l.count("record: " + r.Kind.String())
 	head := c.heads[r.Account]
@@ -131,7 +131,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	}
 }
 
-// money holds what a record moves against the terms that were in force.
+// money checks the fee and the amounts of a record against the account's settings.
 func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	t := r.Tx
 	fees, terms := ledger.Amount(0), c.terms[r.Account]
@@ -163,7 +163,7 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	}
 }
 
-// payout follows one payout from record to record.
+// payout takes over one record of a payout and checks it against the records before it.
 func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	world, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
@@ -230,7 +230,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
-// judge: one request, one payment.
+// judge checks, after all records, that each request led to one payment at most.
 func (c *chronicle) judge(l *life) {
 	c.holders(l)
 	c.bodies(l)
@@ -253,7 +253,8 @@ func (c *chronicle) judge(l *life) {
 	}
 }
 
-// once: under one key one request is carried out in a day, unless it was refused.
+// once checks that under one key at most one request is carried out in a day, not counting
+// refused ones.
 func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*chronicled) {
 	var before *chronicled
 	for _, p := range all {
@@ -267,8 +268,8 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*ch
 	}
 }
 
-// keepsOut tells that the second payment must not have been one: when it went out,
-// the first was on its way, or had settled within the account's window.
+// keepsOut reports that two equal payouts should not both have been paid: when the second
+// one was sent, the first was on its way, or had settled within the account's window.
 func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
@@ -276,7 +277,8 @@ func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool
 	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {
 		return false
 	}
-	// Both are one account's: of one instant, the records say which came first.
+	// Both payouts are of one account: where their times are equal, the records' order
+	// decides.
 	if p.tx.Payout.LateAt != 0 && (second.out < p.settled || second.out == p.settled && second.outBy < p.settledBy) {
 		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}

@@ -2,16 +2,15 @@ package simulation
 
 import "pixd/actors/ledger"
 
-// drawSkew is what a wall clock may be off by: nothing again, seconds, hours, a day.
+// drawSkew returns a random error of a clock: none, seconds, hours, or up to 25 hours.
 func (l *life) drawSkew() ledger.Millis {
 	const hour = 3_600_000
 	most := [...]int{0, 50_000, 4 * hour, 13 * hour, 25 * hour}[l.rng.IntN(5)]
 	return ledger.Millis(l.rng.IntN(2*most+1) - most)
 }
 
-// setRight is what an operator does of a clock that is right, and behind the journal;
-// and what the engine does by itself, which tells the scheme its keys and so hears the
-// time.
+// setRight gives the engine the scheme's time, as the engine's periodic calls to the scheme
+// do, and sometimes lets an operator accept a clock that is right but behind the journal.
 func (l *life) setRight() {
 	if l.clock >= l.outside.down {
 		l.stated()
@@ -23,8 +22,8 @@ func (l *life) setRight() {
 	}
 }
 
-// acceptDifference: the scheme's own clock is wrong, and an operator who knows that ours is
-// right says so. The doubt ends, until the difference is another.
+// acceptDifference checks `pixd clock accept` while the scheme's clock is wrong and ours is
+// right: the doubt ends, and begins again only when the difference changes.
 func (l *life) acceptDifference() {
 	if !l.jumpy || l.time.Now() != l.clock || l.time.Behind() > 0 || l.clock < l.outside.down || !l.odds(4) {
 		return

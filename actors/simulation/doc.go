@@ -1,11 +1,11 @@
-// Package simulation lives whole lives of the engine in one goroutine, each decided
-// by a seed and repeatable from it bit for bit: the machines and shells of
-// accounts, payouts, registry, due times and journal, the scheme's simulator, and
-// clients and operators who use them, while the power goes, disks fail, messages
-// are lost, doubled, late and out of order, and clocks jump. After each life the
-// books are judged.
+// Package simulation runs the whole engine in one goroutine. A run from one seed is called
+// a life: the seed decides everything that happens in it, and the same seed repeats it bit
+// for bit. A life contains the machines and shells of accounts, payouts, registry, due
+// times and journal, the scheme's simulator, and clients and operators who send requests.
+// Meanwhile the process crashes, disks fail, messages are lost, doubled, late and out of
+// order, and clocks jump. After each life its books are checked.
 //
 //	make sim                 lives from fresh seeds
-//	make sim SEED=7          one life again
-//	make sim N=10000         more of them
+//	make sim SEED=7          the life of seed 7
+//	make sim N=10000         10,000 lives instead of 1,000
 package simulation

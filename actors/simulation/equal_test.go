@@ -7,8 +7,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// foreignSuffix names an end-to-end id that ends like one which another account has
-// derived, of this minute: it is refused.
+// foreignSuffix names an end-to-end id of the current minute whose end another account has
+// derived: the registry must refuse it.
 func (l *life) foreignSuffix() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
@@ -20,7 +20,7 @@ func (l *life) foreignSuffix() {
 			return
 		}
 		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
-		before := l.own[own] // named before another account derived its end
+		before := l.own[own] // the account that named this id before another account derived its end
 		if l.ownID(thief, own) && before != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
 		}
@@ -29,9 +29,9 @@ func (l *life) foreignSuffix() {
 	}
 }
 
-// takenAtTheScheme: the scheme has something under an id that is unknown here, of a lost book
-// perhaps: what goes out under it is a duplicate of nothing known, and equal requests go out
-// under it for as long as it lives.
+// takenAtTheScheme submits a payment to the scheme that the engine does not know of, as if
+// its book were lost. A payout under the same id is then a duplicate of an unknown payment,
+// and equal requests must use that id for as long as the scheme accepts it.
 func (l *life) takenAtTheScheme() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down || l.now() != l.clock {
@@ -57,8 +57,8 @@ func (l *life) takenAtTheScheme() {
 	l.count("met: an id that the scheme has of something unknown")
 }
 
-// foreignSuffixAtOnce names the id that another account derives in this moment: nobody
-// could know it, and were it so, both payouts must come to their end.
+// foreignSuffixAtOnce has one account name the id that another account derives at the same
+// moment. No account could know that id; even so both payouts must reach a final status.
 func (l *life) foreignSuffixAtOnce() {
 	victim, thief := l.someone(), l.someone()
 	if victim == thief || l.account(victim).Broken() != nil || l.account(thief).Broken() != nil {
@@ -80,8 +80,8 @@ func (l *life) foreignSuffixAtOnce() {
 	l.count("met: an own id and an equal derived one at once")
 }
 
-// refusedThenPaid: the directory does not know a key, again and again, then it does: what is
-// paid then is paid once.
+// refusedThenPaid asks for a payout to a key that the directory first does not know,
+// several times, and then knows: the payment must be made once.
 func (l *life) refusedThenPaid() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down {
@@ -107,8 +107,8 @@ func (l *life) refusedThenPaid() {
 	l.count("met: refused again and again, and then paid")
 }
 
-// underFormerID names an end-to-end id that a payout had before it was renewed: what went out
-// under the new one is repeated.
+// underFormerID names an end-to-end id that a payout had before its id was renewed: the new
+// payout must count as a repeat of that one.
 func (l *life) underFormerID() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
@@ -121,7 +121,7 @@ func (l *life) underFormerID() {
 		}
 		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
 		if owner, named := l.own[former]; named && owner != a.account {
-			continue // another has named it before it was derived here
+			continue // another account had named this id before it was derived here
 		}
 		if !l.ownID(a.account, former) {
 			l.fail("%v may not have %s, which was its own", a.account, former)
@@ -138,7 +138,7 @@ func (l *life) underFormerID() {
 	}
 }
 
-// manyEqual are more equal payouts at once than may be under way under one id.
+// manyEqual asks for one more equal payout at once than may be in flight under one id.
 func (l *life) manyEqual() {
 	most := l.terms.MaxRepeats
 	if most == 0 {
@@ -153,7 +153,8 @@ func (l *life) manyEqual() {
 	l.count("met: more equal payouts than may be under way")
 }
 
-// exactly asks for all that is available less the fee, or for a base unit more.
+// exactly asks for a payout of everything that is available less the fee, or of one base
+// unit more.
 func (l *life) exactly() {
 	id := l.someone()
 	a := l.account(id)
@@ -180,8 +181,8 @@ func (l *life) exactly() {
 	}})
 }
 
-// returnedOnItsWay: a payout that comes back by itself is returned by its recipient as well,
-// before that has arrived.
+// returnedOnItsWay has the recipient return a payout which the scheme returns by itself as
+// well, before the first return has arrived.
 func (l *life) returnedOnItsWay() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down {

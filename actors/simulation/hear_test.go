@@ -7,7 +7,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// hear takes what answers there are.
+// hear takes the answers that have arrived.
 func (l *life) hear() {
 	waiting := l.asked[:0]
 	for _, r := range l.asked {
@@ -28,8 +28,8 @@ func (l *life) hear() {
 	l.asked = waiting
 }
 
-// hiccups tells an error that a request may hear where entries are refused or an
-// account's code panics: nothing of it was journaled.
+// hiccups reports an error that a request may get where an entry was refused or an
+// account's code panicked: nothing of the request was journaled.
 func (l *life) hiccups(err error) bool {
 	return errors.Is(err, ledger.ErrInternal) && l.seen["fault: entry refused"]+l.seen["fault: panic in an account"] > 0
 }
@@ -75,7 +75,7 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	}
 }
 
-// showsHead notes what a read showed, or a change of settings.
+// showsHead records a head that a read or a change of settings has shown.
 func (l *life) showsHead(r *request, head *ledger.Account) {
 	l.reads = append(l.reads, *head)
 	if c, ok := r.make().(ledger.ChangeSettings); ok && !same(head, &ledger.Account{Opened: head.Opened, Settings: c.Settings, Totals: head.Totals}) {
@@ -95,8 +95,8 @@ func describe(a *ledger.Answer) string {
 	return "nothing"
 }
 
-// outlived: an answer is given again for a day, and no longer, where the clock was not
-// doubted.
+// outlived checks that an answer is not repeated for longer than a day, in runs whose clock
+// never jumps and for keys never used under doubt.
 func (l *life) outlived(r *request, a *ledger.Answer) {
 	k := l.kept[r.key]
 	if k == nil || a.Stored == nil || l.jumpy || l.unsure[r.key] {
@@ -109,7 +109,7 @@ func (l *life) outlived(r *request, a *ledger.Answer) {
 	}
 }
 
-// compare holds an answer under a key against the others.
+// compare checks an answer under a key against the earlier answers under that key.
 func (l *life) compare(r *request, a *ledger.Answer) {
 	if a.Stored == nil {
 		l.fail("%v: answered under %s, and nothing is kept", r.account, r.key)
@@ -126,13 +126,14 @@ func (l *life) compare(r *request, a *ledger.Answer) {
 	}
 }
 
-// answered tells a key whose newest claim is less than a day old for certain.
+// answered reports whether the newest claim of a key is certainly less than a day old.
 func (l *life) answered(key string) bool {
 	k := l.kept[key]
 	return k != nil && l.clock < k.claimed(l.times[key], l.slack())+day-l.slack()
 }
 
-// slack is how much shorter a span may be for the engine than it is in the world.
+// slack is by how much a span of engine time may be shorter than the same span of simulated
+// time.
 func (l *life) slack() ledger.Millis {
 	if l.jumpy {
 		return clocksDiffer

@@ -5,19 +5,19 @@ import (
 	"pixd/wal"
 )
 
-// written is what the world knew when a record was made.
+// written is the state of the simulation when a record was made.
 type written struct {
-	at      ledger.Millis // the world's time
-	terms   ledger.Terms  // of the process that made it
-	doubted bool          // its clock was
-	clock   ledger.Millis // and said
-	active  bool          // the account was
-	floor   ledger.Millis // the newest record of earlier processes
-	repeats int           // how many payouts may be under way under one end-to-end id
+	at      ledger.Millis // simulated time
+	terms   ledger.Terms  // of the process that made the record
+	doubted bool          // the process's engine time was doubted
+	clock   ledger.Millis // the process's engine time
+	active  bool          // the account was active
+	floor   ledger.Millis // time of the newest record of earlier processes
+	repeats int           // how many payouts may be in flight under one end-to-end id
 }
 
-// observed is the journal that accounts append to. It notes when each record was made,
-// and at times has an entry refused, as if the account were not where it believes to be.
+// observed is the journal that accounts append to. It notes the time of each record, and
+// sometimes makes the journal refuse an entry, by a sequence that does not fit.
 type observed struct{ l *life }
 
 // Append implements account.Journal.
@@ -49,16 +49,16 @@ type recordName struct {
 	seq    uint64
 }
 
-// trueTimeOf is what the world knew when a record was made.
+// trueTimeOf returns the state of the simulation when the record was made.
 func (l *life) trueTimeOf(r *ledger.Record) written {
 	return l.written[recordName{wal.Stream(r.Account), r.Seq}]
 }
 
-// expected is thrown by a renderer that is to panic.
+// expected is the value of a panic that the simulation itself causes in the renderer.
 type expected struct{}
 
-// renderer is the merchant API's renderer, which panics now and then, and never so often
-// that its account is closed off.
+// renderer is the merchant API's renderer with an occasional panic, at most once in 31 s,
+// so that the account is not quarantined.
 type renderer struct{ l *life }
 
 // Render implements account.Renderer.

@@ -25,7 +25,8 @@ func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	}
 }
 
-// remembered holds what people were told against what a new process knows.
+// remembered checks, after the start of a process, that the journal still agrees with every
+// answer that clients and operators got.
 func (l *life) remembered() {
 	l.entriesKept()
 	for i := range l.reads {
@@ -56,7 +57,7 @@ func (l *life) remembered() {
 	}
 }
 
-// shown is a transaction as lists show it; nil where there is none.
+// shown returns a transaction as lists show it; nil: lists do not show it.
 func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
 	b, ok, err := l.journal.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
@@ -80,7 +81,7 @@ func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
 	return r.Tx, nil
 }
 
-// judge looks at a world at rest.
+// judge checks everything once the engine is idle.
 func (l *life) judge() {
 	l.nobodyWaits()
 	l.remembered()
@@ -92,13 +93,13 @@ func (l *life) judge() {
 	l.repeat()
 }
 
-// atRest: no hold without work, and after all this time no work either.
+// atRest checks that no account has anything held and that no work is left.
 func (l *life) atRest() {
 	for id := range l.all() {
 		a := l.account(id)
 		if l.flipped[id] {
 			if a.Broken() == nil {
-				continue // the bit lies where nothing has read it yet
+				continue // nothing has read the damaged record yet
 			}
 			continue
 		}
@@ -126,8 +127,9 @@ func (l *life) atRest() {
 func first(a, _ []byte) []byte  { return a }
 func second(_, b []byte) []byte { return b }
 
-// theBooks: each account has what the scheme and the operators moved, to the base
-// unit; what the scheme settled, the engine has settled, once.
+// theBooks checks that each account's balance is what the scheme and the operators moved,
+// to the base unit, and that the engine has settled, once, each payout that the scheme
+// settled.
 func (l *life) theBooks() {
 	want := map[ledger.AccountID]ledger.Amount{}
 	for reference, done := range sorted(l.credited) {
@@ -171,12 +173,12 @@ func (l *life) theBooks() {
 	}
 }
 
-// cashInFee is what was taken of a customer's payment; the record was judged by the
-// terms of its time.
+// cashInFee returns the fee in the record of a customer's payment; the fee itself was
+// checked when that record was.
 func (l *life) cashInFee(m sim.Movement) ledger.Amount {
 	b, ok, err := l.journal.Get(ledger.ReceivedKey(m.EndToEnd, m.Account))
 	if err != nil || !ok {
-		return 0 // it was not credited: the balance will not be right
+		return 0 // the payment was not credited: the check of the balance will fail
 	}
 	seq, err := ledger.DecodeSeqRow(b)
 	if err != nil {
@@ -199,7 +201,8 @@ func (l *life) settledHere(m sim.Movement) {
 	}
 }
 
-// orphans: nothing is settled or rejected here that the scheme did not settle or reject.
+// orphans checks that each payout which is settled or rejected here is so at the scheme
+// too.
 func (l *life) orphans() {
 	for i := range l.answers {
 		a := &l.answers[i]
@@ -224,8 +227,8 @@ func (l *life) orphans() {
 	}
 }
 
-// quarantineWithWork damages an account that has more in flight than a small lane holds, of
-// which nothing is heard.
+// quarantineWithWork flips a bit in the newest record of an account with six more payouts
+// in flight than before, about which the scheme stays silent.
 func (l *life) quarantineWithWork() {
 	if l.mood.flip == 0 || len(l.flipped) > 0 || l.clock < l.outside.down {
 		return
@@ -237,7 +240,7 @@ func (l *life) quarantineWithWork() {
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key, GivenDocument: "12345678909"} }})
 		l.carryNewest()
 	}
-	newest := func(n int) int { return n - 1 } // of the records, and of its bits
+	newest := func(n int) int { return n - 1 } // chooses the newest record, and its last bit
 	if l.journal.Flip(wal.Stream(id), newest) {
 		l.flipped[id] = true
 		l.count("met: a quarantined account with much in flight")
@@ -245,7 +248,7 @@ func (l *life) quarantineWithWork() {
 	}
 }
 
-// flip damages a record's bytes on the disk.
+// flip flips a random bit in a record of a random account.
 func (l *life) flip() {
 	id := l.someone()
 	if l.journal.Flip(wal.Stream(id), l.rng.IntN) {

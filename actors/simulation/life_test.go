@@ -21,45 +21,46 @@ import (
 	"pixd/wal/waltest"
 )
 
-// life is one life: what outlives the engine's process, and the process.
+// life is one simulated run from one seed: the state that outlives the engine's process,
+// and the process.
 type life struct {
 	seed   uint64
 	rng    *rand.Rand
 	mood   mood
-	jumpy  bool                // the clock jumps in it
-	living bool                // it is in its middle: there is trouble
-	healed ledger.Millis       // when all trouble ended; 0: it has not
-	tries  map[ledger.TxID]int // how often each queued payout was tried after that
+	jumpy  bool                // the wall clock jumps in this run
+	living bool                // the run is in its middle part, where faults happen
+	healed ledger.Millis       // simulated time at which all faults ended; 0: they have not
+	tries  map[ledger.TxID]int // how often each queued payout was tried after healed
 	tells  bool
-	story  strings.Builder // what went on, for whoever looks into a failure
-	wrong  []string        // what must not be
-	seen   map[string]int  // how often what happened
+	story  strings.Builder // log of the run, for the reader of a failure
+	wrong  []string        // checks that failed
+	seen   map[string]int  // how often each named event happened
 
-	known ledger.AccountID // accounts there are, from 1 on
+	known ledger.AccountID // the highest account number; accounts are numbered from 1
 
-	clock      ledger.Millis // the world's, and the scheme's; it only goes forward
-	skew       ledger.Millis // what the machine's wall clock is off by
+	clock      ledger.Millis // simulated time, also of the scheme's simulator; it only goes forward
+	skew       ledger.Millis // how far the wall clock of the engine's machine is from clock
 	bounds     due.Bounds
 	drawn      uint64
-	stalled    ledger.Millis // the journal does not move before
+	stalled    ledger.Millis // the journal does not move before this time
 	written    map[recordName]written
-	chronicle0 *chronicle        // what the records told the last judge
-	panicked   ledger.Millis     // when an account's code panicked last
-	forged     int               // notices that named another end-to-end id
+	chronicle0 *chronicle        // built from the records by the last call of rebuilt
+	panicked   ledger.Millis     // simulated time at which an account's code panicked last
+	forged     int               // how many false notices were sent
 	panics     bool              // the next answer that is rendered panics
-	refuses    bool              // the next entry is refused
-	failing    int               // turns for which the failed disk is not noticed yet
+	refuses    bool              // the journal refuses the next entry
+	failing    int               // turns until the engine notices that its disk has failed; 0: the disk works
 	journal    *waltest.InMemory // the engine's journal
 	outside    *outside
 
 	process
 	people
-	flipped map[ledger.AccountID]bool // accounts that a bit was flipped of
+	flipped map[ledger.AccountID]bool // accounts in whose records a bit was flipped
 }
 
-// process is what a crash takes.
+// process is the state that a crash destroys.
 type process struct {
-	terms     ledger.Terms // as its flags have them
+	terms     ledger.Terms // as this process's flags set them
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
 	deps      account.Dependencies
@@ -69,17 +70,17 @@ type process struct {
 	children  []*child
 	mail      []letter
 	watch     *watch
-	filter    *keyed.Filter                  // over end-to-end rows, to be filled; nil: it is
-	tasks     map[due.Task]int               // under way
-	unheard   []func()                       // what ends notices whose process is gone
-	floor     ledger.Millis                  // the newest record there was at its start
-	theirs    ledger.Millis                  // what the scheme's clock is off by
+	filter    *keyed.Filter                  // the filter over end-to-end rows while it is still to be filled; nil: it is filled
+	tasks     map[due.Task]int               // how many of each due task are under way
+	unheard   []func()                       // called at a crash: each fails one notice if it is not acknowledged yet
+	floor     ledger.Millis                  // time of the newest record when this process started
+	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time
 	unsettled map[ledger.AccountID]bool      // an entry of the account was refused
-	retried   map[ledger.TxID]ledger.Reading // when each queued payout was tried again last
-	lives     int                            // how many processes there have been
+	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
+	lives     int                            // number of this process in the run, from 1 on
 }
 
-// letter is a message to an account, on its way.
+// letter is a message to an account that is not delivered yet.
 type letter struct {
 	to  ledger.AccountID
 	put func(*accounttest.Driver)
@@ -95,7 +96,7 @@ var terms = ledger.Terms{
 	OwnISPB: ispb, OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
 }
 
-// drawTerms are the flags of a process: those of before, or others.
+// drawTerms returns the flags of a new process: the usual ones, or random others.
 func (l *life) drawTerms() ledger.Terms {
 	t := terms
 	if l.odds(4) {
@@ -108,7 +109,7 @@ func (l *life) drawTerms() ledger.Terms {
 
 var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
-// render is the merchant API's, without the drawing of QR codes.
+// render renders answers as the merchant API does, but without QR codes.
 func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Refusal == nil && a.Tx.Kind == ledger.TxCharge {
 		return ledger.Stored{Code: 200, Body: []byte(a.Tx.Public())}, true
@@ -116,7 +117,7 @@ func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	return httpapi.Renderer{Queueing: queueing}.Render(a, s)
 }
 
-// newLife is a world with a few funded accounts in it.
+// newLife returns a run with a few funded accounts.
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
 		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: waltest.NewInMemory(),
@@ -134,10 +135,10 @@ func newLife(seed uint64, tells bool) *life {
 	return l
 }
 
-// accounts is how many there are at first.
+// accounts is the number of accounts at the start of a run.
 const accounts = 3
 
-// all are the accounts there are.
+// all yields the id of every account.
 func (l *life) all() iter.Seq[ledger.AccountID] {
 	return func(yield func(ledger.AccountID) bool) {
 		for id := ledger.AccountID(1); id <= l.known && yield(id); id++ {
@@ -145,27 +146,27 @@ func (l *life) all() iter.Seq[ledger.AccountID] {
 	}
 }
 
-// count notes that something happened.
+// count adds one to the number of times that an event happened.
 func (l *life) count(what string) { l.seen[what]++ }
 
-// say notes what goes on.
+// say adds a line to the run's log.
 func (l *life) say(format string, args ...any) {
 	if l.tells && l.story.Len() < 1<<20 {
 		fmt.Fprintf(&l.story, "%d %s "+format+"\n", append([]any{l.lives, l.now()}, args...)...)
 	}
 }
 
-// fail notes what must not be.
+// fail records a check that failed.
 func (l *life) fail(format string, args ...any) {
 	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
 	l.say("WRONG "+format, args...)
 }
 
-// now is engine time.
+// now returns engine time.
 func (l *life) now() ledger.Millis { return l.time.Now() }
 
-// engineTime is a new process's clock: the wall clock may be wrong, what elapses is
-// what elapses.
+// engineTime returns the clock of a new process: its wall clock may be wrong, its elapsed
+// time is always right.
 func (l *life) engineTime() *clock.Clock {
 	newest := l.newest()
 	return clock.New(clock.Sources{
@@ -174,13 +175,13 @@ func (l *life) engineTime() *clock.Clock {
 	}, newest)
 }
 
-// newest is the time of the journal's newest record.
+// newest returns the time of the journal's newest record.
 func (l *life) newest() ledger.Millis {
 	_, newest, _ := l.journal.Head()
 	return ledger.Millis(newest)
 }
 
-// stated is the scheme's word on the time, in whatever it says.
+// stated gives the engine the scheme's time, as each answer and notice of the scheme does.
 func (l *life) stated() {
 	if l.time.Stated(l.clock+l.theirs) != "" {
 		l.count("clock: differs from the scheme's")
@@ -195,16 +196,16 @@ func (l *life) entropy() (c [10]byte) {
 	return c
 }
 
-// odds is true once in n.
+// odds returns true once in n calls on average, and never where n is 0.
 func (l *life) odds(n int) bool { return n > 0 && l.rng.IntN(n) == 0 }
 
-// Handle implements slog.Handler for what the engine logs: alerts are counted.
+// listener is the slog.Handler of the engine: it adds each line to the run's log.
 type listener struct {
 	slog.Handler
 	l *life
 }
 
-// boot starts a process on what the journal has.
+// boot starts a process on the current journal.
 func (l *life) boot() {
 	l.process = process{
 		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
@@ -231,7 +232,7 @@ func (l *life) boot() {
 	}
 }
 
-// account is one in memory, restored where it is not.
+// account returns an account in memory; one that is not in memory is restored first.
 func (l *life) account(id ledger.AccountID) *accounttest.Driver {
 	a := l.accounts[id]
 	if a == nil {
@@ -254,11 +255,12 @@ func (l *life) active(id ledger.AccountID) bool {
 	return ok && a.Active
 }
 
-// powerCut is thrown where the process ends in the middle of a call.
+// powerCut is the value of a panic that ends the process in the middle of a call.
 type powerCut struct{}
 
-// write is Dependencies.Write: the world goes on until the entry is durable. An account
-// contains panics, so the power that goes here is noticed a turn later.
+// write implements Dependencies.Write: it appends the entry and lets the journal work until
+// the entry is durable. An account contains panics, so a crash at this point is a disk that
+// fails: the process ends one turn later.
 func (l *life) write(e *wal.Entry) error {
 	done := make(released, 1)
 	e.Out = append(e.Out, done)
@@ -280,8 +282,7 @@ type released chan error
 // Release implements wal.Out.
 func (r released) Release(err error) { r <- err }
 
-// patient is the journal for who waits for it: whatever is appended is durable when
-// it returns.
+// patient is the journal for callers that wait: when Append returns, the entry is durable.
 type patient struct{ l *life }
 
 // Append implements registry.Journal.
@@ -291,7 +292,7 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
-// wait is somebody's for the journal: it comes to rest, or the power goes meanwhile.
+// wait lets the journal finish its work, or the process crashes meanwhile.
 func (l *life) wait() {
 	if l.living && l.odds(l.mood.crash/4) {
 		l.journal.Commit(l.rng.IntN(6))
@@ -311,7 +312,7 @@ func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error
 	return p.l.journal.Read(s, from, prev, fn)
 }
 
-// settle lets the journal come to rest.
+// settle lets the journal finish its work and takes the answers that this brought.
 func (l *life) settle() {
 	l.journal.Settle()
 	l.hear()

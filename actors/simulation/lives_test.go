@@ -25,8 +25,8 @@ var (
 	simEnd  = flag.Bool("sim.first", false, "end at the first life that fails")
 )
 
-// TestLives lives many lives. A seed that fails is told with the command that
-// repeats it, and belongs into testdata/kept.txt.
+// TestLives runs many lives. It prints each seed that fails with the command that repeats
+// it; such a seed belongs into testdata/kept.txt.
 func TestLives(t *testing.T) {
 	if *simSeed != "" {
 		seed, err := strconv.ParseUint(*simSeed, 10, 64)
@@ -68,14 +68,14 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// failure is a life in which something was wrong.
+// failure is a life in which a check failed.
 type failure struct {
 	seed uint64
 	err  error
 }
 
-// lives lives them on all processors, and says what was wrong, and how often what
-// went on.
+// lives runs the lives of all seeds on all processors. It returns the lives that failed and
+// how often each event happened in all of them.
 func lives(seeds []uint64) (failed []failure, seen map[string]int) {
 	seen = map[string]int{}
 	var mu sync.Mutex
@@ -98,7 +98,7 @@ func lives(seeds []uint64) (failed []failure, seen map[string]int) {
 					mu.Lock()
 					failed = append(failed, failure{seeds[i], err})
 					mu.Unlock()
-					if *simEnd { // those before it are under way already
+					if *simEnd { // seeds before this one are already running
 						next.Store(int64(len(seeds)))
 					}
 				}
@@ -109,7 +109,7 @@ func lives(seeds []uint64) (failed []failure, seen map[string]int) {
 	return failed, seen
 }
 
-// keptSeeds are those that have failed once.
+// keptSeeds returns the seeds in testdata/kept.txt, which have failed once.
 func keptSeeds(t *testing.T) (seeds []uint64) {
 	b, err := os.ReadFile(filepath.Join("testdata", "kept.txt"))
 	if err != nil {
@@ -129,7 +129,7 @@ func keptSeeds(t *testing.T) (seeds []uint64) {
 	return seeds
 }
 
-// TestRepeats: a seed gives the same life, to the letter.
+// TestRepeats checks that two runs of one seed write exactly the same log.
 func TestRepeats(t *testing.T) {
 	for seed := range uint64(10) {
 		a, _ := run(seed, true)
@@ -140,7 +140,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// run lives one life and says what was wrong with it.
+// run runs the life of one seed and returns the first check that failed as an error.
 func run(seed uint64, tells bool) (l *life, err error) {
 	l = &life{}
 	defer func() {

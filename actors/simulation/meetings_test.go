@@ -8,10 +8,10 @@ import (
 	"pixd/actors/transfer"
 )
 
-// Meetings are what seldom comes together by itself: each is brought about in some
-// lives, and counted.
+// The functions of this file bring about coincidences that chance alone seldom produces,
+// and count them.
 
-// meet brings one of them about.
+// meet brings about one such coincidence.
 func (l *life) meet() {
 	if l.mood.flip > 0 && l.odds(3) {
 		l.quarantineWithWork()
@@ -52,8 +52,8 @@ func (l *life) meet() {
 	l.settlesAfterVoid()
 }
 
-// settlesAfterVoid lets a submission arrive that was given up, and asks for the same
-// once more as soon as it has settled.
+// settlesAfterVoid lets a lost submission reach the scheme after its payout was voided, and
+// asks for an equal payout as soon as the first has settled.
 func (l *life) settlesAfterVoid() {
 	o := l.outside
 	for i, p := range o.late {
@@ -66,7 +66,7 @@ func (l *life) settlesAfterVoid() {
 			for range 5 {
 				l.look()
 				for n := 0; n < 30 && len(l.children) > 0; n++ {
-					l.clock += 500 // a child in doubt gives up in the end
+					l.clock += 500 // a child in doubt gives up after enough time
 					l.carry(0)
 				}
 				l.settle()
@@ -93,8 +93,8 @@ func (l *life) settlesAfterVoid() {
 	}
 }
 
-// equalApprovals: two equal payouts wait for an operator for longer than an end-to-end
-// id lives, and both are approved.
+// equalApprovals lets two equal payouts wait for an operator until their end-to-end ids are
+// too old, and then approves both.
 func (l *life) equalApprovals() {
 	id := l.someone()
 	a := l.account(id)
@@ -122,7 +122,7 @@ func (l *life) equalApprovals() {
 		return
 	}
 	l.clock += 11*3_600_000 + 60_001 + ledger.Millis(l.rng.IntN(3_600_000))
-	limited := l.odds(2) // the first to be approved waits for capacity then
+	limited := l.odds(2) // then the payout that is approved first waits for directory capacity
 	for i, tx := range waiting {
 		if limited && i == 0 && l.outside.sim.SetCapacity(ctx, sim.ClientLimited) != nil {
 			l.fail("capacity not set")
@@ -146,8 +146,8 @@ func (l *life) equalApprovals() {
 	l.count("met: equal approvals after 11 h")
 }
 
-// afterLateSettlement asks for what settled after it had been voided once more, or for
-// what was voided.
+// afterLateSettlement asks once more for a payout that was voided, or that settled after
+// its void.
 func (l *life) afterLateSettlement() {
 	for i := range l.answers[:len(l.answers):len(l.answers)] {
 		a := &l.answers[len(l.answers)-1-i]
@@ -166,8 +166,8 @@ func (l *life) afterLateSettlement() {
 	}
 }
 
-// overtaken: the notice of a payout's settlement comes before its child has heard of it,
-// and then the account's code panics.
+// overtaken lets the notice of a payout's settlement arrive before the answer to its child,
+// and then makes the account's code panic.
 func (l *life) overtaken() {
 	id := l.someone()
 	a := l.account(id)
@@ -185,7 +185,7 @@ func (l *life) overtaken() {
 	if len(l.children) != running+1 || l.children[running].account != id {
 		return
 	}
-	l.carry(running) // looked up
+	l.carry(running) // the lookup
 	if len(l.children) != running+1 || l.children[running].act != transfer.Submit {
 		return
 	}
@@ -206,8 +206,8 @@ func (l *life) overtaken() {
 	l.count("met: a child overtaken by a notice, and a panic")
 }
 
-// againUnderAnotherClock has something paid, starts a process under a wall clock that is
-// wrong by more than the window of repeats, and asks for the same at once.
+// againUnderAnotherClock pays, starts a process whose wall clock is wrong by more than the
+// repeat window, and asks for the same payment again at once.
 func (l *life) againUnderAnotherClock() {
 	id := l.someone()
 	a := l.account(id)
@@ -231,7 +231,7 @@ func (l *life) againUnderAnotherClock() {
 		l.carryNewest()
 	}
 	pay()
-	// By four and eleven hours an id of the wrong minute is one that the scheme takes.
+	// With an error of 4 or 11 h the scheme still accepts an id of the wrong minute.
 	l.skew = [...]ledger.Millis{4, 4, 11, -13, 25, 49}[l.rng.IntN(6)] * 3_600_000
 	l.crash("restarted under a wrong clock")
 	if l.account(id).Broken() != nil {
@@ -250,7 +250,7 @@ func (l *life) againUnderAnotherClock() {
 	}
 }
 
-// nearlyADay asks under a key, and once more just before its answer is a day old.
+// nearlyADay sends a request with a key, and again just before its answer is a day old.
 func (l *life) nearlyADay() {
 	id := l.someone()
 	before := len(l.asked)

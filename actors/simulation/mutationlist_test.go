@@ -1,12 +1,12 @@
 package simulation
 
-// mutation is a bug put into the code on purpose: a simulation that does not find it
-// would not find its like either.
+// mutation is a bug put into the code on purpose: a simulation that does not find it would
+// not find similar bugs either.
 type mutation struct {
 	name   string
-	breaks string // what it breaks, in a line
-	file   string // from the module's root
-	old    string // stands there exactly once
+	breaks string // what the mutation breaks, in one line
+	file   string // path from the module's root
+	old    string // the text that is replaced; it occurs in file exactly once
 	new    string
 }
 

@@ -13,8 +13,8 @@ import (
 
 var simMutation = flag.String("sim.mutation", "", "live with this mutation of the code, which must be found; all: with each in its turn")
 
-// TestMutationsApply: every mutation still has the text that it replaces, and a row in
-// the docs.
+// TestMutationsApply checks that the text which each mutation replaces occurs exactly once,
+// and that docs/simulation.md has a row for each mutation.
 func TestMutationsApply(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulation.md"))
 	if err != nil {
@@ -36,7 +36,8 @@ func TestMutationsApply(t *testing.T) {
 	}
 }
 
-// TestMutations builds the engine with each mutation and wants it found within a thousand lives.
+// TestMutations builds the engine with each mutation and checks that one of the first
+// thousand lives fails.
 func TestMutations(t *testing.T) {
 	if *simMutation == "" {
 		t.Skip("make mutations")
@@ -63,8 +64,8 @@ var firstFailure = regexp.MustCompile(`seed (\d+): (.*)`)
 
 func (p *mutation) path() string { return filepath.Join("..", "..", filepath.FromSlash(p.file)) }
 
-// grow lives with the bug in the code until a life fails, and gives back what the
-// tests said.
+// grow runs TestLives with the mutation in the code until a life fails, and returns the
+// output.
 func (p *mutation) grow(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(p.path())

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// common is what 300 lives must have met eight times.
+// common lists the events that must happen at least eight times in 300 lives.
 const common = `
 alert: late_settlement
 alert: quarantine
@@ -120,7 +120,7 @@ registry: a key of another's
 start: other flags
 `
 
-// TestNothingIsRare: what a life may meet is met often enough to be judged.
+// TestNothingIsRare checks that each event in common happens often enough in 300 lives.
 func TestNothingIsRare(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("the same lives as everywhere")

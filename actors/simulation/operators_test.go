@@ -8,10 +8,10 @@ import (
 	"pixd/actors/scheme/sim"
 )
 
-// companies are those that a control may let money go to; people pay to the first.
+// companies are the companies that an account may authorize; payouts go to the first.
 var companies = []string{knownCNPJ, "11222333000181", "60701190000104", "00000000000191"}
 
-// decide is an operator's word on something that waits for it.
+// decide approves or declines a payout that waits for an operator.
 func (l *life) decide() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
@@ -30,7 +30,7 @@ func (l *life) decide() {
 	}
 }
 
-// govern changes what operators may change.
+// govern makes one random change to the directory, to an account, or to the scheme.
 func (l *life) govern() {
 	id := l.someone()
 	switch l.rng.IntN(5) {
@@ -58,7 +58,7 @@ func (l *life) govern() {
 	}
 }
 
-// change is an operator's change of an account's settings.
+// change changes an account's settings.
 func (l *life) change(id ledger.AccountID) {
 	a := l.account(id)
 	if a.Broken() != nil {

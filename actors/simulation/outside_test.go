@@ -15,16 +15,16 @@ import (
 	"pixd/wal/waltest"
 )
 
-// outside is the scheme, and the wires to it, which are bad.
+// outside is the scheme's simulator, and the unreliable network between it and the engine.
 type outside struct {
 	l    *life
 	sim  *sim.Sim
-	down ledger.Millis          // it cannot be reached before
-	gone string                 // a key that the directory knows no more
-	deaf bool                   // the next answer is lost
-	late []scheme.Payment       // submitted, and still on their way
-	held []delivery             // notices on their way, in any order
-	sent map[ledger.TxID]string // what the scheme has taken, and under which end-to-end id
+	down ledger.Millis          // the scheme cannot be reached before this time
+	gone string                 // a key that the directory no longer knows
+	deaf bool                   // the scheme's next answer is lost
+	late []scheme.Payment       // submissions that have not reached the scheme yet
+	held []delivery             // notices that have not reached the engine yet; any of them may arrive next
+	sent map[ledger.TxID]string // payouts that the scheme has taken, with their end-to-end ids
 	book sim.Options
 	paid map[string]arrived // customers' payments, by end-to-end id
 }
@@ -36,13 +36,13 @@ type arrived struct {
 	txid    string
 }
 
-// delivery is a notice on its way.
+// delivery is a notice that has not reached the engine yet.
 type delivery struct {
 	notice scheme.Notice
 	done   func(error)
 }
 
-// prompt is the simulator's book: what is written is durable at once.
+// prompt is the store of the scheme's simulator: an entry is durable when Append returns.
 type prompt struct{ *waltest.InMemory }
 
 // Append implements sim.Store.
@@ -72,8 +72,8 @@ func (o *outside) open() {
 	o.sim = s
 }
 
-// restart ends it and starts it again. Who was told a notice before finds nobody to
-// acknowledge it to: it comes again.
+// restart ends the scheme's simulator and starts it again. Acknowledgements of notices that
+// it sent before are lost, so it sends those notices again.
 func (o *outside) restart() {
 	o.l.count("fault: the scheme restarts")
 	before := o.sim
@@ -94,7 +94,7 @@ func (o *outside) register(k ledger.Key, id ledger.AccountID) {
 
 var errLost = errors.New("the wire is dead")
 
-// act is what comes of one act of a payout's child.
+// act performs one act of a payout's child and returns the reply.
 func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) transfer.Reply {
 	r := transfer.Reply{Expired: o.l.clock >= deadline}
 	if act == transfer.Pause {
@@ -102,7 +102,7 @@ func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Mil
 	}
 	if o.l.clock < o.down || o.l.odds(o.l.mood.lost) {
 		o.l.count("fault: unreachable")
-		r.Failed = true // it never got there
+		r.Failed = true // the question never reached the scheme
 		return r
 	}
 	var err error
@@ -128,7 +128,7 @@ func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Mil
 	return o.replied(r, err)
 }
 
-// replied is the scheme's answer, if it comes.
+// replied returns the scheme's answer, or a failure where the answer is lost.
 func (o *outside) replied(r transfer.Reply, err error) transfer.Reply {
 	if err != nil && !errors.As(err, &r.Refused) {
 		o.l.fail("scheme: %v", err)
@@ -142,8 +142,8 @@ func (o *outside) replied(r transfer.Reply, err error) transfer.Reply {
 	return r
 }
 
-// submit hands a payment over: it gets there, or later, or twice, or the gateway
-// before the scheme takes no more just now, whatever has become of it before.
+// submit submits a payment: it may arrive, arrive later, arrive twice, or be refused by a
+// gateway before the scheme, whatever happened to earlier submissions of the payment.
 func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
 	m := &o.l.mood
 	switch {
@@ -156,7 +156,7 @@ func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
 		o.l.count("fault: submission limited")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseBucket}
 		return r
-	case m.limited > 0 && p.Tx[15]%6 == 0: // a gateway that has its own mind about some
+	case m.limited > 0 && p.Tx[15]%6 == 0: // the gateway refuses some payouts always
 		o.l.count("fault: submission refused")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
 		return r
@@ -177,7 +177,7 @@ func (o *outside) take(p scheme.Payment) (scheme.State, error) {
 	return state, err
 }
 
-// arrive lets a submission in that was on its way.
+// arrive lets one late submission reach the scheme.
 func (o *outside) arrive() {
 	if len(o.late) == 0 {
 		return
@@ -189,7 +189,7 @@ func (o *outside) arrive() {
 	o.l.say("late submission of %v arrives: %v %v", p.Tx, state, err)
 }
 
-// tell moves one notice on: it is lost, comes twice, is overtaken, or arrives.
+// tell takes one notice further: it is lost, doubled, delayed, falsified, or delivered.
 func (o *outside) tell() bool {
 	if len(o.held) > 0 && o.l.odds(2) {
 		i := o.l.rng.IntN(len(o.held))
@@ -225,12 +225,13 @@ func (o *outside) tell() bool {
 		o.l.take(delivery{n, func(error) {}})
 		o.l.take(d)
 	case m.doubled > 0 && o.l.odds(20) && n.Kind != scheme.PaymentArrived:
-		// The scheme confuses two payments: this names ours with another's id.
+		// The scheme confuses two payments: a notice names our payout with another
+		// payment's id,
 		o.l.count("fault: notice of another id")
 		o.l.forged++
 		wrong := n
 		wrong.EndToEnd = wrong.EndToEnd[:len(wrong.EndToEnd)-4] + "else"
-		switch n.Kind { // and the other's outcome
+		switch n.Kind { // the false notice also has the opposite outcome
 		case scheme.PaymentSettled:
 			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
 		case scheme.PaymentRejected:
@@ -238,7 +239,7 @@ func (o *outside) tell() bool {
 		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)
-	case o.l.odds(m.lost): // it arrives, and the acknowledgement does not
+	case o.l.odds(m.lost): // the notice arrives, its acknowledgement is lost
 		o.l.count("fault: acknowledgement lost")
 		o.l.take(delivery{n, func(error) {}})
 		done(errLost)
@@ -248,8 +249,8 @@ func (o *outside) tell() bool {
 	return true
 }
 
-// returnedTwice has the scheme tell a return once more when it is acknowledged, of another
-// payout then.
+// returnedTwice returns a done which, once the notice of a return is acknowledged, sends
+// the same return again for another payout.
 func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 	return func(err error) {
 		done(err)
@@ -266,8 +267,8 @@ func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 	}
 }
 
-// anotherMinute has the scheme tell of a payout that is only held, under an id of another
-// minute.
+// anotherMinute sometimes sends a false notice of settlement for a payout whose key was
+// just looked up, under an end-to-end id of another minute.
 func (o *outside) anotherMinute(p scheme.Payment) {
 	if o.l.mood.doubled == 0 || !o.l.odds(20) || !o.l.living {
 		return
@@ -277,17 +278,17 @@ func (o *outside) anotherMinute(p scheme.Payment) {
 	o.forge("fault: notice of another minute", scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: other})
 }
 
-// forge puts a notice that is wrong on its way.
+// forge sends a false notice.
 func (o *outside) forge(what string, n scheme.Notice) {
 	o.l.count(what)
 	o.l.forged++
 	o.held = append(o.held, delivery{n, func(error) {}})
 }
 
-// pay is a customer's payment to an account.
+// pay pays an amount to an account as its customer.
 func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // whoever pays does not wait for the engine
+	cancel() // the customer does not wait for the engine's acknowledgement
 	e2e, _, err := o.sim.Pay(ctx, sim.Payment{Key: keyOf(id), Amount: amount, TxID: txid})
 	if err != nil {
 		o.l.fail("pay %v: %v", id, err)
@@ -297,7 +298,7 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 	o.l.say("a customer pays %v %d as %s", id, amount, e2e)
 }
 
-// giveBack returns a part of a settled payout, or all.
+// giveBack returns a part of a settled payout; 0: all of it.
 func (o *outside) giveBack(endToEnd string, amount ledger.Amount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -7,35 +7,35 @@ import (
 	"pixd/actors/ledger"
 )
 
-// people are the clients and operators: what they ask, and what they were told.
+// people are the clients and operators: their requests, and the answers that they got.
 type people struct {
-	asked    []*request                 // waiting
-	answers  []answer                   // everything that was ever said of a transaction
-	kept     map[string]*kept           // what was said under an idempotency key
-	credited map[string]bool            // references of credits, and whether that was confirmed
-	times    map[string][]ledger.Millis // when each key was asked under
-	unsure   map[string]bool            // keys that were asked under while the clock was doubted
-	reads    []ledger.Account           // what reads showed
+	asked    []*request                 // requests without an answer yet
+	answers  []answer                   // every answer about a transaction
+	kept     map[string]*kept           // answers by idempotency key
+	credited map[string]bool            // references of credits, and whether each credit was confirmed
+	times    map[string][]ledger.Millis // the simulated times of the requests with each key
+	unsure   map[string]bool            // keys with a request while engine time was doubted
+	reads    []ledger.Account           // heads that reads showed
 	replays  []replay
 	numbers  int
 	entries
 }
 
-// request is a command on its way, and how to make it again.
+// request is a command, and the function that makes it again.
 type request struct {
 	account ledger.AccountID
 	make    func() ledger.Command
 	key     string // idempotency key; empty: none
 	at      ledger.Millis
 	asked   *account.Asked
-	verdict *verdict // of a payout: what it must come to; nil: that is not known
-	joins   bool     // its key was asked under before
-	other   bool     // with another body
-	atOnce  bool     // and while the first was perhaps worked on
-	renewed bool     // under an own end-to-end id that another payout had before it was renewed
+	verdict *verdict // the answer that a payout request must get; nil: unknown
+	joins   bool     // a request with the same key was sent before
+	other   bool     // its body differs from the body of the key's first request
+	atOnce  bool     // the key's first request may still have been in progress
+	renewed bool     // its end-to-end id is the former id of a payout that is in flight or settled
 }
 
-// answer is what a client holds.
+// answer is an answer about a transaction that a client has received.
 type answer struct {
 	account ledger.AccountID
 	tx      ledger.Transaction
@@ -86,13 +86,13 @@ var scripts = []string{
 	"provider-rejected@pix.test", "client-limited@pix.test",
 }
 
-// payout asks for one; few amounts and keys, so that many repeat.
+// payout asks for a payout. Amounts and keys are few, so that many payouts are equal.
 func (l *life) payout() {
 	id := l.someone()
 	pix := l.someKey()
 	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
 	own := ""
-	if l.odds(8) { // accounts are after the same ones: the registry keeps them apart
+	if l.odds(8) { // accounts compete for a few ids: the registry gives each id to one account
 		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%08d", l.rng.IntN(8)))
 		if !l.ownID(id, own) {
 			return
@@ -127,7 +127,7 @@ func (l *life) chargeOf(id ledger.AccountID) {
 	}})
 }
 
-// credit brings money, once however often it is asked.
+// credit credits an account once, however often the request is sent.
 func (l *life) credit(id ledger.AccountID, amount ledger.Amount) {
 	l.numbers++
 	reference := fmt.Sprintf("%d %d %d", id, amount, l.numbers)
@@ -147,7 +147,7 @@ func (l *life) creditAgain(reference string) {
 	}})
 }
 
-// creditOtherwise asks for a credit under a reference that was used for another amount.
+// creditOtherwise repeats a used reference with another amount.
 func (l *life) creditOtherwise() {
 	for reference, done := range sorted(l.credited) {
 		var id ledger.AccountID
@@ -163,7 +163,7 @@ func (l *life) creditOtherwise() {
 	}
 }
 
-// again repeats a request that has a key: one that waits, or one of long ago.
+// again repeats a request that has a key: one that is waiting, or one of long ago.
 func (l *life) again() {
 	if len(l.asked) > 0 && l.odds(2) {
 		if r := l.asked[l.rng.IntN(len(l.asked))]; r.key != "" && !r.other {
@@ -190,21 +190,21 @@ func (l *life) again() {
 
 const day = ledger.Millis(24 * 3_600_000)
 
-// clocksDiffer is how far engine time may be off without being doubted, at one end of
-// a span and at the other.
+// clocksDiffer is how far, in ms, a span of engine time may differ from simulated time
+// without a doubt: engine time may be wrong at the beginning of the span and at its end.
 const clocksDiffer = ledger.Millis(125_000)
 
-// idle asks what changes nothing: its answer is kept under its key all the same.
+// idle keeps an answer under a key with a request that changes nothing else.
 func (l *life) idle() {
 	l.numbers++
 	key, said := fmt.Sprintf("k%d", l.numbers), 0
 	l.ask(&request{account: l.someone(), key: key, make: func() ledger.Command {
-		said++ // another answer each time: the first is the one that counts
+		said++ // each call gives another answer: only the first one is kept
 		return ledger.KeepAnswer{Claim: l.claim(key), Stored: ledger.Stored{Code: 200, Body: fmt.Append(nil, key, " ", said)}}
 	}})
 }
 
-// perhapsRecalled is the request again, or only the question what it was answered.
+// perhapsRecalled returns the request again, or only the question for its kept answer.
 func (l *life) perhapsRecalled(r *request) *request {
 	if !l.odds(3) {
 		return r
@@ -214,7 +214,7 @@ func (l *life) perhapsRecalled(r *request) *request {
 	return &recall
 }
 
-// recalledNothing: a key that was answered less than a day ago is known.
+// recalledNothing checks that the key was not answered less than a day ago.
 func (l *life) recalledNothing(r *request) {
 	if l.answered(r.key) {
 		l.fail("%v: nothing is known of %s, which was answered", r.account, r.key)

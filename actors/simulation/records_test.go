@@ -10,9 +10,9 @@ import (
 	"pixd/wal"
 )
 
-// What each record must say, worked out here once more.
+// The functions of this file derive what each record must say, independently of the engine.
 
-// announces are the events of each kind of record, in their order.
+// announces are the events of each kind of record, in order.
 var announces = map[ledger.RecordKind][]ledger.EventKind{
 	ledger.PayoutSettled:     {ledger.EventPayoutConfirmed, ledger.EventCompleted},
 	ledger.PayoutSettledLate: {ledger.EventPayoutConfirmed, ledger.EventCompleted},
@@ -23,7 +23,7 @@ var announces = map[ledger.RecordKind][]ledger.EventKind{
 	ledger.PayoutReturned:    {ledger.EventPayoutReturned},
 }
 
-// events: who subscribes hears of each thing once.
+// events checks that a record has exactly the events of its kind.
 func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction) {
 	want := announces[r.Kind]
 	switch {
@@ -32,15 +32,15 @@ func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction
 	case r.Kind == ledger.PaymentReceived:
 		want = []ledger.EventKind{ledger.EventReceived, ledger.EventCompleted}
 	case r.Kind == ledger.PayoutRequeued && before.Payout.QueueEnds == 0:
-		want = []ledger.EventKind{ledger.EventPayoutQueued} // an approved one: the first time
+		want = []ledger.EventKind{ledger.EventPayoutQueued} // an approved payout that enters the queue for the first time
 	}
 	if !slices.Equal(r.Events, want) {
 		l.fail("record %d of %v (%v) has the events %v, and should have %v", r.Seq, r.Account, r.Kind, r.Events, want)
 	}
 }
 
-// instants: when a transaction was shown, booked and settled late is when that was
-// recorded, and stays.
+// instants checks that a transaction's times (shown, booked, settled late) are the times of
+// the records that did so, and do not change afterwards.
 func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transaction) {
 	t, old := r.Tx, ledger.Transaction{}
 	if before != nil {
@@ -66,8 +66,8 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 	}
 }
 
-// stamped: a record's time is engine time, and later only where a record before it, or the
-// newest of an earlier process, is.
+// stamped checks that a record's time is engine time, or the time of the account's record
+// before it or of the newest record of an earlier process, where that is later.
 func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, world written) {
 	if want := max(world.clock, world.floor, head.Time); r.Time != want {
 		l.fail("record %d of %v is stamped %v, engine time is %v", r.Seq, r.Account, r.Time, want)
@@ -77,7 +77,8 @@ func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, wor
 	}
 }
 
-// unchanged: what a payout is does not change while it is carried.
+// unchanged checks that amount, fee, key and texts of a payout stay the same, and that its
+// id changes only when it is approved or leaves the queue.
 func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	t, h := r.Tx, &p.held
 	if t.Amount != h.Amount || t.Fee != h.Fee || t.Payout.Key.Value != h.Payout.Key.Value || t.Payout.Key.Type != h.Payout.Key.Type || t.ExternalID != h.ExternalID ||
@@ -94,7 +95,7 @@ func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	}
 }
 
-// decided: what an operator decides is what is done.
+// decided checks that a payout has the decision that its operator made.
 func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	t, want := r.Tx, before
 	switch {
@@ -108,8 +109,8 @@ func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	}
 }
 
-// expiryOf is when the scheme refuses an end-to-end id: twelve hours after the minute that it
-// names.
+// expiryOf returns when the scheme begins to refuse an end-to-end id: twelve hours after
+// the minute in the id.
 func expiryOf(endToEnd string) ledger.Millis {
 	at, err := time.Parse("200601021504", endToEnd[9:21])
 	if err != nil {
@@ -118,7 +119,8 @@ func expiryOf(endToEnd string) ledger.Millis {
 	return ledger.Millis(at.UnixMilli()) + 12*3_600_000
 }
 
-// keepsID: while an equal payout is in flight, or may settle yet, a new one shares its id.
+// keepsID checks that a new payout shares the end-to-end id of an equal payout that is in
+// flight or may still settle.
 func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 	if p.tx.Payout.OwnEndToEnd {
 		return
@@ -137,7 +139,7 @@ func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 	for _, first := range c.prints[p.print] {
 		t := &first.tx
 		open := t.Voided() || unknownDuplicate(t)
-		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // and takes the other's id when it goes out
+		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // then it takes the other payout's id when it is sent
 		if first == p || (!t.Status.InFlight() || waits) && !(open && world.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
 		}
@@ -148,13 +150,13 @@ func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 	}
 }
 
-// unknownDuplicate tells a duplicate of something that is unknown here.
+// unknownDuplicate reports a payout that was rejected as a duplicate of an unknown payment.
 func unknownDuplicate(t *ledger.Transaction) bool {
 	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
-// young: no derived id goes out that the scheme may refuse for its age, by a clock that is
-// right.
+// young checks that no derived id is sent which, by an undoubted clock, the scheme may
+// refuse for its age.
 func (c *chronicle) young(l *life, r *ledger.Record, world written) {
 	t := r.Tx
 	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.Payout.OwnEndToEnd || world.doubted || t.Payout.Repeat || t.Doubted {
@@ -165,7 +167,7 @@ func (c *chronicle) young(l *life, r *ledger.Record, world written) {
 	}
 }
 
-// hold holds a payout's first record against the account's terms.
+// hold checks a payout's first record against the account's settings and totals.
 func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 	t := r.Tx
 	request := ledger.RequestPayout{
@@ -178,7 +180,8 @@ func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 	c.waiting[t.ID] = v.pending
 }
 
-// waitsFirst: what is to wait for an operator does so before anything else.
+// waitsFirst checks that a payout which needs an operator waits for one before anything
+// else.
 func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transaction) {
 	if before == nil || before.Status != ledger.StatusHeld {
 		return
@@ -188,8 +191,7 @@ func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transac
 	}
 }
 
-// repeats: no more payouts are under way under one id than may be; each hold writes the
-// list.
+// repeats checks that no more payouts are in flight under one id than allowed.
 func (c *chronicle) repeats(l *life, r *ledger.Record, world written) {
 	most := world.repeats
 	if most == 0 {
@@ -204,12 +206,13 @@ func (c *chronicle) repeats(l *life, r *ledger.Record, world written) {
 			under++
 		}
 	}
-	if under+1 > most { // and this one
+	if under+1 > most { // counting the payout of this record
 		l.fail("record %d of %v: %d payouts under %s, at most %d may be", r.Seq, r.Account, under+1, r.Tx.EndToEnd, most)
 	}
 }
 
-// doubt ends with the scheme's word.
+// doubt checks that only an accepted payout is in doubt, and none that the scheme has
+// answered.
 func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	t := r.Tx
 	if t.Transfer.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
@@ -217,8 +220,9 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
-// rightlyFailed: a directory's no, or the account's own control, never ends what may have been
-// sent; a directory that cannot be asked ends nothing that waits in its queue.
+// rightlyFailed checks that a payout which may have been sent does not fail by the
+// directory's no or the account's control on companies, and that a queued payout does not
+// fail because the directory cannot be asked.
 func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
 	switch code := r.Tx.ReasonCode; {
 	case old.Transfer.Doubt && (byDirectory(code) || limits(code)):
@@ -233,7 +237,7 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	}
 }
 
-// byDirectory tells a code of what is looked up before a submission.
+// byDirectory reports a code with which a lookup, before any submission, ends a payout.
 func byDirectory(code string) bool {
 	switch code {
 	case ledger.RefuseKeyNotFound.String(), ledger.RefuseKeyBlocked.String(), ledger.RefuseLookupFailed.String(), ledger.RefuseCNPJBlocked.String():
@@ -246,13 +250,13 @@ func limits(code string) bool {
 	return code == ledger.RefuseRateLimited.String() || code == ledger.RefuseBucket.String()
 }
 
-// tried: what still had half an hour in the queue when all trouble ended was tried again and
-// again.
+// tried checks that a payout which had half an hour left in the queue when all faults ended
+// was retried several times before it failed there.
 func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
 	if l.healed == 0 || l.trueTimeOf(r).at < l.healed || old.Payout.QueueEnds < l.healed+30*60_000 || old.Doubted {
 		return
 	}
-	least := 1 // of a line in small rounds
+	least := 1 // with small bounds the turns of one payout are rare
 	if l.bounds == due.DefaultBounds() {
 		least = 3
 	}
@@ -261,7 +265,8 @@ func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
-// charge: a payment completes the open charge that it names at its amount, and nothing else.
+// charge checks that a payment completes the open charge that it names at that charge's
+// amount, and no other charge.
 func (c *chronicle) charge(l *life, r *ledger.Record) {
 	t := r.Tx
 	switch r.Kind {
@@ -283,7 +288,8 @@ func (c *chronicle) charge(l *life, r *ledger.Record) {
 	}
 }
 
-// holders: a duplicate names the payout that the scheme has under its id.
+// holders checks that each duplicate names another payout of the account that has had its
+// id.
 func (c *chronicle) holders(l *life) {
 	for id, p := range c.payouts {
 		if p.tx.Status != ledger.StatusRejected || p.tx.ReasonCode != ledger.ReasonDuplicate {
@@ -299,8 +305,8 @@ func (c *chronicle) holders(l *life) {
 	}
 }
 
-// duplicate: a payout that is rejected as one names what the scheme is known to have under its
-// id, where something is.
+// duplicate checks that a payout rejected as a duplicate names the payout that the scheme
+// is known to have under its id, if there is one.
 func (c *chronicle) duplicate(l *life, p *chronicled) {
 	if p.tx.ReasonCode != ledger.ReasonDuplicate {
 		return
@@ -310,7 +316,7 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 		case q == p || q.account != p.account || q.tx.EndToEnd != p.tx.EndToEnd:
 		case q.tx.Status == ledger.StatusSettled:
 			return 2
-		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // its child has been heard of
+		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // the account has had a report of its child
 			return 1
 		}
 		return 0
@@ -318,7 +324,7 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 	named := 0
 	if of := p.tx.Payout.DuplicateOf; of != nil && c.payouts[*of] != nil {
 		named = rank(c.payouts[*of])
-		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // which may never get there
+		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // which may never reach the scheme
 	}
 	for _, other := range c.under[p.tx.EndToEnd] {
 		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Transfer.Doubt
@@ -328,7 +334,7 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 	}
 }
 
-// asShown holds what a read showed against the account as its records have it then.
+// asShown checks a head that a read showed against the head that the records make.
 func (c *chronicle) asShown(l *life, head *ledger.Account) {
 	for _, shown := range c.shown[recordName{wal.Stream(head.ID), head.Seq}] {
 		if shown.Time != head.Time || !same(shown, head) {
@@ -337,5 +343,5 @@ func (c *chronicle) asShown(l *life, head *ledger.Account) {
 	}
 }
 
-// same tells heads that are stored alike: their opening, settings and totals are.
+// same reports whether two heads are stored alike: in opening, settings and totals.
 func same(a, b *ledger.Account) bool { return bytes.Equal(a.EncodeHead(), b.EncodeHead()) }

@@ -10,19 +10,20 @@ import (
 	"pixd/actors/registry"
 )
 
-// entries are what the registry has confirmed. What a power cut left open is in none.
+// entries are the changes that the registry has confirmed. Changes interrupted by a crash
+// are not among them.
 type entries struct {
 	pixKeys map[string]ledger.AccountID
 	apiKeys map[string]registry.APIKey
-	turned  map[ledger.AccountID]bool   // active or not
-	own     map[string]ledger.AccountID // end-to-end ids that accounts named
+	turned  map[ledger.AccountID]bool   // whether each account is active
+	own     map[string]ledger.AccountID // end-to-end ids that accounts have named
 }
 
 func newEntries() entries {
 	return entries{map[string]ledger.AccountID{}, map[string]registry.APIKey{}, map[ledger.AccountID]bool{}, map[string]ledger.AccountID{}}
 }
 
-// administer changes an entry of the registry.
+// administer makes one random change to the registry.
 func (l *life) administer() {
 	id := l.someone()
 	switch l.rng.IntN(3) {
@@ -60,7 +61,7 @@ func (l *life) administer() {
 
 var addresses = []string{"127.0.0.1", "10.0.0.7", "2001:db8::1"}
 
-// drawAddresses are those from which a credential may be used.
+// drawAddresses returns random addresses from which a credential may be used.
 func (l *life) drawAddresses() (from []string) {
 	for _, a := range addresses {
 		if l.odds(2) {
@@ -70,7 +71,7 @@ func (l *life) drawAddresses() (from []string) {
 	return from
 }
 
-// confirmed takes in a credential that the registry says is durable.
+// confirmed notes a credential that the registry has made durable.
 func (l *life) confirmed(name string, k *registry.APIKey, err error) {
 	if err != nil {
 		l.fail("API key %s: %v", name, err)
@@ -79,7 +80,7 @@ func (l *life) confirmed(name string, k *registry.APIKey, err error) {
 	l.apiKeys[name] = *k
 }
 
-// reservePixKey asks for one of a few keys: each belongs to one account.
+// reservePixKey asks for one of six keys: each key may belong to one account only.
 func (l *life) reservePixKey(id ledger.AccountID) {
 	key := fmt.Sprintf("loja%d@example.com", l.rng.IntN(6))
 	k, err := l.registry.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
@@ -101,7 +102,7 @@ func (l *life) reservePixKey(id ledger.AccountID) {
 	}
 }
 
-// ownID asks for an end-to-end id that an account names itself; false: it may not have it.
+// ownID reserves an end-to-end id that an account names itself; false: it is refused.
 func (l *life) ownID(id ledger.AccountID, own string) bool {
 	mine, err := l.registry.ReserveEndToEnd(id, own)
 	if err != nil {
@@ -121,7 +122,7 @@ func (l *life) ownID(id ledger.AccountID, own string) bool {
 	return true
 }
 
-// setActive makes an account active or not.
+// setActive makes an account active or inactive.
 func (l *life) setActive(id ledger.AccountID, active bool) {
 	delete(l.turned, id)
 	if err := l.registry.SetActive(id, active); err != nil {
@@ -132,7 +133,7 @@ func (l *life) setActive(id ledger.AccountID, active bool) {
 	l.entriesKept()
 }
 
-// entriesKept holds the registry against what it has confirmed.
+// entriesKept checks the registry against the changes that it has confirmed.
 func (l *life) entriesKept() {
 	for key, owner := range l.pixKeys {
 		k, ok := l.registry.PixKey(key)

@@ -7,16 +7,17 @@ import (
 	"pixd/actors/ledger"
 )
 
-// What an account must answer, worked out here once more from the contract and not from
-// the engine's code.
+// The functions of this file derive what an account must answer from the contract, and not
+// from the engine's code.
 
-// verdict is what a payout request must come to by the account as it stands.
+// verdict is the answer that a payout request must get, with the account in its present
+// state.
 type verdict struct {
-	refusal ledger.RefusalCode // RefuseNothing: it is held
-	pending bool               // it waits for an operator
+	refusal ledger.RefusalCode // RefuseNothing: the money is held
+	pending bool               // the payout waits for an operator
 }
 
-// feeOf is a fee by its definition: fixed, and basis points rounded half up.
+// feeOf is a fee by its definition: a fixed part, and basis points rounded half up.
 func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
 	bps := amount * ledger.Amount(f.BPS)
 	whole, rest := bps/10_000, bps%10_000
@@ -26,10 +27,10 @@ func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
 	return f.Fixed + whole
 }
 
-// company tells a document that the control on companies is about.
+// company reports a document to which the control on companies applies: a CNPJ.
 func company(document string) bool { return len(document) == 14 }
 
-// keepsFrom tells whether an account's control keeps money from a document.
+// keepsFrom reports whether the account's control refuses payouts to a document.
 func keepsFrom(s *ledger.Settings, document string) bool {
 	if !s.BlockCNPJOut || !company(document) {
 		return false
@@ -64,7 +65,7 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	return verdict{pending: s.ApprovalThreshold != nil && c.Amount >= *s.ApprovalThreshold}
 }
 
-// judged notes what a payout request must come to.
+// judged notes the answer that a payout request must get.
 func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	a := l.account(r.account)
 	if a.Broken() != nil || l.unsettled[r.account] {
@@ -75,7 +76,7 @@ func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	r.verdict = &v
 }
 
-// inTime are the refusals that a request meets before anything is held.
+// inTime reports a refusal that comes before anything is held.
 func inTime(c ledger.RefusalCode) bool {
 	switch c {
 	case ledger.RefuseSameInstitution, ledger.RefuseDocumentRequired, ledger.RefuseCNPJBlocked, ledger.RefuseCeiling,
@@ -85,7 +86,7 @@ func inTime(c ledger.RefusalCode) bool {
 	return false
 }
 
-// rightly holds an answer to a payout request against what it must be.
+// rightly checks the answer to a payout request against its verdict.
 func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 	if a.Replay {
 		return
@@ -95,7 +96,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 		refused = a.Refusal.Code
 	}
 	if refused == ledger.RefuseEndToEnd && c.EndToEnd != "" {
-		return // another account's
+		return // the id belongs to another account
 	}
 	if v := r.verdict; v != nil {
 		switch {
@@ -117,14 +118,15 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 	}
 }
 
-// asAsked tells a payout that is what the request said.
+// asAsked reports whether a payout has the data of its request.
 func asAsked(t *ledger.Transaction, c *ledger.RequestPayout) bool {
 	return t.Kind == ledger.TxPayout && t.Amount == c.Amount && t.Payout.Key.Type == c.Key.Type && t.Payout.Key.Value == c.Key.Value &&
 		t.ExternalID == c.ExternalID && t.Description == c.Description && t.Payout.GivenDocument == c.GivenDocument &&
 		t.Payout.RecipientISPB == c.RecipientISPB && t.Payout.OwnEndToEnd == (c.EndToEnd != "")
 }
 
-// otherwise is a request under its key with another body: it is not carried out.
+// otherwise returns a request with the same key and another body: it must not be carried
+// out.
 func (l *life) otherwise(r *request) *request {
 	other := *r
 	l.numbers++
@@ -151,7 +153,7 @@ func claimsOf(c ledger.Command) []*ledger.Claim {
 	return nil
 }
 
-// replay is an answer that was given again, to a request with a body.
+// replay is an answer that was given again to a request with a body.
 type replay struct {
 	account  ledger.AccountID
 	answer   string
@@ -159,7 +161,8 @@ type replay struct {
 	mismatch bool
 }
 
-// oneBody: of a request with another body than its key's first nothing is carried out.
+// oneBody checks that a request whose body differs from the first under its key is not
+// carried out.
 func (l *life) oneBody(r *request, a *ledger.Answer) {
 	if r.other && !r.atOnce && !a.Replay && a.Refusal == nil {
 		l.fail("%v: %s is carried out with another body", r.account, r.key)
@@ -171,7 +174,8 @@ func (l *life) oneBody(r *request, a *ledger.Answer) {
 	}
 }
 
-// bodies holds what was said of bodies against the claims that the records have.
+// bodies checks, for each repeated answer, that a differing body was reported if and only
+// if the records have another body's hash.
 func (c *chronicle) bodies(l *life) {
 	for _, r := range l.replays {
 		first, known := c.answers[answerUnder{r.account, r.answer}]
@@ -181,13 +185,13 @@ func (c *chronicle) bodies(l *life) {
 	}
 }
 
-// answerUnder is an answer that was kept.
+// answerUnder names a kept answer.
 type answerUnder struct {
 	account ledger.AccountID
 	answer  string
 }
 
-// nobodyWaits: whoever asked has heard something.
+// nobodyWaits checks that every request has been answered.
 func (l *life) nobodyWaits() {
 	l.hear()
 	for _, r := range l.asked {
@@ -197,7 +201,7 @@ func (l *life) nobodyWaits() {
 	}
 }
 
-// someKey is a key to pay to; few of them, so that many repeat.
+// someKey returns a key to pay to. There are few, so that many payouts are equal.
 func (l *life) someKey() ledger.Key {
 	switch l.rng.IntN(12) {
 	case 0:
@@ -219,7 +223,7 @@ func (l *life) someKey() ledger.Key {
 
 const knownCNPJ = "12345678000195"
 
-// details fills in what a payout request may say besides.
+// details fills in the optional fields of a payout request.
 func (l *life) details(c *ledger.RequestPayout) {
 	l.numbers++
 	c.ExternalID = fmt.Sprintf("x%d", l.numbers)

@@ -11,7 +11,8 @@ import (
 	"pixd/wal/waltest"
 )
 
-// rebuilt holds the rows against those that the records alone make.
+// rebuilt checks every record, and compares the rows with those that the records alone
+// make.
 func (l *life) rebuilt() {
 	maps.DeleteFunc(l.seen, func(what string, _ int) bool {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
@@ -49,7 +50,7 @@ func (l *life) rebuilt() {
 	chronicled.judge(l)
 	l.chronicle0 = chronicled
 	if len(l.flipped) > 0 {
-		return // their rows lie among the others'
+		return // the rows of damaged accounts are not told from the rows of others
 	}
 	have := dump(l.journal)
 	for k, v := range dump(want) {
@@ -87,7 +88,7 @@ func number(b []byte) (n uint64) {
 	return n
 }
 
-// dump is the rows that records make.
+// dump returns the rows that records make, without head rows.
 func dump(p *waltest.InMemory) map[string][]byte {
 	out := map[string][]byte{}
 	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {

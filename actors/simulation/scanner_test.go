@@ -5,7 +5,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// look lets the scanner look.
+// look lets the scanner of due times take one step.
 func (l *life) look() {
 	tasks, err := l.due.Tick(l.time.Read(), l.journal)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *life) Done(t due.Task, r due.Result) {
 	l.due.Done(t, r, l.now())
 }
 
-// passivate sends idle accounts away, as the host does.
+// passivate passivates some idle accounts, as the host does.
 func (l *life) passivate() {
 	for id := range l.all() {
 		a := l.accounts[id]
@@ -56,13 +56,14 @@ func (l *life) passivate() {
 	}
 }
 
-// crash ends the process. What was on its way to the disk may be there or not.
+// crash ends the process and starts the next one. The journal's batch under way is kept or
+// lost.
 func (l *life) crash(why string) {
 	kept := l.odds(2)
 	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
 	l.count("crash: " + why)
 	l.journal = l.journal.Crash(kept)
-	l.asked = nil // nobody who waited hears any more
+	l.asked = nil // requests that waited are never answered
 	for _, lost := range l.unheard {
 		lost()
 	}

@@ -6,19 +6,19 @@ import (
 	"pixd/actors/scheme/sim"
 )
 
-// mood is how much of what goes on in a life: each is once in so many, 0 never.
+// mood is how often each fault happens in a run: once in so many chances; 0: never.
 type mood struct {
-	lost, late, doubled int // messages
-	linger              int // submissions that are late: how seldom one arrives
-	crash, fail, flip   int // of the process, the disk, a bit
-	jump                int // of the clock
+	lost, late, doubled int // messages between engine and scheme
+	linger              int // once in so many turns a late submission arrives
+	crash, fail, flip   int // crashes of the process, failures of the disk, flipped bits
+	jump                int // jumps of the wall clock
 	steps               int
-	lazy, stall         int // how seldom the journal moves, and how often it stands still for long
-	limited             int // submissions that a gateway does not let through
-	refuse, panic       int // entries that the journal does not take, and mistakes in an account's code
+	lazy, stall         int // the journal moves at one chance in lazy; once in stall turns it stops for up to 60 s
+	limited             int // submissions that a gateway refuses
+	refuse, panic       int // entries that the journal refuses, and panics in an account's code
 }
 
-// drawMood makes lives differ: most have some trouble, few all of it.
+// drawMood returns a random mood: most runs have some faults, few have all.
 func (l *life) drawMood() mood {
 	one := func(often ...int) int { return often[l.rng.IntN(len(often))] }
 	return mood{
@@ -29,7 +29,7 @@ func (l *life) drawMood() mood {
 	}
 }
 
-// drawBounds are those of the engine, or so small that they are met.
+// drawBounds returns the scanner's bounds: the engine's, or small ones that are reached.
 func (l *life) drawBounds() due.Bounds {
 	b := due.DefaultBounds()
 	if l.odds(3) || l.mood.flip > 0 && l.odds(2) {
@@ -40,7 +40,7 @@ func (l *life) drawBounds() due.Bounds {
 	return b
 }
 
-// few is a bound as the engine has it, or, in a life of small bounds, a small one.
+// few returns the given bound, or, in a run with small bounds, sometimes a smaller one.
 func (l *life) few(bound int) int {
 	if l.bounds == due.DefaultBounds() {
 		return bound
@@ -48,7 +48,7 @@ func (l *life) few(bound int) int {
 	return [...]int{bound, 20, 4}[l.rng.IntN(3)]
 }
 
-// live is the life's middle: things happen.
+// live is the middle part of a run, in which faults happen.
 func (l *life) live() {
 	for range l.mood.steps {
 		l.contained(l.turn)
@@ -58,7 +58,7 @@ func (l *life) live() {
 	}
 }
 
-// contained lets one thing happen, which may end the process in the middle of it.
+// contained calls f; where f ends the process by a panic, the next process is started.
 func (l *life) contained(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,7 +71,7 @@ func (l *life) contained(f func()) {
 	f()
 }
 
-// turn is one thing that happens.
+// turn lets one random thing happen.
 func (l *life) turn() {
 	m := &l.mood
 	switch {
@@ -87,7 +87,7 @@ func (l *life) turn() {
 		l.say("the disk fails")
 		l.journal.Fail(errDisk)
 		l.failing = 1 + l.rng.IntN(10)
-		if l.odds(2) { // somebody does something before it is noticed, and looks
+		if l.odds(2) { // requests arrive before the failure is noticed
 			id := l.someone()
 			l.chargeOf(id)
 			l.ask(&request{account: id, make: func() ledger.Command { return ledger.ReadAccount{} }})
@@ -167,7 +167,7 @@ func (l *life) turn() {
 	l.hear()
 }
 
-// move lets the journal do a step of its work.
+// move lets the journal do one step of its work.
 func (l *life) move() {
 	commit, sync := l.journal.Waiting()
 	switch {
@@ -179,7 +179,7 @@ func (l *life) move() {
 	}
 }
 
-// post delivers a letter.
+// post delivers the oldest letter.
 func (l *life) post() bool {
 	if len(l.mail) == 0 {
 		return false
@@ -194,7 +194,7 @@ func (l *life) read() {
 	l.ask(&request{account: l.someone(), make: func() ledger.Command { return ledger.ReadAccount{} }})
 }
 
-// customer pays one of the accounts, perhaps a charge of its.
+// customer pays one of the accounts, perhaps for one of its charges.
 func (l *life) customer() {
 	id, txid := l.someone(), ""
 	for i := range l.answers {
@@ -204,7 +204,7 @@ func (l *life) customer() {
 	}
 	amount := ledger.Amount(5_000)
 	if l.odds(4) {
-		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // not what the charge says, perhaps less than the fee
+		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // not the charge's amount, and perhaps less than the fee
 	}
 	l.outside.pay(id, amount, txid)
 }
@@ -216,7 +216,7 @@ func (l *life) hangUp() {
 	}
 }
 
-// heal ends all trouble.
+// heal ends all faults.
 func (l *life) heal() {
 	m := &l.mood
 	m.lost, m.late, m.doubled, m.crash, m.fail, m.flip, m.jump, m.lazy = 0, 0, 0, 0, 0, 0, 0, 1
@@ -240,7 +240,7 @@ func (l *life) heal() {
 	l.repeat()
 }
 
-// repeat asks everything once more that has an answer for a day.
+// repeat sends each request again whose key must still have its answer.
 func (l *life) repeat() {
 	for key, k := range sorted(l.kept) {
 		if l.answered(key) {
@@ -250,7 +250,7 @@ func (l *life) repeat() {
 	}
 }
 
-// rest lets everything come to its end: the clock goes on where nothing else does.
+// rest runs until no work is left: where nothing else happens, the clock goes on.
 func (l *life) rest() {
 	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000}
 	for idle, rounds := 0, 0; idle < 20 || rounds < 6*len(steps)+20; rounds++ {
@@ -279,7 +279,7 @@ func (l *life) rest() {
 		l.look()
 		l.settle()
 		if l.odds(10) {
-			l.outside.arrive() // perhaps after all hope was given up
+			l.outside.arrive() // perhaps after the engine has voided the payout
 		}
 		for rounds >= 100 && len(l.outside.late) > 0 {
 			l.outside.arrive()

@@ -2,8 +2,8 @@ package simulation
 
 import "pixd/actors/ledger"
 
-// waits: what waits does so for as long as the flags say, by engine time, and no queued
-// payout of an inactive account goes out, nor one that is approved.
+// waits checks that a payout's waiting time is the one that the flags set, in engine time,
+// and that no payout of an inactive account leaves the queue or is approved.
 func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, world written) {
 	t, long := r.Tx, ledger.Millis(0)
 	switch r.Kind {
@@ -28,15 +28,15 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, wo
 		long = 3_000
 	}
 	if r.Kind == ledger.PayoutAccepted && !t.Transfer.Doubt {
-		return // the due row of its hold stands, of an earlier process perhaps
+		return // the due row of the hold stays, perhaps of an earlier process
 	}
 	if t.Transfer.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.Transfer.DueAt != world.clock+long {
 		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.Transfer.DueAt-world.clock)
 	}
 }
 
-// gaveUp: nothing is voided and nothing has waited too long before its time, by the
-// world's clock.
+// gaveUp checks that a payout is not voided, and does not expire, before its time by
+// simulated time, nor while engine time is doubted.
 func (p *chronicled) gaveUp(l *life, world written) {
 	since, limit := ledger.Millis(0), ledger.Millis(0)
 	switch p.tx.ReasonCode {
@@ -45,7 +45,7 @@ func (p *chronicled) gaveUp(l *life, world written) {
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
-		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // it may be too old to go out before that
+		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // an end-to-end id that the merchant named may become too old before that
 			since, limit = min(p.hold, expiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
 		}
 	default:
@@ -55,7 +55,7 @@ func (p *chronicled) gaveUp(l *life, world written) {
 		l.fail("%v is given up (%s) while the clock is doubted", p.tx.ID, p.tx.ReasonCode)
 	}
 	if p.tx.Doubted && p.tx.ReasonCode != ledger.ReasonVoided {
-		return // it was told to wait by a clock that was wrong
+		return // its due time was set by a clock that was wrong
 	}
 	if world.at-since < limit-l.slack() {
 		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, world.at-since)

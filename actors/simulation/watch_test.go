@@ -7,26 +7,25 @@ import (
 	"pixd/actors/ledger"
 )
 
-// watch looks over the scanner's shoulder: what is due runs at once, and what
-// was put off soon after its time, whatever else is due and however little the
-// scanner remembers.
+// watch checks the scanner: due work starts at once, and postponed work soon after its
+// time, whatever else is due and however small the scanner's bounds are.
 type watch struct {
 	bounds  due.Bounds
 	running map[ledger.TxID]bool
-	ran     map[ledger.TxID]bool          // at least once
-	until   map[ledger.TxID]ledger.Millis // when what ran runs again
-	closed  map[ledger.AccountID]bool     // quarantined: no task of it runs
+	ran     map[ledger.TxID]bool          // payouts whose task ran at least once
+	until   map[ledger.TxID]ledger.Millis // when a payout whose task has ended is due again
+	closed  map[ledger.AccountID]bool     // quarantined accounts: none of their tasks starts
 	working map[bool]int                  // tasks under way, by whether they need the scheme
-	begun   map[bool]int                  // of those, in this look
+	begun   map[bool]int                  // the tasks of working that began at this look
 	needs   map[ledger.TxID]bool
-	quiet   ledger.Millis    // the scheme was not heard: nothing that needs it may start before
+	quiet   ledger.Millis    // no task that needs the scheme may start before this time, because it could not be reached
 	seen    map[string]sight // due rows that a look could see
-	misses  map[string]int   // looks at which nothing excused that a row had no task
-	last    ledger.Millis    // when the last look was
+	misses  map[string]int   // for each row, the looks at which it had no task without an excuse
+	last    ledger.Millis    // engine time of the last look
 }
 
-// sight is when a row was seen first, and whether it was due at the look before that: it
-// was late on the disk.
+// sight is when a due row was first seen, and whether the look before it should have seen
+// the row already: then the row became visible late.
 type sight struct {
 	since ledger.Millis
 	late  bool
@@ -40,17 +39,17 @@ func newWatch(b due.Bounds) *watch {
 	}
 }
 
-// What the scanner may take its time for: pace is between two looks at what has
-// become due, late is when it finds what was on its way to the disk then, and patience
-// how long it may take to find what it has no memory of. In a life with small bounds
-// it takes several looks to go through what there is.
+// These are the longest times, in ms, that the scanner may take: pace between two looks at
+// due rows, late until it finds a row that became visible after its due time, patience
+// until it finds a postponed row that it has not remembered. With small bounds going
+// through all rows takes several looks.
 const (
 	pace     = ledger.Millis(200)
 	late     = ledger.Millis(10_000)
 	patience = ledger.Millis(130_000)
 )
 
-// mayMiss is how many looks may pass a row that should have a task.
+// mayMiss is how many looks may pass over a row that should have a task.
 func (w *watch) mayMiss() int {
 	if w.bounds != due.DefaultBounds() {
 		return 40
@@ -89,7 +88,7 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 	}
 }
 
-// excused tells that no task may start of a kind.
+// excused reports whether no task of a kind needs to start now.
 func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	if k.Need() == ledger.NeedsScheme && now.Clock < w.quiet || k.Need() != ledger.NeedsScheme && now.Doubted {
 		return true
@@ -97,7 +96,7 @@ func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	return w.working[k.Need() == ledger.NeedsScheme] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.Need() == ledger.NeedsScheme] >= w.bounds.Look
 }
 
-// looked follows a look of the scanner's.
+// looked checks the due rows after a look of the scanner.
 func (w *watch) looked(l *life) {
 	now, seen := l.time.Read(), map[string]sight{}
 	for _, kind := range ledger.DueKinds() {
@@ -133,7 +132,7 @@ func (w *watch) looked(l *life) {
 	clear(w.begun)
 }
 
-// overdue tells a row that should have had a task by now.
+// overdue reports whether a row should have had a task by now.
 func (w *watch) overdue(d *ledger.Due, first sight, now ledger.Millis) bool {
 	switch {
 	case w.running[ledger.TxID(d.ID)]:

@@ -19,7 +19,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// rows reads the journal as accounts do.
+// rows reads records and rows from the journal for accounts.
 type rows struct{ *waltest.InMemory }
 
 // Record implements account.Rows.
@@ -27,8 +27,8 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.InMemory, a, seq)
 }
 
-// filled is the filter over end-to-end rows, told what there is; at times it is
-// not told before the process has worked for a while.
+// filled returns a new filter over end-to-end rows. Sometimes it is filled only after the
+// process has worked for a while.
 func (l *life) filled() *keyed.Filter {
 	l.filter = keyed.NewFilter(1 << 10)
 	f := l.filter
@@ -38,7 +38,7 @@ func (l *life) filled() *keyed.Filter {
 	return f
 }
 
-// fill tells the filter what there is, if nobody has yet.
+// fill adds all end-to-end rows to the filter, unless that was done before.
 func (l *life) fill() {
 	if l.filter == nil {
 		return
@@ -49,22 +49,23 @@ func (l *life) fill() {
 	l.filter = nil
 }
 
-// claims witnesses idempotency claims from the next hour on, as the engine's do.
+// claims returns filters over idempotency claims, which count from the next full hour on,
+// as in the engine.
 func (l *life) claims() *keyed.Hours {
 	return keyed.NewHours(int64(l.time.Stamp()/3_600_000), 1<<10)
 }
 
-// child carries a payout, an act at a time.
+// child carries a payout, one act at a time.
 type child struct {
 	account  ledger.AccountID
 	machine  *transfer.Machine
 	act      transfer.Act
 	deadline ledger.Millis
-	task     *due.Task         // that it was started for
-	heard    bool              // the scheme has answered the last time that it was asked
-	said     scheme.State      // and so
-	settings []ledger.Settings // the account's from the payout's newest record on until it began
-	owner    string            // of the key, as it was looked up; empty: it was not
+	task     *due.Task         // the due task for which it was started
+	heard    bool              // the scheme has answered the child's last question
+	said     scheme.State      // the payout's state in that answer
+	settings []ledger.Settings // the account's settings from the payout's newest record until the child began
+	owner    string            // the document of the key's owner; empty: the key was not looked up
 }
 
 // Begin implements account.Children.
@@ -82,9 +83,9 @@ func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
 	})
 }
 
-// settingsOf are the settings that were the account's from the payout's newest record on:
-// what begins a child was decided under one of them. None are of a child that only
-// submits what another has looked up.
+// settingsOf returns the settings that the account has had since the payout's newest
+// record: a child's start was decided under one of these. It returns none for a child that
+// only submits what another child has looked up.
 func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	if j.Goal == ledger.GoalSend {
 		return nil
@@ -98,7 +99,7 @@ func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	for seq := newest; seq > 0; seq-- {
 		r, err := rows{l.journal}.Record(j.Account, seq)
 		if err != nil {
-			return nil // damaged
+			return nil // a damaged record
 		}
 		if r.Settings != nil {
 			return append(s, *r.Settings)
@@ -107,7 +108,7 @@ func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	return nil
 }
 
-// recordAfter is the account's next record; nil: there is none.
+// recordAfter returns the account's next record; nil: there is none.
 func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	r, err := rows{l.journal}.Record(j.Account, seq+1)
 	if err != nil {
@@ -116,7 +117,7 @@ func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	return r
 }
 
-// kept tells whom the account's control kept money from, whatever it was changed to.
+// kept reports whether all of c.settings refuse payouts to the key's owner.
 func (c *child) kept() bool {
 	return c.owner != "" && len(c.settings) > 0 && !slices.ContainsFunc(c.settings, func(s ledger.Settings) bool {
 		return !s.RefusesPayoutTo(c.owner)
@@ -125,8 +126,8 @@ func (c *child) kept() bool {
 
 var goals = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
-// carryNewest lets the journal come to rest and takes the newest children some acts further:
-// what was asked last goes out.
+// carryNewest lets the journal finish its work and takes the newest children some acts
+// further, so that the newest request's payout is submitted.
 func (l *life) carryNewest() {
 	l.settle()
 	for n := 0; n < 8 && len(l.children) > 0; n++ {
@@ -135,7 +136,7 @@ func (l *life) carryNewest() {
 	l.settle()
 }
 
-// carry takes a child one act further, and brings its report home.
+// carry performs one act of a child, and reports its outcome after the last act.
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
@@ -164,7 +165,7 @@ func (l *life) carry(i int) {
 	l.report(c)
 }
 
-// submits holds what leaves against what the journal has.
+// submits checks a submission against the payout in the journal.
 func (l *life) submits(c *child) {
 	p := c.machine.Payment()
 	if l.flipped[c.account] {
@@ -194,7 +195,7 @@ func (l *life) report(c *child) {
 	l.account(c.account).Report(account.Report{Account: c.account, Outcome: out, Task: c.task})
 }
 
-// NotTaken implements account.Children: the report comes again, after others.
+// NotTaken implements account.Children: the report is sent again after other letters.
 func (l *life) NotTaken(r *account.Report, err error) {
 	l.say("outcome of %v not taken: %v", r.Outcome.ID, err)
 	again := *r
@@ -205,7 +206,7 @@ func (l *life) NotTaken(r *account.Report, err error) {
 	}})
 }
 
-// take routes a notice as the engine does.
+// take passes a notice to the account as the engine does.
 func (l *life) take(d delivery) {
 	l.stated()
 	l.say("notice %d of %v %s", d.notice.Kind, d.notice.Tx, d.notice.EndToEnd)
@@ -227,7 +228,7 @@ func (l *life) take(d delivery) {
 	})
 }
 
-// newFeed is a process's.
+// newFeed returns the feed of a new process.
 func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
 		Get: l.journal.Get, Recent: l.deps.Config.Recent,
@@ -242,12 +243,12 @@ func (l *life) newFeed() *account.Feed {
 	}
 }
 
-// Handle implements slog.Handler: what the engine says is kept.
+// Handle implements slog.Handler: it adds what the engine logs to the run's log.
 func (h *listener) Handle(_ context.Context, r slog.Record) error {
 	said := map[string]string{}
 	r.Attrs(func(a slog.Attr) bool { said[a.Key] = a.Value.String(); return true })
 	stack := said["stack"]
-	delete(said, "stack") // no two are the same
+	delete(said, "stack") // no two stacks are the same
 	h.l.say("log %s %v", r.Message, said)
 	if r.Message == "account: panic" && said["panic"] != "{}" {
 		h.l.fail("panic: %s\n%s", said["panic"], stack)

@@ -14,27 +14,27 @@ import (
 	"pixd/wal"
 )
 
-// admission tells why merchants' new work is refused before anything is held or
-// written: the disk is nearly full, the journal does not answer, or too much is
-// in hand. Reads, notices, outcomes and the operators' side do not pass here:
-// they end work, and what ends work must go on.
+// admission decides whether merchants' new work is refused before anything is held or
+// written: because the disk is nearly full, the journal does not answer, or too many
+// requests are in hand. Reads, notices, outcomes and operators' requests are never refused
+// here: they end work, and must go on.
 type admission struct {
-	free     func() (uint64, error) // bytes of the disk the journal lies on
+	free     func() (uint64, error) // free bytes of the disk on which the journal lies
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
-	inHand   *atomic.Int64 // merchants' requests
+	inHand   *atomic.Int64 // merchants' requests in hand
 	alerts   *alerts
 	log      *slog.Logger
 
 	lowDisk, stalled atomic.Bool // written by watch alone
 
-	// What watch keeps between two looks.
+	// The state that watch keeps between two calls of look.
 	diskAt   time.Time // when the disk is looked at next
-	blind    bool      // the disk could not be asked
-	waiting  bool      // something was submitted that is not durable
+	blind    bool      // the free space could not be read
+	waiting  bool      // an entry was submitted that is not durable
 	last     wal.Ticket
-	movedAt  time.Time     // since when last is the newest durable, as far as was seen
-	deadline time.Duration // how long a commit may take
+	movedAt  time.Time     // when last was first seen as the newest durable ticket
+	deadline time.Duration // longest time without a newly durable entry while entries wait
 }
 
 const (
@@ -45,7 +45,7 @@ const (
 	commitLimit = 5 * time.Second
 )
 
-// Why admission is closed, as merchants read it.
+// The reasons why new work is refused, as merchants read them.
 const (
 	closedDisk    = "storage is nearly full: new requests are refused for now"
 	closedStalled = "storage does not answer: new requests are refused for now"
@@ -56,7 +56,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	d := &admission{
 		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
-			durable := s.Durable() // first: what is durable was submitted
+			durable := s.Durable() // read first, so that it is never more than what was submitted
 			return s.Submitted(), durable
 		},
 	}
@@ -64,7 +64,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	return d
 }
 
-// Closed tells why new work is refused; empty: it is not. It costs three loads.
+// Closed returns why new work is refused; empty: it is not. It costs three atomic loads.
 func (d *admission) Closed() string {
 	switch {
 	case d.lowDisk.Load():
@@ -77,7 +77,7 @@ func (d *admission) Closed() string {
 	return ""
 }
 
-// watch looks until the context ends.
+// watch calls look every lookEvery until ctx ends.
 func (d *admission) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -99,8 +99,8 @@ func (d *admission) look(at time.Time) {
 	}
 }
 
-// lookAtJournal finds a commit that was not answered in time: something is
-// submitted, and what is durable has not moved.
+// lookAtJournal finds a commit that takes longer than deadline: entries wait, and for that
+// long no further entry has become durable.
 func (d *admission) lookAtJournal(at time.Time) {
 	submitted, durable := d.progress()
 	if waited := d.waiting; submitted == durable {
@@ -120,9 +120,8 @@ func (d *admission) lookAtJournal(at time.Time) {
 	}
 }
 
-// lookAtDisk compares what is free with the mark. Where that cannot be told, the
-// admission stays as it is: a disk that is really full ends the process at the next
-// write.
+// lookAtDisk compares the free space with minFree. Where the free space cannot be read, the
+// admission stays as it is: a disk that is really full ends the process at the next write.
 func (d *admission) lookAtDisk() {
 	free, err := d.free()
 	if err != nil {

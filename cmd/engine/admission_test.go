@@ -13,7 +13,7 @@ import (
 	"pixd/wal"
 )
 
-// closable is an admission with a disk, a journal and a clock of the test's.
+// closable is an admission whose disk, journal and clock the test sets.
 type closable struct {
 	*admission
 	free               uint64
@@ -36,7 +36,7 @@ func newClosable() *closable {
 	return c
 }
 
-// after lets time pass in the watch's steps, and tells what admission says then.
+// after lets time pass in steps of lookEvery, and returns the answer of Closed.
 func (c *closable) after(d time.Duration) string {
 	for end := c.at.Add(d); c.at.Before(end); {
 		c.at = c.at.Add(lookEvery)
@@ -53,10 +53,10 @@ func TestAdmissionAndDisk(t *testing.T) {
 		want   string
 	}{
 		{100, nil, ""},
-		{10, nil, ""}, // the mark itself is enough
+		{10, nil, ""}, // exactly the least free space is enough
 		{9, nil, closedDisk},
 		{0, nil, closedDisk},
-		{0, errors.New("gone"), closedDisk}, // stays as it is
+		{0, errors.New("gone"), closedDisk}, // the answer stays as it was
 		{10, nil, ""},
 		{0, errors.New("gone"), ""},
 		{9, nil, closedDisk},
@@ -84,7 +84,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(time.Minute); got != "" {
 		t.Errorf("idle: %q", got)
 	}
-	c.submitted = 3 // after a silence: the five seconds begin when it is seen
+	c.submitted = 3 // after an idle time the five seconds begin when the new entry is first seen
 	if got := c.after(commitLimit); got != "" {
 		t.Errorf("waits for %v: %q", commitLimit-lookEvery, got)
 	}
@@ -95,7 +95,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(time.Minute); got != closedStalled {
 		t.Errorf("waits still: %q", got)
 	}
-	c.durable = 4 // some of it
+	c.durable = 4 // some of the entries
 	if got := c.after(lookEvery); got != "" {
 		t.Errorf("moved: %q", got)
 	}
@@ -106,7 +106,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(lookEvery); got != "" {
 		t.Errorf("all is durable: %q", got)
 	}
-	for range 100 { // slow, but it moves
+	for range 100 { // the journal is slow, but moves
 		c.submitted++
 		if got := c.after(commitLimit - lookEvery); got != "" {
 			t.Fatalf("slow: %q", got)

@@ -19,25 +19,25 @@ import (
 	"pixd/wal"
 )
 
-// alertBook keeps what operators were alerted of, as named values beside the
-// journal: an alert is no record, because no money hangs on it. One that a decision
-// raises is written together with the decision's records, by the account. What is
-// raised before the journal is open waits for it.
+// alertBook keeps the alerts to operators as named values beside the journal: an alert is
+// not a record, because no money depends on it. An alert that a decision raises is written
+// by the account, together with the decision's records. Alerts raised before the journal is
+// open wait in early.
 type alertBook struct {
 	mu    sync.Mutex
-	store *wal.Store // nil: not open
+	store *wal.Store // nil: the journal is not open yet
 	clock *clock.Clock
 	early []wal.Op
 }
 
-// metaAlert begins an alert's name. Its instant follows, 13 decimal digits of
-// milliseconds, so that alerts lie in order, then a slash and its id.
+// metaAlert begins the key of an alert's value. Then come the alert's time as 13 decimal
+// digits of milliseconds, which keeps alerts in order, a slash, and the alert's id.
 const metaAlert = "alert/"
 
-// keptAlerts is for how long an alert is kept.
+// keptAlerts is how long an alert is kept, from when it was raised.
 const keptAlerts = 90 * 24 * time.Hour
 
-// alertForm is an alert's stored form.
+// alertForm is the stored form of an alert.
 type alertForm struct {
 	Kind        string `cbor:"1,keyasint"`
 	Account     string `cbor:"2,keyasint,omitempty"`
@@ -49,7 +49,7 @@ var alertIDs = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPaddin
 
 func alertName(at ledger.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
 
-// op is the alert's row.
+// op returns the alert's row.
 func (f alertForm) op(at ledger.Millis) wal.Op {
 	value, err := cbor.Marshal(f)
 	if err != nil {
@@ -59,12 +59,12 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
 }
 
-// alerts are what operators must look at: each is counted, logged with the field alert,
-// and kept.
+// alerts counts each alert to operators, logs it with the field alert, and keeps it in
+// book.
 type alerts struct {
 	book   alertBook
 	closed closedOff
-	count  *prometheus.CounterVec // nil: not counted
+	count  *prometheus.CounterVec // nil: alerts are not counted
 	log    *slog.Logger
 }
 
@@ -91,7 +91,7 @@ func (a *alerts) Raise(id ledger.AccountID, alert ledger.Alert) {
 	a.tell(f)
 }
 
-// raise is an alert that is about no account.
+// raise raises an alert that belongs to no account.
 func (a *alerts) raise(kind, message string) { a.Raise(0, ledger.Alert{Kind: kind, Message: message}) }
 
 func (a *alerts) tell(f alertForm) {
@@ -109,7 +109,8 @@ func (a *alerts) tell(f alertForm) {
 	a.log.Error(f.Message, attrs...)
 }
 
-// raise writes an alert down, and does not wait: it may come from anywhere. at is the wall clock's word, for what comes before engine time.
+// raise writes an alert without waiting, so that any goroutine may call it. at is the wall
+// clock's time, which an alert gets that is raised before engine time begins.
 func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +121,7 @@ func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}, Shared: true})
 }
 
-// open takes the journal that alerts go to, and engine time.
+// open sets the journal for alerts, and engine time, and writes the alerts raised before.
 func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,9 +132,9 @@ func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	}
 }
 
-// read lists alerts from an instant on, oldest first, at most limit of them:
-// those behind after where it is given, which is what the call before returned.
-// The second result is empty where there are no more.
+// read returns at most limit alerts raised at or after since, oldest first. after, unless
+// empty, is the next of an earlier call, behind which the list goes on; next is empty where
+// there are no more alerts.
 func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []admin.Alert, next string, err error) {
 	lo, hi := alertRange(since)
 	if after != "" {
@@ -153,7 +154,7 @@ func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []ad
 	return all, next, err
 }
 
-// latest is the last instant that 13 digits can say: in the year 2286.
+// latest is the last time that 13 digits of milliseconds can express, in the year 2286.
 const latest = ledger.Millis(9_999_999_999_999)
 
 func alertRange(from ledger.Millis) (lo, hi []byte) {
@@ -174,10 +175,10 @@ func readAlert(k, v []byte) (admin.Alert, error) {
 	return admin.Alert{ID: id, Kind: f.Kind, Account: f.Account, Transaction: f.Transaction, Message: f.Message, At: ledger.Millis(millis)}, nil
 }
 
-// droppedAtOnce bounds what one batch deletes.
+// droppedAtOnce is how many alerts one batch deletes at most.
 const droppedAtOnce = 1000
 
-// drop forgets alerts that are past their time.
+// drop deletes the alerts raised earlier than before.
 func (b *alertBook) drop(before ledger.Millis) error {
 	lo, _ := alertRange(0)
 	hi, _ := alertRange(before)
@@ -196,7 +197,7 @@ func (b *alertBook) drop(before ledger.Millis) error {
 	}
 }
 
-// keep drops what is past its time, once an hour, where engine time is not doubted.
+// keep deletes alerts older than keptAlerts, once an hour, unless engine time is doubted.
 func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

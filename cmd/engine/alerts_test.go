@@ -28,7 +28,7 @@ func openBook(t *testing.T, fs wal.FS) *wal.Store {
 	return s
 }
 
-// settled waits until what was appended is durable.
+// settled waits until everything appended is durable.
 func settled(t *testing.T, s *wal.Store) {
 	t.Helper()
 	if err := write(s, local); err != nil {
@@ -36,8 +36,8 @@ func settled(t *testing.T, s *wal.Store) {
 	}
 }
 
-// TestAlertsAreKept: what was raised before the journal was open, and after it,
-// is there after a restart, in order, page by page, until its time is past.
+// TestAlertsAreKept checks that alerts raised before the journal was open, and after it,
+// are read in order and page by page after a restart, until they are dropped for their age.
 func TestAlertsAreKept(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openBook(t, fs)
@@ -47,7 +47,7 @@ func TestAlertsAreKept(t *testing.T) {
 	m.Raise(7, ledger.Alert{Kind: "quarantine", Message: "account closed off"})
 	late := ledger.Alert{Kind: ledger.AlertLate, Public: "PIXOUT7", Message: "late"}
 	s.Append(&wal.Entry{Ops: []wal.Op{m.Row(8, late, now())}})
-	m.Raised(8, late) // its row is written by who raises it
+	m.Raised(8, late) // the row was written by the caller
 	settled(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -100,10 +100,10 @@ func TestAlertsAreKept(t *testing.T) {
 	}
 }
 
-// sortedLines: alerts of one millisecond lie in no order.
+// sortedLines sorts lines, because alerts of one millisecond have no fixed order.
 func sortedLines(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
 
-// TestAlertForm pins what is stored.
+// TestAlertForm checks that a stored alert can be read.
 func TestAlertForm(t *testing.T) {
 	const key = "21616c6572742f313737323336363430303230312f616c725f61"
 	const value = "a4016f6c6174655f736574746c656d656e7402656163635f3703675049584f55543704646c617465"

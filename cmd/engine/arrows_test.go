@@ -16,10 +16,10 @@ import (
 	"testing"
 )
 
-// moduleRoot is the module's root, seen from this package.
+// moduleRoot is the path from this package to the module's root.
 const moduleRoot = "../.."
 
-// folders are the house. Beside them stand only files and dotfiles.
+// folders are the only folders in the module's root, besides those that begin with a dot.
 var folders = []string{"actors", "bench", "cmd", "docs", "examples", "httpapi", "snapshot", "wal"}
 
 // knows lists, for each package, the packages of this module that it may import. A
@@ -45,7 +45,7 @@ var knows = []struct {
 	{"actors/due", []string{"actors/ledger", "wal"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
 	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
-	{"actors/simulation", nil}, // its lives are tests, and know everyone
+	{"actors/simulation", nil}, // its tests may import everything
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},
@@ -64,7 +64,7 @@ var knows = []struct {
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }
 
-// outside lists what of the world only some packages may import.
+// outside lists packages of other modules that only some of our packages may import.
 var outside = []struct {
 	path     string // and everything below it
 	packages []string
@@ -74,31 +74,31 @@ var outside = []struct {
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
 	{"github.com/fasthttp/router", []string{"httpapi/**"}},
-	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // it draws
+	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // it uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},
 	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
 }
 
-// ledgerImports is all that the ledger may import: no clock (time is there for
-// its formats; drawing from it is caught below), no entropy, no I/O, no lock.
+// ledgerImports are all packages that the ledger may import: no clock (time is allowed for
+// its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
-// clocks and entropy are handed inwards by cmd. What else reads them stands here,
-// with the reason.
+// readsClock lists the files outside cmd that may read a clock or wait, with the reason;
+// all others get clock and entropy from cmd.
 var readsClock = []struct{ file, what string }{
-	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is an instant; nothing is decided by it
-	{"httpapi/connections.go", "time.Sleep"},              // out of descriptors: some may be free a moment later
-	{"wal/waltest/bench.go", "time.Now"},                  // a test's patience
-	{"wal/waltest/bench.go", "time.Sleep"},                // and its pace
-	{"actors/scheme/schemetest/stories.go", "time.Sleep"}, // a notice that must not come
+	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is a time of the wall clock; nothing is decided by it
+	{"httpapi/connections.go", "time.Sleep"},              // without file descriptors; some may be free a moment later
+	{"wal/waltest/bench.go", "time.Now"},                  // the deadline of a test
+	{"wal/waltest/bench.go", "time.Sleep"},                // the time between two looks of a test
+	{"actors/scheme/schemetest/stories.go", "time.Sleep"}, // waits for a notice that must not come
 }
 
-// source is one file that is not a test.
+// source is one Go file that is not a test.
 type source struct {
-	file string // from the root, with slashes
+	file string // path from the root, with slashes
 	pkg  string
 	ast  *ast.File
 }
@@ -111,7 +111,7 @@ func (s source) imports() (paths []string) {
 	return paths
 }
 
-// within tells whether a package is meant by a pattern.
+// within reports whether a pattern covers a package.
 func within(pkg, pattern string) bool {
 	below, all := strings.CutSuffix(pattern, "/**")
 	return pkg == below || all && strings.HasPrefix(pkg, below+"/")
@@ -121,7 +121,7 @@ func among(pkg string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return within(pkg, p) })
 }
 
-// forbidden is the first of the file's imports that breaks an arrow.
+// forbidden returns the file's first import that is not allowed.
 func (s source) forbidden() string {
 	row := slices.IndexFunc(knows, func(k struct {
 		pkg    string
@@ -149,7 +149,7 @@ func (s source) forbidden() string {
 	return ""
 }
 
-// draws lists where the file reads a clock, waits, or takes entropy itself.
+// draws lists the places where the file reads a clock, waits, or takes entropy itself.
 func (s source) draws() (found []string) {
 	if within(s.pkg, "cmd/**") || within(s.pkg, "bench/**") {
 		return nil
@@ -174,7 +174,7 @@ func (s source) draws() (found []string) {
 	})
 }
 
-// serves is the first use of fasthttp's server outside the packages that serve.
+// serves returns the first use of fasthttp's server in a package that may not serve.
 func (s source) serves() (found string) {
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -201,7 +201,7 @@ func parse(t *testing.T, file string, src any) source {
 	return source{file, path.Dir(file), tree}
 }
 
-// house is every file of ours that is not a test.
+// layout returns every Go file of the module that is not a test.
 func layout(t *testing.T) (all []source) {
 	err := fs.WalkDir(os.DirFS(moduleRoot), ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -223,21 +223,21 @@ func layout(t *testing.T) (all []source) {
 	return all
 }
 
-// TestFolders: the module has the packages it was planned with, and no others.
+// TestFolders checks that the module has no folders besides those in folders.
 func TestFolders(t *testing.T) {
 	entries, err := os.ReadDir(moduleRoot)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		ignored := strings.HasSuffix(e.Name(), "-data") || e.Name() == "bin" // .gitignore names them
+		ignored := strings.HasSuffix(e.Name(), "-data") || e.Name() == "bin" // folders that .gitignore names
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !ignored && !slices.Contains(folders, e.Name()) {
 			t.Errorf("%s/ is no package of this module", e.Name())
 		}
 	}
 }
 
-// TestArrows: who may know whom.
+// TestArrows checks every file's imports, clocks and entropy against the tables above.
 func TestArrows(t *testing.T) {
 	ledger := map[string]bool{}
 	for _, s := range layout(t) {
@@ -263,7 +263,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestArrowsFindMutations: each of these files would be found.
+// TestArrowsFindMutations checks that TestArrows would find each of these files.
 func TestArrowsFindMutations(t *testing.T) {
 	for _, c := range []struct{ file, imports, body, want string }{
 		{"actors/ledger/a.go", `"os"`, "", "os"},

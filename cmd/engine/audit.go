@@ -16,20 +16,20 @@ import (
 	"pixd/wal"
 )
 
-// How often the books of an engine that works are read again while they differ,
-// and for how long at most.
+// auditEvery is the time between two readings of the books of a running engine while they
+// differ; auditPatience, from the audit's beginning on, is how long they are read again.
 const (
 	auditEvery    = 250 * time.Millisecond
 	auditPatience = 30 * time.Second
 )
 
-// auditor lets one audit run at a time, and none once the end has begun.
+// auditor lets one audit run at a time, and none once Close has begun.
 type auditor struct {
 	mu             sync.Mutex
 	running, ended bool
 	work           sync.WaitGroup
 
-	patience time.Duration // a test's; 0: auditPatience
+	patience time.Duration // set by tests; 0: auditPatience
 }
 
 func (a *auditor) patient() time.Duration {
@@ -60,7 +60,7 @@ func (a *auditor) done() {
 	a.work.Done()
 }
 
-// end waits for the audit that is under way, which the engine's end cuts short.
+// end waits for the running audit, which the engine's end cancels, and refuses later ones.
 func (a *auditor) end() {
 	a.mu.Lock()
 	a.ended = true
@@ -68,7 +68,7 @@ func (a *auditor) end() {
 	a.work.Wait()
 }
 
-// audit is GET /admin/audit: the books of the running engine.
+// audit answers GET /admin/audit: it audits the running engine.
 func (s *Served) audit() (any, error) {
 	if err := s.auditor.begin(); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (s *Served) audit() (any, error) {
 	return r.finished(), nil
 }
 
-// audit derives every account at one moment, and holds what it has settled
-// against the scheme's book, while everything goes on.
+// audit derives every account at one moment and compares its settled movements with the
+// scheme's book, while the engine works on.
 func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	began := time.Now()
 	book, err := e.book(ctx)
@@ -109,8 +109,8 @@ func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	return r, err
 }
 
-// book is the scheme's, which must come in time: a scheme that takes a request and
-// never answers it is told as one that cannot be reached.
+// book reads the scheme's book. A scheme that does not answer in time is reported like one
+// that cannot be reached.
 func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.auditor.patient())
 	defer cancel()
@@ -122,7 +122,8 @@ func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 	return b, nil
 }
 
-// compare reads again while the books differ and the scheme's notices may be why.
+// compare compares the books, and reads them again while they differ and notices on their
+// way may be the reason.
 func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
 	var c audit.Comparison
 	for sure := 0; ; {
@@ -154,7 +155,7 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 	}
 }
 
-// look looks at the store as it is now, and returns once what it saw is durable.
+// look reads one view of the store, and returns once everything in that view is durable.
 func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
 	if err := e.Store.Look(0, read); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
 	return ctx.Err()
 }
 
-// accounts are all there are.
+// accounts returns the ids of all accounts.
 func (e *Engine) accounts() []ledger.AccountID {
 	var all []ledger.AccountID
 	for from := 0; from >= 0; {
@@ -173,8 +174,8 @@ func (e *Engine) accounts() []ledger.AccountID {
 	return all
 }
 
-// closedOff are the accounts that were quarantined since the start, as the alerts
-// tell: the accounts themselves are not to be woken for it.
+// closedOff lists the accounts quarantined since the start, as alerts reported them: asking
+// the accounts would restore each of them.
 type closedOff struct {
 	mu  sync.Mutex
 	all []ledger.AccountID

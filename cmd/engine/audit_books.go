@@ -11,8 +11,8 @@ import (
 	"pixd/wal"
 )
 
-// books are what the engine's accounts have settled with the scheme, and how far
-// each was read: a second look goes on from there.
+// books holds the movements that each account has settled with the scheme, and up to which
+// record the account was read: a later reading goes on from that record.
 type books struct{ accounts map[ledger.AccountID]*read }
 
 type read struct {
@@ -20,11 +20,11 @@ type read struct {
 	settled  scheme.Sums
 }
 
-// errRecord is of a record that is whole and not understood.
+// errRecord is the error of an undamaged record that cannot be decoded.
 var errRecord = errors.New("record cannot be read")
 
-// derive reads every account from its first record on, one after the other, and
-// reports what it comes to.
+// derive reads every account from its first record on, one account after the other, and
+// adds each to the report.
 func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID, r *AuditReport) error {
 	b.accounts = make(map[ledger.AccountID]*read, len(ids))
 	waiting, err := audit.CountWaiting(v)
@@ -48,7 +48,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 		b.accounts[id] = at
 		r.take(a)
 	}
-	for _, id := range waiting.Left() { // rows of accounts that are not there
+	for _, id := range waiting.Left() { // rows of accounts that do not exist
 		a := audit.NewAccount(id)
 		if err := a.Check(v, waiting); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 	return nil
 }
 
-// goOn reads what came since, of the accounts that differ.
+// goOn reads the new records of the accounts that differ.
 func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference) error {
 	done := map[ledger.AccountID]bool{}
 	for _, d := range differ {
@@ -74,7 +74,7 @@ func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference
 		var failed error
 		err := at.goOn(ctx, v, d.Account, func(r *ledger.Record) { failed = errors.Join(failed, audit.Settled(&at.settled, r)) })
 		if damage := (*wal.Damage)(nil); errors.As(err, &damage) || errors.Is(err, errRecord) {
-			continue // it was told, and differs
+			continue // derive has reported this damage
 		}
 		if err = errors.Join(err, failed); err != nil {
 			return fmt.Errorf("account %v: %w", d.Account, err)
@@ -83,7 +83,7 @@ func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference
 	return nil
 }
 
-// goOn reads an account's records behind those that were read.
+// goOn reads an account's records after those that were read before.
 func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take func(*ledger.Record)) error {
 	return v.Read(wal.Stream(id), at.seq+1, at.sum, func(w wal.Record) error {
 		if w.Seq%1024 == 0 && ctx.Err() != nil {

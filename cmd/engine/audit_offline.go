@@ -17,9 +17,9 @@ import (
 	"pixd/wal"
 )
 
-// Audit holds the books of a data folder against each other without an engine,
-// and against the simulator's where it has one. What is in the journal is only
-// read. A folder in use is an error that names the process.
+// Audit compares the books of a data folder with each other, without an engine, and with
+// the simulator's book if the folder has one. The journal is opened read-only. A folder in
+// use is an error that names the process.
 func Audit(ctx context.Context, c Config) (*AuditReport, error) {
 	dir := filepath.Join(c.DataDir, journalFolder)
 	if c.FS == nil {
@@ -62,8 +62,8 @@ func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, 
 	return r.finished(), nil
 }
 
-// compareOffline opens the simulator's book where there is one. What it has told
-// and the engine has not heard is in flight.
+// compareOffline opens the simulator's book if there is one. Movements that the simulator
+// has sent and the engine has not acknowledged are in flight.
 func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) error {
 	c := &e.Config
 	if c.FS == nil {
@@ -112,8 +112,8 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 	return nil
 }
 
-// heard is the simulator's book without what has settled since the oldest notice that
-// was not acknowledged: of everything before it the engine has heard.
+// heard is the simulator's book without the movements since the oldest unacknowledged
+// notice: the engine has acknowledged everything before them.
 func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, error) {
 	floor := *book
 	floor.OldestOpen, floor.Accounts = 0, slices.Clone(book.Accounts)

@@ -15,7 +15,7 @@ import (
 	"pixd/wal"
 )
 
-// wrongTotals journals a credit whose totals nothing explains, as a bug might.
+// wrongTotals journals a credit with wrong totals, as a bug might.
 func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 	t.Helper()
 	seq, sum, err := s.Last(wal.Stream(id))
@@ -33,7 +33,7 @@ func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 	}
 }
 
-// ended is an engine that has one account and has ended, and where its files are.
+// ended returns the configuration and the merchant of an engine that has ended.
 func ended(t *testing.T) (Config, *harness) {
 	t.Helper()
 	c := Defaults()
@@ -51,8 +51,9 @@ func ended(t *testing.T) (Config, *harness) {
 	return c, w
 }
 
-// TestAuditOffline: the same over files, without the simulator's book too; wrong
-// totals are found, and so is a record that cannot be read.
+// TestAuditOffline checks that an audit of files finds no difference after a clean end,
+// also without the simulator's book, and finds wrong totals and a record that cannot be
+// read.
 func TestAuditOffline(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
@@ -90,8 +91,9 @@ func TestAuditOffline(t *testing.T) {
 	}
 }
 
-// TestAuditOfflineBook: what the scheme has told and nobody acknowledged is in
-// flight; what was acknowledged and is not there is a difference.
+// TestAuditOfflineBook checks that a payment is in flight while its notice is
+// unacknowledged, and that an acknowledged payment which the engine does not have is a
+// difference.
 func TestAuditOfflineBook(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
@@ -124,8 +126,8 @@ func TestAuditOfflineBook(t *testing.T) {
 	if err != nil || len(r.Differences) != 1 || r.Book != compared || *r.Differences[0].Field != "received" || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)
 	}
-	time.Sleep(2 * time.Millisecond) // another instant
-	pay(nil)                         // on its way, and no excuse for what was acknowledged
+	time.Sleep(2 * time.Millisecond) // a later millisecond
+	pay(nil)                         // this notice is not acknowledged, which does not excuse the acknowledged ones
 	r, err = Audit(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)

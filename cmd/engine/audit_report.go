@@ -9,32 +9,32 @@ import (
 	"pixd/actors/scheme"
 )
 
-// AuditReport is what an audit has found. Amounts are base units.
+// AuditReport is the result of an audit. Amounts are base units.
 type AuditReport struct {
 	At          string            `json:"at"`       // when the engine was read
-	Book        string            `json:"book"`     // whether the scheme's was compared, or why not
-	Accounts    int               `json:"accounts"` // how many
+	Book        string            `json:"book"`     // whether the scheme's book was compared, or why not
+	Accounts    int               `json:"accounts"` // the number of accounts
 	Records     uint64            `json:"records"`
 	InFlight    int               `json:"in_flight"` // transactions that hold money
-	Balance     *big.Int          `json:"balance"`   // sums over all accounts: they may pass what one can hold
+	Balance     *big.Int          `json:"balance"`   // sum over all accounts, which may be more than one account can hold
 	Pending     *big.Int          `json:"pending"`
 	Differences []AuditDifference `json:"differences"`
-	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and others
-	LeftOut     int               `json:"left_out"` // others that are not among the rows
+	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and up to auditRows others
+	LeftOut     int               `json:"left_out"` // accounts without a difference that have no line in Rows
 }
 
-// AuditDifference is a place where two books do not agree.
+// AuditDifference is a difference between two books.
 type AuditDifference struct {
 	Account     string         `json:"account_id"`
 	Kind        string         `json:"kind"`
 	Transaction *string        `json:"transaction_id"`
 	Message     string         `json:"message"`
-	Field       *string        `json:"field"` // with the kind book, else null
+	Field       *string        `json:"field"` // set where kind is "book", else null
 	Engine      *ledger.Amount `json:"engine"`
 	Scheme      *ledger.Amount `json:"scheme"`
 }
 
-// AuditAccount is one account's line.
+// AuditAccount is an account's line in the report.
 type AuditAccount struct {
 	ID          string        `json:"account_id"`
 	Balance     ledger.Amount `json:"balance"`
@@ -52,7 +52,7 @@ const (
 	notCompared = "not compared: "
 )
 
-// auditRows is how many accounts without a difference have a line.
+// auditRows is how many accounts without a difference get a line.
 const auditRows = 1000
 
 func newAuditReport(at ledger.Millis) *AuditReport {
@@ -62,7 +62,7 @@ func newAuditReport(at ledger.Millis) *AuditReport {
 	}
 }
 
-// take adds an account's line.
+// take adds an account to the report.
 func (r *AuditReport) take(a *audit.Account) {
 	r.Accounts++
 	r.Records += a.Records
@@ -93,8 +93,8 @@ func (r *AuditReport) differ(found []audit.Difference) {
 	}
 }
 
-// finished counts the differences to the lines, and leaves lines out where there
-// are too many to look at.
+// finished counts the differences of each line, and removes lines without a difference
+// beyond the first auditRows.
 func (r *AuditReport) finished() *AuditReport {
 	count := map[string]int{}
 	for _, d := range r.Differences {

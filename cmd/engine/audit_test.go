@@ -17,7 +17,7 @@ import (
 	"pixd/wal"
 )
 
-// keptBook is a scheme whose book is the test's.
+// keptBook is a scheme whose book the test sets.
 type keptBook struct {
 	scheme.Scheme
 	read func() scheme.Book
@@ -26,7 +26,7 @@ type keptBook struct {
 
 func (k *keptBook) Book(context.Context) (scheme.Book, error) { k.n.Add(1); return k.read(), nil }
 
-// booked is the book of a scheme at rest in which the merchant has so much.
+// booked is the book of an idle scheme in which the merchant has sent and received so much.
 func (w *harness) booked(sent, received ledger.Amount) scheme.Book {
 	id, _ := ledger.ParseAccountID(w.ID)
 	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
@@ -42,7 +42,8 @@ func (w *harness) audits() AuditReport {
 	return r
 }
 
-// pays has the merchant pay out, and a customer pay, and waits until both are done.
+// pays makes one payout of the merchant and one customer's payment, and waits until both
+// are settled.
 func (w *harness) pays() {
 	w.t.Helper()
 	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70}`, w.EVP)); status != 201 {
@@ -59,9 +60,9 @@ func (w *harness) pays() {
 	})
 }
 
-// TestAuditLive: books that agree are found so, work in flight is told, and a
-// scheme that has settled something else is a difference, once everything that it
-// has told is acknowledged.
+// TestAuditLive checks that equal books have no differences, that work in flight is
+// reported, and that a different scheme's book is a difference once all its notices are
+// acknowledged.
 func TestAuditLive(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -86,7 +87,7 @@ func TestAuditLive(t *testing.T) {
 	}
 }
 
-// TestAuditWaits while what the scheme has told may be on its way, and no longer.
+// TestAuditWaits checks that an audit waits for notices on their way, but not for ever.
 func TestAuditWaits(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -94,7 +95,7 @@ func TestAuditWaits(t *testing.T) {
 	book := &keptBook{}
 	w.Engine.scheme = &schemeCalls{Scheme: book}
 	began := now()
-	book.read = func() scheme.Book { // a second payment, whose notice takes three looks
+	book.read = func() scheme.Book { // a second payment, whose notice arrives at the third comparison
 		if book.n.Load() == 6 {
 			if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":30}`, w.EVP)); status != 201 {
 				t.Errorf("%d %s", status, got)
@@ -111,7 +112,7 @@ func TestAuditWaits(t *testing.T) {
 		t.Errorf("%+v after %d looks", r, book.n.Load())
 	}
 	w.auditor.patience = 600 * time.Millisecond
-	book.read = func() scheme.Book { // one that never comes
+	book.read = func() scheme.Book { // a book with a payment whose notice never comes
 		b := w.booked(500, 101)
 		b.OldestOpen = began
 		return b
@@ -123,7 +124,7 @@ func TestAuditWaits(t *testing.T) {
 	}
 }
 
-// silentBook takes the question and never answers.
+// silentBook is a scheme that never answers a request for its book.
 type silentBook struct{ scheme.Unassigned }
 
 func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
@@ -131,8 +132,8 @@ func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
 	return scheme.Book{}, ctx.Err()
 }
 
-// TestAuditUnanswered: a scheme whose book does not come ends the audit in time, and
-// says why.
+// TestAuditUnanswered checks that an audit whose scheme does not send its book ends in
+// time, and says why.
 func TestAuditUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -147,8 +148,8 @@ func TestAuditUnanswered(t *testing.T) {
 	}
 }
 
-// TestAuditUnderLoad: with the simulator's own book, while payouts and payments go
-// on and some are rejected, and at rest, where no slack is left.
+// TestAuditUnderLoad audits with the simulator's own book while payouts and payments go on
+// and some are rejected, and again when idle, where the books must be exactly equal.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
@@ -197,8 +198,8 @@ func TestAuditUnderLoad(t *testing.T) {
 	}
 }
 
-// TestAuditPlanted: rows and records that are not as they should be are found in
-// the engine that runs, and in its files; one account's damage is one line.
+// TestAuditPlanted checks that wrong rows and records are found both in a running engine
+// and in its files, and that one account's damage is one difference.
 func TestAuditPlanted(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -245,7 +246,8 @@ func TestAuditPlanted(t *testing.T) {
 	}
 }
 
-// TestAuditOneAtATime: a second one is refused, and none begins at the end.
+// TestAuditOneAtATime checks that a second audit at once is refused, and that none begins
+// during the shutdown.
 func TestAuditOneAtATime(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())

@@ -11,14 +11,14 @@ import (
 	"pixd/wal"
 )
 
-// claimKey is one of many claims of a day.
+// claimKey is the key of the n-th claim of a day.
 func claimKey(bucket uint16, n int) []byte {
 	var scope [16]byte
 	binary.BigEndian.PutUint64(scope[3:], uint64(n)*0x9E3779B97F4A7C15)
 	return ledger.IdempotencyKey(bucket, 7, scope)
 }
 
-// TestDropClaims: claims of days that nobody asks for go, the others stay.
+// TestDropClaims checks that dropClaims removes the claims of old days only.
 func TestDropClaims(t *testing.T) {
 	c := crashConfig(vfs.NewMem())
 	clocks := newClocks()
@@ -32,7 +32,7 @@ func TestDropClaims(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := populate(e); err != nil { // the journal's time is today's
+	if _, err := populate(e); err != nil { // now the journal's newest record is of today
 		t.Fatal(err)
 	}
 	_, newest, _ := e.Store.Head()
@@ -53,7 +53,7 @@ func TestDropClaims(t *testing.T) {
 	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme says that the clock is two days ahead
+	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme states that the clock is two days ahead
 	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestDropClaims(t *testing.T) {
 	}
 }
 
-// reading counts reads of the disk.
+// reading is a file system that counts its reads.
 type reading struct {
 	vfs.FS
 	reads *atomic.Int64
@@ -94,9 +94,9 @@ func (f readFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.File.ReadAt(p, at)
 }
 
-// TestMissReadsNoDisk: in the day after a start, before the filter over claims
-// may be believed, a new key is told by the tables' own filters: once those are
-// in memory, nearly no look costs a read.
+// TestMissReadsNoDisk checks that, while the filters over claims cannot be trusted yet
+// after a start, looking up a new key hardly ever reads the disk, once the tables' own
+// filters are in memory.
 func TestMissReadsNoDisk(t *testing.T) {
 	const kept, asked = 200_000, 20_000
 	reads := new(atomic.Int64)

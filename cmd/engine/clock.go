@@ -25,7 +25,7 @@ func sources() clock.Sources {
 // compareEvery is how often the wall clock is compared with engine time.
 const compareEvery = time.Second
 
-// keepClock tells the operators where engine time is doubted, or the wall clock has
+// keepClock raises an alert while engine time is doubted, or after the wall clock has
 // jumped.
 func (e *Engine) keepClock(ctx context.Context) {
 	if behind := e.Clock.Behind(); behind > 0 {
@@ -46,7 +46,7 @@ func (e *Engine) keepClock(ctx context.Context) {
 	}
 }
 
-// stated takes the scheme's word on the time.
+// stated compares engine time with a time that the scheme has stated.
 func (e *Engine) stated(at ledger.Millis) {
 	if alert := e.Clock.Stated(at); alert != "" {
 		e.Config.alerts.raise(alertClock, alert)
@@ -56,9 +56,8 @@ func (e *Engine) stated(at ledger.Millis) {
 // alertClock is the kind of alert about a clock.
 const alertClock = "clock"
 
-// entropy draws what identities are filled with. The first 20 bits that a
-// transaction_id keeps count up, so that two ids of one millisecond differ by
-// construction; the rest is drawn.
+// entropy makes the random bytes of ids. Of the bits that a transaction id keeps, the first
+// 20 count up, so that two ids of one millisecond always differ; the others are random.
 type entropy struct{ count atomic.Uint32 }
 
 func newEntropy() *entropy {
@@ -78,7 +77,7 @@ func (c *entropy) draw() (b [10]byte) {
 	return b
 }
 
-// secret is n bytes nobody can guess.
+// secret returns n bytes that cannot be guessed.
 func secret(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)

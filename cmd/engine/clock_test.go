@@ -14,8 +14,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// clocks are a machine's two clocks, each moved by hand on top of the time that
-// really passes.
+// clocks are the two clocks of a machine. Each goes on with real time and can be moved by
+// the test.
 type clocks struct {
 	start         time.Time
 	wall, elapsed atomic.Int64 // milliseconds
@@ -30,13 +30,13 @@ func (c *clocks) sources() *clock.Sources {
 	return &clock.Sources{Wall: at(&c.wall, c.start.UnixMilli()), Elapsed: at(&c.elapsed, 0)}
 }
 
-// pass lets time pass by both.
+// pass moves both clocks on.
 func (c *clocks) pass(d time.Duration) {
 	c.wall.Add(d.Milliseconds())
 	c.elapsed.Add(d.Milliseconds())
 }
 
-// TestElapsed: this machine's elapsed clock goes at the pace of time.
+// TestElapsed checks that this machine's elapsed clock goes as fast as its wall clock.
 func TestElapsed(t *testing.T) {
 	s := sources()
 	wall, elapsed := s.Wall(), s.Elapsed()
@@ -70,7 +70,7 @@ func (w *harness) hears(kind string) {
 	})
 }
 
-// status is what an operator sees of a payout.
+// status is the status of a payout that lookups show.
 func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
 	w.t.Helper()
 	id, _ := ledger.ParseAccountID(w.ID)
@@ -81,9 +81,8 @@ func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
 	return got.Status
 }
 
-// TestClockWrongForAMoment: the wall clock goes four hours ahead and back, and a day
-// ahead. What is on its way is voided after thirty minutes and not before, and what
-// was accepted meanwhile as well.
+// TestClockWrongForAMoment checks that payouts are voided after thirty minutes, and not
+// before, though the wall clock goes four hours ahead and back, and then a day ahead.
 func TestClockWrongForAMoment(t *testing.T) {
 	c := newClocks()
 	w := newHarness(t, vfs.NewMem(), func(o *Config) { o.Clocks = c.sources() })
@@ -119,8 +118,9 @@ func TestClockWrongForAMoment(t *testing.T) {
 	})
 }
 
-// TestStartBehindTheJournal: an engine whose clock was four hours ahead is started
-// with the right time. It is doubted: nothing is voided, until an operator accepts it.
+// TestStartBehindTheJournal checks that engine time is doubted, and nothing is voided,
+// after a start with the right time behind a process whose clock was four hours ahead,
+// until an operator accepts the clock.
 func TestStartBehindTheJournal(t *testing.T) {
 	fs := vfs.NewMem()
 	ahead := newClocks()
@@ -160,7 +160,8 @@ func TestStartBehindTheJournal(t *testing.T) {
 
 var clockForm = regexp.MustCompile(`^{"now":"[^"]+Z","doubted":false,"behind_journal_ms":0,"wall_difference_ms":-?[0-9]+,"scheme_difference_ms":-?[0-9]+}`)
 
-// TestClockAPI: what the operators' API takes and shows.
+// TestClockAPI checks which requests about the clock the operator API accepts, and its
+// answer.
 func TestClockAPI(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	for body, want := range map[string]int{
@@ -175,7 +176,8 @@ func TestClockAPI(t *testing.T) {
 	}
 }
 
-// TestNoBoottime: a machine without CLOCK_BOOTTIME counts with the process.
+// TestNoBoottime checks that elapsed counts: by CLOCK_BOOTTIME, or by the time of the
+// process on a machine without it.
 func TestNoBoottime(t *testing.T) {
 	if got := elapsed(func() time.Duration { return 5 * time.Second })(); got == 0 {
 		t.Error("no time has elapsed since the machine started")

@@ -21,7 +21,7 @@ import (
 	"pixd/wal"
 )
 
-// harness is a served engine on a file system of the test's, with one merchant.
+// harness is a served engine on the test's file system, with one merchant.
 type harness struct {
 	*Served
 	t   *testing.T
@@ -30,7 +30,7 @@ type harness struct {
 	Sec string `json:"client_secret"`
 	EVP string `json:"key"`
 
-	stop func() // once; a test's end does it as well
+	stop func() // ends the engine, once; the end of the test calls it too
 }
 
 func newHarness(t *testing.T, fs wal.FS, changes ...func(*Config)) *harness {
@@ -40,7 +40,7 @@ func newHarness(t *testing.T, fs wal.FS, changes ...func(*Config)) *harness {
 	return w
 }
 
-// serveHarness is the engine alone, on what an earlier one left.
+// serveHarness starts the engine, without a merchant, on the file system as it is.
 func serveHarness(t *testing.T, fs wal.FS, changes ...func(*Config)) *harness {
 	t.Helper()
 	c := Defaults()
@@ -106,7 +106,7 @@ func (w *harness) made(path, body string) {
 	}
 }
 
-// charge posts as the merchant.
+// charge posts a charge as the merchant.
 func (w *harness) charge() (int, string, http.Header) {
 	w.t.Helper()
 	const body = `{"amount":100}`
@@ -124,7 +124,8 @@ func (w *harness) balance() (int, string) {
 	return status, got
 }
 
-// refusing tells that new work is refused, in the form that is promised.
+// refusing reports whether new work is refused, and checks the documented form of the
+// answer.
 func (w *harness) refusing(why string) bool {
 	status, got, header := w.charge()
 	if status == 200 {
@@ -136,7 +137,7 @@ func (w *harness) refusing(why string) bool {
 	return true
 }
 
-// becomes waits until something holds.
+// becomes waits until a condition holds.
 func (w *harness) becomes(what string, within time.Duration, holds func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -147,7 +148,8 @@ func (w *harness) becomes(what string, within time.Duration, holds func() bool) 
 	w.t.Fatalf("not within %v: %s", within, what)
 }
 
-// TestLowDisk: below the mark new work is refused and everything else goes on.
+// TestLowDisk checks that with too little free space new work is refused and everything
+// else goes on.
 func TestLowDisk(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -180,7 +182,7 @@ func TestLowDisk(t *testing.T) {
 	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(closedDisk) })
 }
 
-// hanging is a file system whose journal's syncs can be made to hang.
+// hanging is a file system on which syncs of the journal can be made to hang.
 type hanging struct {
 	wal.FS
 	until atomic.Pointer[chan struct{}]
@@ -200,16 +202,16 @@ func newHanging() *hanging {
 	return h
 }
 
-// hang has syncs hang until what it returns is called.
+// hang makes syncs hang until release is called.
 func (h *hanging) hang() (release func()) {
 	c := make(chan struct{})
 	h.until.Store(&c)
 	return func() { h.until.Store(nil); close(c) }
 }
 
-// TestHangingSync: while a commit hangs, new work is refused at once after a
-// while (five seconds, here less), and what waited for it is answered when it is
-// done.
+// TestHangingSync checks that, while a commit hangs longer than the limit (five seconds,
+// here less), new work is refused at once, and that waiting requests are answered when the
+// commit is done.
 func TestHangingSync(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()
@@ -232,8 +234,8 @@ func TestHangingSync(t *testing.T) {
 	w.becomes("taken", 2*time.Second, func() bool { return !w.refusing(closedStalled) })
 }
 
-// TestReady: the probes are answered from the first moment to the last, and say
-// ready only in between.
+// TestReady checks that the probes are answered from the start to the end of the process,
+// and report readiness only while the engine serves.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -262,7 +264,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
 	}
 	stop, scraped := make(chan struct{}), make(chan struct{})
-	go func() { // whoever looks at the metrics while it starts
+	go func() { // a reader of the metrics during the start
 		defer close(scraped)
 		for {
 			select {
@@ -284,7 +286,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("metrics %d", status)
 	}
 	w.setUp()
-	release = fs.hang() // a request stays in hand
+	release = fs.hang() // one request stays in hand
 	first := make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
 	w.becomes("in hand", 5*time.Second, func() bool { return w.meters.merchant.inHand.Load() == 1 })

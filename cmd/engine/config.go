@@ -1,6 +1,6 @@
-// Package engine puts the packages together: it alone, with the commands, knows
-// everyone. It hands clock and entropy inwards, opens the journal, restores what
-// must be there before the first request, connects the scheme, and listens.
+// Package engine connects the packages: only it and the commands know all of them. It hands
+// clock and entropy inwards, opens the journal, restores everything needed before the first
+// request, connects the scheme, and listens.
 package engine
 
 import (
@@ -18,53 +18,53 @@ import (
 	"pixd/wal"
 )
 
-// Config is what `pixd serve` is told by its flags; the zero value of a field
-// stands for the default that Defaults states.
+// Config holds the settings from the flags of `pixd serve`; Defaults returns the values of
+// flags that are not given.
 type Config struct {
 	DataDir     string
 	Listen      string // merchant API
 	AdminListen string // operator API, metrics, health
-	AdminToken  string // at least tokenChars; empty: read from, or made into, <data-dir>/admin.token
+	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own: 8 digits or capital letters
+	ISPB        string // the service's own ISPB: 8 digits or capital letters
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
-	SchemeSecret   string // shared with a provider; at least provider.SecretBytes
-	SchemeCA       string // file with what an https Scheme is trusted by; empty: the system's authorities
-	SchemeListen   string // where a provider's notices are taken; empty: on the operator API
+	SchemeSecret   string // the secret shared with a provider; at least provider.SecretBytes
+	SchemeCA       string // file with the certificates by which an https Scheme is trusted; empty: the system's authorities
+	SchemeListen   string // address for a provider's notices; empty: the operator API takes them
 	SimDir         string // empty: <data-dir>/sim
 	SettleDelay    time.Duration
 	SchemeTimeout  time.Duration
-	OrphanAfter    time.Duration // how long the scheme may owe its word on an accepted payout
+	OrphanAfter    time.Duration // from a payout's acceptance until the scheme is asked once more and the payout may be voided
 	QueueRetry     time.Duration // between two tries of queued payouts
-	QueueTTL       time.Duration // after which a queued payout is given up
-	ApprovalTTL    time.Duration // and one that waits for an operator
+	QueueTTL       time.Duration // from a payout's entry into the queue until it fails
+	ApprovalTTL    time.Duration // from a payout's wait for an operator until it fails
 
 	RateLimit        int   // requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
-	ConnectionsPerIP int   // open at once on the merchant API from one address that is no trusted proxy; 0: no limit
+	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
 	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
 
 	FS        wal.FS         // nil: the disk
 	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
-	OnFailure func(error) // the journal has failed: nothing more is answered
+	OnFailure func(error) // called when the journal has failed; nothing more is answered
 
-	wrap        func(account.Journal) account.Journal // a test's fault between accounts and journal
-	alerts      *alerts                               // where they go; nil: to the log and the journal alone
-	commitLimit time.Duration                         // a test's; 0: commitLimit
-	patience    time.Duration                         // a test's, with payouts' children at the end; 0: the directory's default
-	cache       int64                                 // a test's: bytes of blocks that each store keeps; 0: the stores' defaults
-	memTable    uint64                                // likewise, of what is not in tables yet
+	wrap        func(account.Journal) account.Journal // set by tests: a fault between accounts and journal
+	alerts      *alerts                               // nil: alerts go only to the log and the journal
+	commitLimit time.Duration                         // set by tests; 0: the constant commitLimit
+	patience    time.Duration                         // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits
+	cache       int64                                 // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
+	memTable    uint64                                // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
 }
 
-// TLSFiles are a listener's certificate chain and private key, in PEM; empty:
+// TLSFiles are the files of a listener's certificate chain and private key, in PEM; empty:
 // the listener speaks plain HTTP.
 type TLSFiles struct{ Cert, Key string }
 
-// Defaults are those of the command line.
+// Defaults returns the settings of a command line without flags.
 func Defaults() Config {
 	return Config{
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
@@ -75,7 +75,7 @@ func Defaults() Config {
 	}
 }
 
-// clocks are the machine's, or a test's.
+// clocks returns the machine's clocks, or those that a test has set.
 func (c *Config) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
@@ -83,7 +83,7 @@ func (c *Config) clocks() clock.Sources {
 	return sources()
 }
 
-// simDir is where the in-process simulator keeps its book.
+// simDir is the folder of the in-process simulator's book.
 func (c *Config) simDir() string {
 	if c.SimDir != "" {
 		return c.SimDir
@@ -91,7 +91,7 @@ func (c *Config) simDir() string {
 	return filepath.Join(c.DataDir, "sim")
 }
 
-// Check tells the first setting that cannot be.
+// Check returns an error for the first setting that is not allowed.
 func (c *Config) Check() error {
 	switch {
 	case c.DataDir == "":
@@ -120,10 +120,10 @@ func (c *Config) Check() error {
 	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
 
-// inProcess tells whether the scheme is the simulator in this process.
+// inProcess reports whether the scheme is the simulator in this process.
 func (c *Config) inProcess() bool { return c.Scheme == inProcess }
 
-// inProcess is what --scheme says of the simulator in the process.
+// inProcess is the value of --scheme for the simulator in this process.
 const inProcess = "sim"
 
 func (c *Config) checkScheme() error {

@@ -26,17 +26,17 @@ import (
 
 var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash test")
 
-// answered is one answer that a client holds, with what it was told.
+// answered is one answer that a client has received.
 type answered struct {
 	account ledger.AccountID
 	tx      ledger.Transaction // with the status that the answer showed
-	key     *ledger.Claim      // the idempotency key it was asked under
-	stored  string             // and what was answered under it
+	key     *ledger.Claim      // idempotency key of the request
+	stored  string             // the answer stored under that key
 	command ledger.Command
-	head    *ledger.Account // of a read: what it showed
+	head    *ledger.Account // the head that a read showed
 }
 
-// clients drive an engine from several goroutines and remember every answer.
+// clients drive an engine from several goroutines and keep every answer.
 type clients struct {
 	mu      sync.Mutex
 	answers []answered
@@ -66,7 +66,7 @@ func crashConfig(fs wal.FS) Config {
 
 const crashAccounts = 3
 
-// populate makes funded accounts before the cuts begin.
+// populate makes funded accounts before the disk fails.
 func populate(e *Engine) ([]ledger.AccountID, error) {
 	var ids []ledger.AccountID
 	for n := range crashAccounts {
@@ -86,7 +86,7 @@ func populate(e *Engine) ([]ledger.AccountID, error) {
 	return ids, nil
 }
 
-// drive sends commands until told to stop.
+// drive sends commands until stop is set.
 func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *atomic.Bool) {
 	for n := 0; !stop.Load(); n++ {
 		var command ledger.Command
@@ -129,7 +129,7 @@ func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
 	}
 }
 
-// writes counts what reaches the disk, and cuts the power before the n-th.
+// writes counts the writes to the disk, and simulates a power cut before the n-th.
 type writes struct {
 	count atomic.Int64
 	at    atomic.Int64
@@ -144,18 +144,18 @@ func (w *writes) MaybeError(op errorfs.Op) error {
 		return nil
 	}
 	n, at := w.count.Add(1), w.at.Load()
-	if at > 0 && n >= at && w.at.CompareAndSwap(at, 0) { // once
+	if at > 0 && n >= at && w.at.CompareAndSwap(at, 0) { // only once
 		w.cut()
 	}
 	return nil
 }
 
-// cutWrites is how many of a load's first writes the power is cut before, each
-// in a life of its own.
+// cutWrites is the number of writes before each of which the power is cut, in a run of its
+// own.
 const cutWrites = 400
 
-// powerCut runs one life: an engine under load, the power gone before one
-// write, and an engine started on what the disk kept.
+// powerCut runs an engine under load, cuts the power before one write, and checks an engine
+// started on the disk as it then was.
 func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	disk := vfs.NewCrashableMem()
@@ -165,7 +165,7 @@ func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	done := make(chan struct{})
 	w := &writes{}
 	w.cut = func() {
-		held = c.sofar() // answered before the cut
+		held = c.sofar() // answers received before the cut
 		kept = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		close(done)
 	}
@@ -202,8 +202,7 @@ func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	return judge(kept, held)
 }
 
-// judge starts an engine on what the cut left, and holds it against what was
-// answered.
+// judge starts an engine on the disk after the fault, and checks every answer given before.
 func judge(kept *vfs.MemFS, held []answered) error {
 	e, err := Open(crashConfig(kept))
 	if err != nil {
@@ -227,7 +226,7 @@ func judge(kept *vfs.MemFS, held []answered) error {
 	return verifyOn(kept)
 }
 
-// stands tells whether an answer is still true.
+// stands checks that an answer is still true; the error says why it is not.
 func (a *answered) stands(e *Engine) error {
 	now, err := e.Accounts.Do(a.account, ledger.ReadAccount{})
 	if err != nil {
@@ -259,9 +258,9 @@ func (a *answered) stands(e *Engine) error {
 	return nil
 }
 
-// comesToRest waits until nothing is in flight but what only the scheme's own
-// word, or its long silence, may end: a payout that the last process held, that
-// never arrived, and that the directory refuses now.
+// comesToRest waits until no payout is in flight, except those that only the scheme's
+// answer or its long silence may end: held by the last process, never received by the
+// scheme, and refused by the directory now.
 func comesToRest(e *Engine) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -276,7 +275,7 @@ func comesToRest(e *Engine) error {
 	}
 }
 
-// inFlight lists the payouts that wait for more than that.
+// inFlight lists the payouts in flight besides those that comesToRest excepts.
 func inFlight(e *Engine) ([]string, error) {
 	var open []string
 	lo, hi := ledger.AllDue()
@@ -315,9 +314,9 @@ func verifyOn(fs wal.FS) error {
 	return err
 }
 
-// TestPowerCut: no answered operation is missing, no read showed what the
-// restart does not have, the answers under keys are the same, and what was
-// held comes to its end.
+// TestPowerCut checks that after a power cut no answered operation is missing, no read had
+// shown more than the restarted engine has, the answers under keys are the same, and every
+// held payout comes to its end.
 func TestPowerCut(t *testing.T) {
 	step := uint64(1)
 	if testing.Short() {
@@ -333,8 +332,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// early is the journal with the mistake that all this guards against: it lets
-// out what is not durable yet.
+// early is a journal with a planted bug: it releases entries before they are durable.
 type early struct{ account.Journal }
 
 func (j early) Append(e *wal.Entry) wal.Ticket {
@@ -347,7 +345,8 @@ func (j early) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
-// TestPowerCutFindsMutations: an engine that answers before durability is found out.
+// TestPowerCutFindsMutations checks that TestPowerCut finds an engine that answers before
+// durability.
 func TestPowerCutFindsMutations(t *testing.T) {
 	for seed := range uint64(60) {
 		err := powerCut(seed, func(j account.Journal) account.Journal { return early{j} })

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestDocsNameWhatIs: every file, folder, link, identifier, make target and flag that
-// README and docs name in backquotes exists.
+// TestDocsNameWhatIs checks that every file, folder, link, identifier, make target and flag
+// which the README and the docs name in backquotes exists.
 func TestDocsNameWhatIs(t *testing.T) {
 	k := readKnown(t)
 	pages, err := filepath.Glob(filepath.Join(moduleRoot, "docs", "*.md"))
@@ -45,10 +45,10 @@ func TestDocsNameWhatIs(t *testing.T) {
 	}
 }
 
-// TestDocsAreJudged: what is not there is found out, and what names nothing is let be.
+// TestDocsAreJudged checks that missing names are found, and that other texts are ignored.
 func TestDocsAreJudged(t *testing.T) {
 	k := readKnown(t)
-	for name, want := range map[string][2]bool{ // a name of ours; there
+	for name, want := range map[string][2]bool{ // whether the text is a name of ours, and whether that name exists
 		"actors/ledger": {true, true}, "actors/lodger": {true, false}, "cmd/engine/verify*.go": {true, true}, "cmd/engine/verily*.go": {true, false},
 		"wal": {true, true}, "check.go": {true, true}, "chuck.go": {true, false}, "wal.Store.Tell": {true, true}, "wal.Store.Told": {true, false},
 		"account.Feed": {true, true}, "account.Food": {true, false}, "ledger.Decide": {true, true}, "TestArrows": {true, true}, "TestNobodyWrote": {true, false},
@@ -73,16 +73,16 @@ var (
 	option     = regexp.MustCompile(`^--([a-z][a-z-]+)\b`)
 )
 
-// known is what there is to be named.
+// known is everything that may be named.
 type known struct {
-	files    []string // and folders, from the root
+	files    []string // files and folders, from the root
 	declared map[string]bool
 	packages map[string]bool
 	targets  map[string]bool
-	texts    map[string]bool // string literals of the commands: flags are among them
+	texts    map[string]bool // string literals of the commands, flags among them
 }
 
-// judge tells whether a text names something of ours, and whether that is there.
+// judge reports whether a text is a name of ours, and whether that name exists.
 func (k *known) judge(name string) (is, there bool) {
 	if m := identifier.FindStringSubmatch(name); m != nil && k.packages[m[1]] {
 		return true, k.declared[m[1]+m[2]]
@@ -99,13 +99,13 @@ func (k *known) judge(name string) (is, there bool) {
 		return true, k.targets[m[1]]
 	}
 	if m := option.FindStringSubmatch(name); m != nil {
-		of, ca := strings.CutSuffix(m[1], "-ca") // each URL's flag has one for its CA
+		of, ca := strings.CutSuffix(m[1], "-ca") // each flag for a URL has one for its CA
 		return true, k.texts[m[1]] || ca && k.texts["-ca"] && k.texts[of]
 	}
 	return false, false
 }
 
-// file looks for a path; one that begins with a star may lie in any folder.
+// file looks for a path; a path that begins with */ may be in any folder.
 func (k *known) file(pattern string) bool {
 	name, anywhere := strings.CutPrefix(pattern, "*/")
 	for _, f := range k.files {
@@ -148,8 +148,8 @@ func readKnown(t *testing.T) *known {
 	return k
 }
 
-// read takes in what a file declares: functions, types with their methods and fields,
-// and values. A method is also known without its type.
+// read adds the declarations of a file: functions, types with their methods and fields, and
+// values. A method is also known without its type.
 func (k *known) read(s source) {
 	pkg := s.ast.Name.Name
 	k.packages[pkg] = true
@@ -198,7 +198,7 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// members are a struct's fields or an interface's methods.
+// members returns the fields of a struct or the methods of an interface.
 func members(e ast.Expr) (names []string) {
 	var list *ast.FieldList
 	switch e := e.(type) {

@@ -8,8 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// elapsed is CLOCK_BOOTTIME, which goes on while the machine is suspended; where the
-// kernel has none, it is the process's own count.
+// elapsed returns CLOCK_BOOTTIME, which goes on while the machine is suspended; on a kernel
+// without it, the time since the process started.
 func elapsed(process func() time.Duration) func() ledger.Millis {
 	if _, ok := boottime(); !ok {
 		return func() ledger.Millis { return ledger.Millis(process() / time.Millisecond) }

@@ -22,7 +22,7 @@ import (
 	"pixd/wal"
 )
 
-// Engine is a running engine without its listeners: the packages, connected.
+// Engine is a running engine without its listeners.
 type Engine struct {
 	Config   Config
 	Store    *wal.Store
@@ -38,18 +38,18 @@ type Engine struct {
 	registrar *registrar
 	uses      *lastUsed
 	auditor   auditor
-	endToEnd  *keyed.Filter // every end-to-end row, once it was filled
+	endToEnd  *keyed.Filter // every end-to-end row, once filled
 	entropy   *entropy
 	scanner   *due.Scanner
 	ready     atomic.Bool
-	ending    context.Context // until Close
+	ending    context.Context // ends when Close begins
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
 }
 
-// Open restores an engine from its data folder, or makes a new one, and starts
-// its work. Errors say what could not be done and where; nothing is written
-// where the folder is not usable.
+// Open restores an engine from its data folder, or makes a new one, and starts its
+// background work. An error says what failed and where; a folder that is not usable is not
+// written to.
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: newEntropy(), endToEnd: keyed.NewFilter(endToEndFilter)}
 	if err := e.open(); err != nil {
@@ -112,8 +112,8 @@ func (e *Engine) open() error {
 	return e.start()
 }
 
-// connect makes the scheme: the simulator in this process, or a provider. To the
-// latter nothing is sent yet.
+// connect opens the simulator in this process, or prepares the provider; it sends nothing
+// to the latter yet.
 func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
@@ -122,7 +122,7 @@ func (e *Engine) connect() (err error) {
 			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
-		e.stated(e.Clock.Now()) // it has no other clock
+		e.stated(e.Clock.Now()) // the simulator has no clock of its own
 		return err
 	}
 	o, err := speaks(c.schemePeer(), c.SchemeSecret, e.Clock.Now, c.Log)
@@ -135,11 +135,11 @@ func (e *Engine) connect() (err error) {
 	return err
 }
 
-// Lookups is how many directory lookups this process has made.
+// Lookups returns the number of directory lookups that this process has made.
 func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
 
-// makeFolder makes the data folder, for its owner alone. On a file system of a
-// test's there is nothing to make.
+// makeFolder makes the data folder, readable by its owner alone. On a test's file system it
+// does nothing.
 func makeFolder(c *Config) error {
 	if c.FS != nil {
 		return nil
@@ -158,7 +158,7 @@ func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	return *a.Opening, true
 }
 
-// keyOwner is whose one of our PIX keys is.
+// keyOwner returns the account to which one of our PIX keys belongs.
 func (e *Engine) keyOwner(key string) (ledger.AccountID, bool) {
 	k, ok := e.Registry.PixKey(key)
 	if !ok {
@@ -172,12 +172,12 @@ func (e *Engine) active(id ledger.AccountID) bool {
 	return ok && a.Active
 }
 
-// endToEndFilter is the size, in bytes, of the filter over end-to-end rows: good
-// for thirteen million of them; beyond, more looks go to the store.
+// endToEndFilter is the size, in bytes, of the filter over end-to-end rows: enough for
+// thirteen million rows; with more rows the store is read more often in vain.
 const endToEndFilter = 16 << 20
 
-// fill tells the filter every end-to-end row there is; rows written meanwhile
-// are told by who writes them.
+// fill adds every stored end-to-end row to the filter; rows written meanwhile are added
+// when they are written.
 func (e *Engine) fill(ctx context.Context) {
 	lo, hi := ledger.EndToEndRange()
 	err := e.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
@@ -191,7 +191,7 @@ func (e *Engine) fill(ctx context.Context) {
 	}
 }
 
-// start sets the work going that needs no request.
+// start begins the work that needs no request.
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
@@ -220,7 +220,7 @@ const (
 	passivateEvery = 10 * time.Second
 )
 
-// reapIdle has accounts give back what they do not need.
+// reapIdle trims accounts at intervals and passivates idle ones.
 func (e *Engine) reapIdle(ctx context.Context) {
 	trim, passivate := time.NewTicker(trimEvery), time.NewTicker(passivateEvery)
 	defer trim.Stop()
@@ -237,8 +237,8 @@ func (e *Engine) reapIdle(ctx context.Context) {
 	}
 }
 
-// Close ends the engine's work and closes its folders: what was answered is
-// durable already.
+// Close ends the engine's work and closes its stores; everything answered is durable
+// already.
 func (e *Engine) Close() error {
 	e.ready.Store(false)
 	return e.closeRooms()

@@ -24,10 +24,10 @@ var (
 	faultsAt   = flag.Int64("faults.at", 0, "fail only this one")
 )
 
-// failing lets one operation that changes the disk fail, once.
+// failing makes one operation that changes the disk fail, once.
 type failing struct {
 	count atomic.Int64
-	at    atomic.Int64 // which; 0: none
+	at    atomic.Int64 // number of the operation that fails; 0: none
 	cause error
 	hit   atomic.Pointer[errorfs.Op]
 }
@@ -44,18 +44,17 @@ func (f *failing) MaybeError(op errorfs.Op) error {
 	return f.cause
 }
 
-// mustEnd are the operations whose failure loses data unless everything stops.
+// mustEnd are the operations whose failure loses data unless the engine stops.
 var mustEnd = map[errorfs.OpKind]bool{
 	errorfs.OpFileWrite: true, errorfs.OpFileWriteAt: true, errorfs.OpFileSync: true,
 	errorfs.OpFileSyncData: true, errorfs.OpFileSyncTo: true,
 }
 
-// faultAnswers is how many answers the load of one such life takes, where nothing
-// fails before.
+// faultAnswers is how many answers the load takes when no operation fails.
 const faultAnswers = 150
 
-// faulty is one life: an engine under load, one failed operation, and an engine
-// started on what the disk kept.
+// faulty is one run: an engine under load, one failed operation, and an engine started on
+// the disk as it then was.
 type faulty struct {
 	disk   *vfs.MemFS
 	inject *failing
@@ -92,14 +91,14 @@ func (f *faulty) live(seed uint64, wrap func(account.Journal) account.Journal) e
 	go func() { load.Wait(); close(over) }()
 	select {
 	case <-over:
-	case why := <-f.failed: // they wait for answers that never come
+	case why := <-f.failed: // clients that wait for answers which never come
 		f.failed <- why
 	}
 	return nil
 }
 
-// end closes an engine that works, and checks that one that has stopped is silent.
-// It tells whether it had.
+// end closes an engine that still works, or checks that an engine that has stopped gives no
+// answers. It reports whether the engine had stopped.
 func (f *faulty) end() (stopped bool, err error) {
 	if len(f.failed) == 0 {
 		if err = f.engine.Close(); err == nil {
@@ -116,8 +115,8 @@ func (f *faulty) end() (stopped bool, err error) {
 	return true, f.silent()
 }
 
-// silent asks an engine whose journal has stopped for one thing more. Where it was
-// the simulator's book that failed, the journal goes on until the process has ended.
+// silent checks that an engine whose journal has stopped answers no request. Where the
+// simulator's book failed, the journal goes on until the process ends.
 func (f *faulty) silent() error {
 	f.engine.cancel()
 	if f.engine.Store.Err() == nil {
@@ -136,8 +135,8 @@ func (f *faulty) silent() error {
 	}
 }
 
-// failOnce tells whether the load had so many operations, and whether the failure of
-// that one ended the engine.
+// failOnce reports whether the load had at least n operations, and whether the failure of
+// the n-th ended the engine.
 func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) (reached, stopped bool, err error) {
 	f := &faulty{disk: vfs.NewCrashableMem(), inject: &failing{cause: cause}, failed: make(chan error, 8)}
 	if err = f.live(uint64(n), wrap); err != nil {
@@ -146,15 +145,15 @@ func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) 
 	if stopped, err = f.end(); err != nil {
 		return true, stopped, err
 	}
-	held := f.c.sofar() // before the clone: a journal that has not failed goes on
+	held := f.c.sofar() // before the clone: a journal that has not failed still writes
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	kept := f.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 	return f.inject.hit.Load() != nil, stopped, judge(kept, held)
 }
 
-// TestFailedDisk fails one operation that changes the disk, a later one each time:
-// the engine stops, nothing is answered any more, and every answer that was given
-// stands in an engine started on what the disk kept.
+// TestFailedDisk fails one operation that changes the disk, another one each time. It
+// checks that the engine stops, that nothing more is answered, and that an engine started
+// on the same disk has every answer that was given.
 func TestFailedDisk(t *testing.T) {
 	step := *faultsStep
 	switch {
@@ -189,7 +188,8 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// TestFailedDiskFindsMutations: an engine that answers before durability is found out.
+// TestFailedDiskFindsMutations checks that TestFailedDisk finds an engine that answers
+// before durability.
 func TestFailedDiskFindsMutations(t *testing.T) {
 	for n := int64(1); n <= 40; n++ {
 		if _, _, err := failOnce(n, syscall.EIO, func(j account.Journal) account.Journal { return early{j} }); err != nil {

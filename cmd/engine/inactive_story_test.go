@@ -10,8 +10,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestInactiveAccount: an account that is not active asks for nothing, and what happens to
-// its money goes on: payments arrive, payouts settle, are rejected and come back.
+// TestInactiveAccount checks that an inactive account's requests are refused while its
+// money still moves: payments arrive, and payouts settle, are rejected and come back.
 func TestInactiveAccount(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)

@@ -10,8 +10,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// registrar makes our PIX keys known to the scheme: each when it is reserved,
-// and again at intervals what the scheme has not taken yet.
+// registrar registers our PIX keys with the scheme: each key when it is reserved, and keys
+// that the scheme has not taken yet again at intervals.
 type registrar struct {
 	registry *registry.Registry
 	scheme   scheme.Scheme
@@ -21,7 +21,8 @@ type registrar struct {
 	forgetful bool
 }
 
-// register tells the scheme one key; true once it took it and that is durable.
+// register registers one key with the scheme; true once the scheme has taken it, and the
+// registry's note of that is durable.
 func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
@@ -36,16 +37,16 @@ func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 	return true
 }
 
-// retryEvery is how often keys that the scheme has not taken are tried again, and
-// remindAtOnce the accounts whose keys it is told again then, in rotation: it may
-// have lost its book, and the same again is harmless.
+// retryEvery is the time between two attempts to register keys that the scheme has not
+// taken; remindAtOnce is the number of accounts whose other keys are then registered again,
+// in rotation: the scheme may have lost its book, and registering a key again is harmless.
 const (
 	retryEvery   = 5 * time.Second
 	remindAtOnce = 100
 )
 
-// run retries until the context ends. It begins with telling the scheme every key
-// that it took before.
+// run registers keys until ctx ends. It begins with every key that the scheme has taken
+// before.
 func (r *registrar) run(ctx context.Context) {
 	left, from := r.known(ctx), 0
 	ticker := time.NewTicker(retryEvery)
@@ -66,8 +67,8 @@ func (r *registrar) run(ctx context.Context) {
 	}
 }
 
-// some are the keys of the next few accounts that the scheme has taken before, and
-// where to go on.
+// some returns the keys, taken by the scheme before, of the next few accounts, and the
+// account with which the next call goes on.
 func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
 	ids, next := r.registry.Accounts(from, remindAtOnce)
 	for _, id := range ids {
@@ -76,7 +77,7 @@ func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
 	return keys, max(next, 0)
 }
 
-// taken are an account's keys that the scheme has.
+// taken returns an account's keys that the scheme has taken.
 func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
 	a, _ := r.registry.Account(id)
 	for _, key := range a.PixKeys {
@@ -87,13 +88,12 @@ func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
 	return keys
 }
 
-// giveUp is how many keys in a row are tried in vain before the scheme is left
-// alone until the next pass.
+// giveUp is the number of failures in a row after which a pass ends.
 const giveUp = 3
 
-// pass tells the scheme keys and gives those that are left for the next pass:
-// what it did not reach, and at their end what failed, so that a few keys that
-// the scheme does not take keep no others waiting.
+// pass calls tell for each key and returns the keys for the next pass: those not reached,
+// and after them those that failed, so that a few keys which the scheme refuses do not
+// delay the others.
 func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func(context.Context, *registry.PixKey) bool) []*registry.PixKey {
 	var failed []*registry.PixKey
 	for i, row := 0, 0; i < len(keys); i++ {
@@ -110,7 +110,7 @@ func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func
 	return failed
 }
 
-// known are all keys that the scheme has taken before.
+// known returns all keys that the scheme has taken before.
 func (r *registrar) known(ctx context.Context) (keys []*registry.PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
 		var ids []ledger.AccountID
@@ -122,7 +122,7 @@ func (r *registrar) known(ctx context.Context) (keys []*registry.PixKey) {
 	return keys
 }
 
-// remind tells the scheme a key that it took before.
+// remind registers a key again that the scheme has taken before.
 func (r *registrar) remind(ctx context.Context, k *registry.PixKey) bool {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// pickyScheme takes no keys that it does not like.
+// pickyScheme is a scheme that refuses some keys.
 type pickyScheme struct {
 	scheme.Unassigned
 	refuses  map[string]bool
@@ -29,8 +29,8 @@ func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.Acco
 	return nil
 }
 
-// TestRemindGoesOn: a key that the scheme does not take keeps no others waiting,
-// a scheme that takes none is left alone, and what is left comes again.
+// TestRemindGoesOn checks that a key which the scheme refuses does not delay the others,
+// that a pass ends when the scheme refuses all, and that the remaining keys come again.
 func TestRemindGoesOn(t *testing.T) {
 	var keys []*registry.PixKey
 	for n := range 10 {

@@ -12,20 +12,20 @@ import (
 	"pixd/wal"
 )
 
-// metaLastUsed begins the named values that say when an API key was last used:
-// its client id follows, the value is the instant, 8 bytes.
+// metaLastUsed begins the key of the value that holds when an API key was last used. The
+// client id follows; the value is the time in 8 bytes.
 const metaLastUsed = "last-used/"
 
-// lastUsed keeps beside the journal when keys were last used, so that a restart
-// does not forget which are out of use. It is no record: a kill costs what was
-// used since the last round, and no money hangs on it.
+// lastUsed keeps beside the journal when API keys were last used, so that unused keys can
+// be recognised after a restart. These times are no records: a kill loses those since the
+// last round, and no money depends on them.
 type lastUsed struct {
 	registry *registry.Registry
 	store    *wal.Store
-	ops      []wal.Op // of the batch that is being filled
+	ops      []wal.Op // operations of the next batch
 }
 
-// load takes in what earlier processes kept.
+// load reads the times that earlier processes wrote.
 func (l *lastUsed) load() error {
 	lo := wal.MetaKey(metaLastUsed)
 	err := l.store.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
@@ -42,15 +42,15 @@ func (l *lastUsed) load() error {
 }
 
 const (
-	// keepUsesEvery is how often the newest uses are written: what a kill may cost.
+	// keepUsesEvery is how often new times of use are written: a kill loses at most so
+	// much.
 	keepUsesEvery = time.Minute
-	// usesAtOnce bounds what one batch writes. Each waits for the one before, so
-	// that payments come between.
+	// usesAtOnce is how many times one batch writes. Each batch waits until the one before
+	// it is durable, so that payments' entries come between.
 	usesAtOnce = 1000
 )
 
-// run writes the newest uses at intervals until the context ends; the last
-// round is the close's.
+// run writes new times of use at intervals until ctx ends; Close writes the last ones.
 func (l *lastUsed) run(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(keepUsesEvery)
 	defer ticker.Stop()
@@ -66,7 +66,7 @@ func (l *lastUsed) run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// keep writes the instants that have changed; where none has, nothing.
+// keep writes the times that have changed, if any.
 func (l *lastUsed) keep() error {
 	err := l.registry.NewUses(func(clientID string, at ledger.Millis) error {
 		l.ops = append(l.ops, wal.Op{
@@ -87,7 +87,7 @@ func (l *lastUsed) keep() error {
 	return nil
 }
 
-// flush writes the batch and waits for it.
+// flush writes the batch and waits until it is durable.
 func (l *lastUsed) flush() error {
 	if len(l.ops) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"pixd/wal"
 )
 
-// keysOf makes n keys of one account.
+// keysOf makes n API keys of one account.
 func keysOf(t *testing.T, e *Engine, n int) []*registry.APIKey {
 	t.Helper()
 	ids, err := populate(e)
@@ -53,8 +53,8 @@ func (e *Engine) used(id string) ledger.Millis {
 	return k.LastUsed()
 }
 
-// TestLastUsedSurvives a clean close, also of a key that was revoked, and does
-// not change while nobody uses it. More keys than one batch takes.
+// TestLastUsedSurvives checks that times of use survive a clean close, also of a revoked
+// key, and do not change without use. There are more keys than one batch takes.
 func TestLastUsedSurvives(t *testing.T) {
 	const n = 2*usesAtOnce + 3
 	disk := vfs.NewMem()
@@ -83,13 +83,13 @@ func TestLastUsedSurvives(t *testing.T) {
 	}
 }
 
-// TestLastUsedWritesNews alone: nothing where nothing changed, and one value
-// for each key that did; its bytes are those that docs/formats.md names.
+// TestLastUsedWritesNews checks that keep writes nothing without changes, and one value for
+// each key that was used, in the bytes that docs/formats.md describes.
 func TestLastUsedWritesNews(t *testing.T) {
 	disk := vfs.NewMem()
 	e := reopened(t, disk)
 	keys := keysOf(t, e, 3)
-	for _, k := range e.Registry.Unregistered() { // what would be written in between
+	for _, k := range e.Registry.Unregistered() { // the registrar would otherwise write meanwhile
 		e.registrar.register(k.Account, ledger.Key{Type: k.Type, Value: k.Key})
 	}
 	writes := func(want uint64) {
@@ -104,7 +104,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 	}
 	writes(0)
 	keys[1].Used(0x0102030405)
-	writes(1 + 1) // and the batch, which takes a position
+	writes(1 + 1) // two keys are written: the value's, and that of the batch's position
 	writes(0)
 	keys[1].Used(0x0102030406)
 	keys[2].Used(5)
@@ -122,7 +122,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 	closed(t, e)
 }
 
-// TestLastUsedUnreadable: a value of another shape is not guessed at.
+// TestLastUsedUnreadable checks that a value of a wrong length is an error at the start.
 func TestLastUsedUnreadable(t *testing.T) {
 	disk := vfs.NewMem()
 	e := reopened(t, disk)

@@ -21,32 +21,32 @@ import (
 	"pixd/wal"
 )
 
-// Build is what the binary says of itself.
+// Build is the version and the commit of the binary.
 type Build struct{ Version, Commit string }
 
-// Served is an engine that listens.
+// Served is an engine with its listeners.
 type Served struct {
 	*Engine
 	MerchantAddr net.Addr
 	AdminAddr    net.Addr
 	SchemeAddr   net.Addr // nil: a provider's notices have no listener of their own
-	Token        string   // the operator API's
+	Token        string   // the operator API's bearer token
 
-	certs           [2]*certificate // the merchant API's and the operator API's; nil: plain HTTP
+	certs           [2]*certificate // of the merchant API and of the operator API; nil: plain HTTP
 	meters          *meters
 	connections     *httpapi.Connections // the merchant API's
 	admission       *admission
 	merchant, admin *fasthttp.Server
-	schemePort      net.Listener                            // nil: as SchemeAddr
-	notices         *fasthttp.Server                        // serves it
-	operate         atomic.Pointer[fasthttp.RequestHandler] // nil until everything is restored
-	failed          chan error                              // a listener ended by itself
+	schemePort      net.Listener                            // nil where SchemeAddr is nil
+	notices         *fasthttp.Server                        // serves schemePort
+	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
+	failed          chan error                              // receives an error when a listener ends by itself
 }
 
-// Serve takes the data folder and the ports, restores the engine, and listens.
-// Certificates and what the scheme is trusted by are read, and the ports taken before anything is written, so that
-// a port in use leaves no trace; requests are accepted once everything is
-// restored, until when the operator API answers the probes alone.
+// Serve takes the data folder and the ports, restores the engine, and listens. It reads the
+// certificates and takes the ports before it writes anything, so that a port in use leaves
+// no trace. Requests are accepted once everything is restored; until then the operator API
+// answers only the probes.
 func Serve(c Config, b Build) (*Served, error) {
 	certs, err := readCertificates(&c)
 	if err != nil {
@@ -86,13 +86,13 @@ func Serve(c Config, b Build) (*Served, error) {
 	s.probe(c, p.admin)
 	if err := s.serve(c, b, p.merchant); err != nil {
 		err = errors.Join(err, s.lastProbe())
-		p.close() // the operator API's is closed already, unless it was too early for that
+		p.close() // the operator API's port is closed already, unless the failure came before its server
 		return nil, err
 	}
 	return s, nil
 }
 
-// ports are those that an engine takes before anything is written.
+// ports are the ports that an engine takes before it writes anything.
 type ports struct{ merchant, admin, scheme net.Listener }
 
 func takePorts(c *Config) (p ports, err error) {
@@ -123,8 +123,8 @@ func (p *ports) close() {
 	}
 }
 
-// listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0
-// for every address of both kinds.
+// listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0 for every
+// IPv4 and IPv6 address.
 func listen(address string) (net.Listener, error) {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -135,7 +135,7 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// probe opens the operator API for who asks whether the engine is ready.
+// probe opens the operator API for probes of health and readiness.
 func (s *Served) probe(c Config, admin net.Listener) {
 	s.admin = httpapi.NewServer(func(ctx *fasthttp.RequestCtx) {
 		if h := s.operate.Load(); h != nil {
@@ -180,28 +180,29 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	operate := admin.New(o)
-	s.operate.Store(&operate) // from now on everything above is read
+	s.operate.Store(&operate) // all fields above are set by now
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
 	return nil
 }
 
 const (
-	// adminConnections are open at once on the operator API at most, and from
-	// one address an eighth of them: operators and probes must get in whoever else
-	// reaches the port. From this machine (simulated payments, load tests) there
-	// is no such limit.
+	// adminConnections is how many connections may be open at once on the operator API; one
+	// address may have an eighth of them, so that operators and probes get in even if
+	// others reach the port. Connections from this machine (simulated payments, load tests)
+	// have no limit by address.
 	adminConnections = 1024
-	// spareFiles are left to the journal's and the simulator's stores (Pebble
-	// opens up to 1,000 each), to the operator API and to the process.
+	// spareFiles is how many file descriptors are kept for the stores of the journal and
+	// the simulator (Pebble opens up to 1,000 each), for the operator API and for the
+	// process.
 	spareFiles = 2*1000 + 2*adminConnections
 )
 
-// loopback is this machine.
+// loopback are this machine's own addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// room is how many connections merchants may have: a store that cannot open its
-// next file ends the process, so that connections must not take the last one.
+// room is how many connections merchants may have: a store that cannot open its next file
+// ends the process, so connections must leave descriptors to the stores.
 func room(log *slog.Logger) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -247,7 +248,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	}, err
 }
 
-// NewAccountID draws an account's id.
+// NewAccountID returns a random account id.
 func NewAccountID() ledger.AccountID {
 	for {
 		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= ledger.LastAccountID {
@@ -256,5 +257,5 @@ func NewAccountID() ledger.AccountID {
 	}
 }
 
-// Failed yields when a listener ends by itself.
+// Failed returns a channel that receives an error when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }

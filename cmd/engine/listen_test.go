@@ -25,8 +25,8 @@ func served(t *testing.T) *Served {
 	return s
 }
 
-// TestShutdownDoesNotWaitForSilence: a connection that never sent anything, and
-// one that is kept for a next request, hold nothing up.
+// TestShutdownDoesNotWaitForSilence checks that a connection without any request, and one
+// kept open for a next request, do not delay the shutdown.
 func TestShutdownDoesNotWaitForSilence(t *testing.T) {
 	s := served(t)
 	silent, err := net.Dial("tcp", s.MerchantAddr.String())
@@ -52,7 +52,7 @@ func TestShutdownDoesNotWaitForSilence(t *testing.T) {
 	}
 }
 
-// TestListensWhereTold: an IPv4 address means IPv4 alone.
+// TestListensWhereTold checks that an IPv4 address means IPv4 alone.
 func TestListensWhereTold(t *testing.T) {
 	l, err := listen("0.0.0.0:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestListensWhereTold(t *testing.T) {
 	}
 }
 
-// TestRoom: connections leave files to the stores.
+// TestRoom checks that merchants' connections leave file descriptors to the stores.
 func TestRoom(t *testing.T) {
 	for files, want := range map[uint64]int{
 		64: 32, 1024: 512, 4096: 2048, 20_000: 15_952, 65_536: httpapi.MaxConnections, 1 << 63: httpapi.MaxConnections, 1<<64 - 1: httpapi.MaxConnections,

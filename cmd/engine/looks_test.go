@@ -9,8 +9,8 @@ import (
 	"pixd/wal"
 )
 
-// TestLooksWaitForTheDisk: a commit that is shown and not synced yet is not told: a
-// lookup, a list, a balance and an audit are answered once the sync is done.
+// TestLooksWaitForTheDisk checks that a commit which can be read and is not synced yet is
+// not shown: a lookup, a list, a balance and an audit are answered only after the sync.
 func TestLooksWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()

@@ -13,13 +13,13 @@ import (
 	"pixd/httpapi"
 )
 
-// alertKinds are all that an operator may be alerted of.
+// alertKinds are all kinds of alert.
 var alertKinds = []string{
 	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
 	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
 }
 
-// meters are what /metrics shows.
+// meters are the metrics of /metrics.
 type meters struct {
 	registry *prometheus.Registry
 	alerts   *prometheus.CounterVec
@@ -42,30 +42,30 @@ func newMeters() *meters {
 	return m
 }
 
-// handler shows them.
+// handler serves the metrics.
 func (m *meters) handler() fasthttp.RequestHandler { return showing(m.registry) }
 
 func showing(r *prometheus.Registry) fasthttp.RequestHandler {
 	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 }
 
-// ofProcess are a process's own figures, and those of its listeners.
+// ofProcess returns a registry with the metrics of the process and of some listeners.
 func ofProcess(l ...*traffic) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), listeners(l))
 	return r
 }
 
-// traffic counts what a listener's requests come to.
+// traffic counts a listener's requests by their outcome.
 type traffic struct {
 	listener string
-	rare     bool // shown only where it listens
+	rare     bool // shown only where the listener is open
 	inHand   atomic.Int64
-	answers  [600]atomic.Uint64 // by status; 0: cut without an answer
-	open     func() int64       // connections; nil until it listens
+	answers  [600]atomic.Uint64 // answers by status; 0: the connection was cut without an answer
+	open     func() int64       // number of open connections; nil until the listener is open
 }
 
-// count counts requests and how they were answered.
+// count wraps a handler and counts its requests and their answers.
 func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		t.inHand.Add(1)
@@ -79,7 +79,7 @@ func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// watch puts the counting around a server, and gives it its connections.
+// watch counts a server's requests and takes over the number of its connections.
 func (t *traffic) watch(s *fasthttp.Server, l *httpapi.Connections) {
 	s.Handler = t.count(s.Handler)
 	unreadable := s.ErrorHandler
@@ -96,7 +96,7 @@ func (t *traffic) answered(status int) {
 	}
 }
 
-// listeners shows what traffic counts.
+// listeners collects the metrics of several listeners.
 type listeners []*traffic
 
 var (

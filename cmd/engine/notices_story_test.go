@@ -14,8 +14,8 @@ import (
 	"pixd/wal"
 )
 
-// contradicts brings a notice that may change nothing: it is acknowledged, and each
-// time it comes there is one alert about the payout.
+// contradicts sends a notice twice and checks that each copy is acknowledged, changes
+// nothing, and raises one alert about the payout.
 func (w *harness) contradicts(o *otherSide, why, transaction string, n scheme.Notice) {
 	w.t.Helper()
 	before, money := w.found(transaction), w.money()
@@ -31,8 +31,8 @@ func (w *harness) contradicts(o *otherSide, why, transaction string, n scheme.No
 	}
 }
 
-// TestNoticesThatContradict: one that names our transaction and another end-to-end id,
-// and one of a return whose id another payout has been credited under.
+// TestNoticesThatContradict checks a notice that names our transaction with another
+// end-to-end id, and a notice of a return whose id has credited another payout.
 func TestNoticesThatContradict(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
@@ -62,7 +62,7 @@ func TestNoticesThatContradict(t *testing.T) {
 	back := scheme.Notice{Kind: scheme.ReturnReceived, Tx: first.tx(), EndToEnd: first.EndToEnd, ReturnID: returnID(1), Amount: 100, Reason: "MD06"}
 	o.notify(w, back, nil)
 	money := w.money()
-	o.notify(w, back, nil) // a repeat is no contradiction
+	o.notify(w, back, nil) // a repeated notice is no contradiction
 	if got := w.found(first.TransactionID); got.Returned == nil || *got.Returned != 100 || w.money() != money {
 		t.Errorf("%+v, %s, was %s", got, w.money(), money)
 	}
@@ -77,9 +77,9 @@ func TestNoticesThatContradict(t *testing.T) {
 
 func returnID(n int) string { return fmt.Sprintf("D9999900520260301120%012d", n) }
 
-// TestAlertsOutliveACut: the alerts of a settlement that came too late, and of what
-// contradicts an end, are there after a power cut right behind the acknowledgement:
-// the first once, however often the notice comes, the second once for each notice.
+// TestAlertsOutliveACut checks that alerts of a late settlement and of contradicting
+// notices are there after a power cut right after the acknowledgement: one alert for the
+// settlement, however often its notice comes, and one for each contradicting notice.
 func TestAlertsOutliveACut(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
@@ -107,13 +107,13 @@ func TestAlertsOutliveACut(t *testing.T) {
 		}
 	}
 	cut(settled, 1, 0)
-	cut(settled, 1, 0) // the scheme repeats what was acknowledged
+	cut(settled, 1, 0) // the scheme repeats an acknowledged notice
 	cut(rejected, 1, 1)
 	cut(rejected, 1, 2)
 	w.eventsOf(p.tx(), ledger.PayoutSettledLate)
 }
 
-// eventsOf checks a settled payout's events in its record: confirmed before completed.
+// eventsOf checks that a settled payout's record has the event confirmed before completed.
 func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	w.t.Helper()
 	account, _ := ledger.ParseAccountID(w.ID)
@@ -133,8 +133,8 @@ func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	}
 }
 
-// TestConfirmedBeforeCompleted in the record of a payout that settles, inside the call
-// or by a notice.
+// TestConfirmedBeforeCompleted checks the events in the record of a payout that settles
+// inside the submit call, and of one that settles by a notice.
 func TestConfirmedBeforeCompleted(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
@@ -150,9 +150,9 @@ func TestConfirmedBeforeCompleted(t *testing.T) {
 	w.eventsOf(at.tx(), ledger.PayoutSettled)
 }
 
-// TestDuplicateOfUnknown: a payout that the scheme rejects as a duplicate, and that
-// repeats nothing known here, names no transaction, and its end-to-end id stays: the
-// next equal request goes out under it, after a power cut too.
+// TestDuplicateOfUnknown checks a payout that the scheme rejects as a duplicate of a
+// payment unknown here: it names no transaction, and the next equal request uses the same
+// end-to-end id, also after a power cut.
 func TestDuplicateOfUnknown(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)

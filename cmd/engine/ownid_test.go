@@ -13,14 +13,14 @@ import (
 
 const takenID = `{"errors":{"bad_request":{"end_to_end_id":["end_to_end_id is used already"]}}}`
 
-// naming is a payout under an end-to-end id of the merchant's own: of a minute so long
-// ago, with the last 11 characters given.
+// naming is the body of a payout with the merchant's own end-to-end id, whose minute is ago
+// before now and whose last 11 characters are suffix.
 func naming(ago time.Duration, suffix string) string {
 	id := "E99999004" + time.Now().UTC().Add(-ago).Format("200601021504") + suffix
 	return fmt.Sprintf(`{"amount":500,"end_to_end_id":%q,"pix_key":"settle-now@pix.test"}`, id)
 }
 
-// atOnce has several merchants post the same at the same time, a few times each.
+// atOnce lets several merchants post the same body at the same time, three times each.
 func atOnce(merchants []*harness, body string, answered func(m int, status int, got string)) {
 	var work sync.WaitGroup
 	start := make(chan struct{})
@@ -37,9 +37,9 @@ func atOnce(merchants []*harness, body string, answered func(m int, status int, 
 	work.Wait()
 }
 
-// TestNamedIDs: two accounts name one end-to-end id whose last characters were derived
-// for a third: both are refused, and nothing is held. Of several that name a free one
-// exactly one has it, and has it again. All of that after a power cut too.
+// TestNamedIDs checks that accounts may not name an end-to-end id whose end was derived for
+// another account, and that of several accounts which name a free id exactly one gets it,
+// also when repeated and after a power cut.
 func TestNamedIDs(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewCrashableMem()

@@ -15,8 +15,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// alerted waits until an alert of the kind is listed, alone, about the merchant's
-// payout, and counted; it gives its message.
+// alerted waits until exactly one alert of the kind is listed and counted, about the
+// merchant's payout, and returns its message.
 func (w *harness) alerted(kind, transaction string) (message string) {
 	w.t.Helper()
 	type alert struct {
@@ -52,7 +52,7 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 	return message
 }
 
-// tell has a notice taken.
+// tell delivers a notice and waits until it is acknowledged.
 func (w *harness) tell(n scheme.Notice) {
 	w.t.Helper()
 	done := make(chan error, 1)
@@ -62,8 +62,8 @@ func (w *harness) tell(n scheme.Notice) {
 	}
 }
 
-// TestPayoutAlerts: what the scheme says too late, or against what is final, and
-// that it says nothing, operators find with the account and the payout.
+// TestPayoutAlerts checks the alerts, with account and payout, when the scheme reports a
+// settlement too late, contradicts a final status, or cannot be reached.
 func TestPayoutAlerts(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay, c.OrphanAfter = time.Hour, time.Millisecond })
@@ -103,13 +103,13 @@ func TestPayoutAlerts(t *testing.T) {
 	<-ended
 }
 
-// unheard are accounts whose scheme is away.
+// unheard are accounts whose scheme cannot be reached.
 type unheard struct{ scanner *due.Scanner }
 
 // Due implements due.Accounts.
 func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true}) }
 
-// onlyDue are rows among which one payout is due, and stays so.
+// onlyDue are rows with one payout that is always due.
 type onlyDue struct {
 	due.Rows
 	account ledger.AccountID

@@ -16,7 +16,7 @@ import (
 	"pixd/httpapi/notices"
 )
 
-// speaks is what either end of the scheme protocol asks with.
+// speaks returns the options with which either end of the scheme protocol sends requests.
 func speaks(to peer, secret string, now func() ledger.Millis, log *slog.Logger) (provider.Options, error) {
 	s, err := provider.NewSecret(secret)
 	if err != nil {
@@ -41,7 +41,7 @@ func onThisMachine(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// noticeOptions are how a provider's notices are taken.
+// noticeOptions returns the options with which a provider's notices are received.
 func (s *Served) noticeOptions() (notices.Options, error) {
 	secret, err := provider.NewSecret(s.Config.SchemeSecret)
 	return notices.Options{
@@ -51,8 +51,8 @@ func (s *Served) noticeOptions() (notices.Options, error) {
 
 var errNotReady = errors.New("the engine is starting or ending")
 
-// takeNotice lets no notice in once the end began: the store is closing. It
-// comes again.
+// takeNotice refuses notices once the engine's end has begun, because the store is closing.
+// The provider sends them again.
 func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
 	if !s.ready.Load() {
 		done(errNotReady)
@@ -61,8 +61,8 @@ func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
 	s.feed.Take(n, done)
 }
 
-// besideOperators are the notices on the operator API: none where they have a
-// listener of their own or come from the simulator in this process.
+// besideOperators returns the options for notices on the operator API; nil where notices
+// have a listener of their own or come from the simulator in this process.
 func (s *Served) besideOperators() (*notices.Options, error) {
 	if s.Config.inProcess() || s.Config.SchemeListen != "" {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *Served) besideOperators() (*notices.Options, error) {
 	return &o, err
 }
 
-// takeNotices opens the notices' own listener, where there is one.
+// takeNotices opens the listener for notices, if one is configured.
 func (s *Served) takeNotices() error {
 	if s.schemePort == nil {
 		return nil

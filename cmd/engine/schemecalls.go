@@ -11,7 +11,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// schemeCalls is the scheme, counted.
+// schemeCalls wraps the scheme and counts its calls.
 type schemeCalls struct {
 	scheme.Scheme
 	counts [len(callNames)][len(outcomeNames)]atomic.Uint64
@@ -45,7 +45,7 @@ func (s *schemeCalls) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// count counts one call by what came of it.
+// count counts one call by its outcome.
 func (s *schemeCalls) count(call int, err error) {
 	outcome := 0
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *schemeCalls) count(call int, err error) {
 	s.counts[call][outcome].Add(1)
 }
 
-// lookups is how many directory lookups were made.
+// lookups returns the number of directory lookups.
 func (s *schemeCalls) lookups() (n uint64) {
 	for i := range s.counts[callLookup] {
 		n += s.counts[callLookup][i].Load()

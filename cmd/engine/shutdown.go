@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// How long requests in hand are given to finish, and how long their answers are
-// given to leave once no handler has any.
+// shutdownPatience is how long requests in hand may take to finish; lastWords is how long,
+// after the last handler has returned, answers may take to be sent.
 const (
 	shutdownPatience = 10 * time.Second
 	lastWords        = 250 * time.Millisecond
@@ -23,8 +23,8 @@ func (s *Served) Shutdown() error {
 	return errors.Join(err, s.lastProbe(), s.Engine.Close())
 }
 
-// lastProbe ends the operator API, and what takes the scheme's notices: those
-// that are not acknowledged by then come again.
+// lastProbe ends the operator API and the listener for notices: the scheme sends notices
+// that are not acknowledged by then again.
 func (s *Served) lastProbe() error {
 	err := lastOf(s.admin)
 	if s.notices != nil {
@@ -33,7 +33,7 @@ func (s *Served) lastProbe() error {
 	return err
 }
 
-// lastOf ends a server whose requests in hand may be cut.
+// lastOf ends a server; requests in hand after lastWords are cut.
 func lastOf(server *fasthttp.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
@@ -43,8 +43,8 @@ func lastOf(server *fasthttp.Server) error {
 	return nil
 }
 
-// finish waits for the requests in hand, those that are still arriving included,
-// and not for connections that only might bring one.
+// finish waits for the requests in hand, including those still arriving, but not for idle
+// connections.
 func (s *Served) finish() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
@@ -53,7 +53,7 @@ func (s *Served) finish() error {
 	}, s.Config.Log)
 }
 
-// drained ends a server once it has not been busy for a moment, or ctx has ended.
+// drained ends a server once it was idle at two ticks in a row, or ctx has ended.
 func drained(ctx context.Context, server *fasthttp.Server, busy func() bool, log *slog.Logger) error {
 	done := make(chan error, 1)
 	go func() { done <- server.ShutdownWithContext(ctx) }()

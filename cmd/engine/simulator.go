@@ -23,24 +23,24 @@ import (
 	"pixd/wal"
 )
 
-// SimConfig is what `pixd sim` is told by its flags.
+// SimConfig holds the settings from the flags of `pixd sim`.
 type SimConfig struct {
 	DataDir      string
 	Listen       string
 	TLS          TLSFiles
 	SettleDelay  time.Duration
-	Engine       string // the URL of an engine's notices
-	EngineCA     string // file with what an https Engine is trusted by; empty: the system's authorities
-	ISPB         string // the engine's own: 8 digits or capital letters
+	Engine       string // base URL for an engine's notices
+	EngineCA     string // file with the certificates by which an https Engine is trusted; empty: the system's authorities
+	ISPB         string // the engine's own ISPB: 8 digits or capital letters
 	SchemeSecret string
-	AdminToken   string // guards /sim
+	AdminToken   string // the token that requests to /sim need
 
 	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
 	OnFailure func(error)
 }
 
-// clocks are the machine's, or a test's.
+// clocks returns the machine's clocks, or those that a test has set.
 func (c *SimConfig) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
@@ -48,7 +48,7 @@ func (c *SimConfig) clocks() clock.Sources {
 	return sources()
 }
 
-// SimDefaults are those of the command line.
+// SimDefaults returns the settings of a command line without flags.
 func SimDefaults() SimConfig {
 	return SimConfig{
 		DataDir: "./sim-data", Listen: "127.0.0.1:8090", SettleDelay: 200 * time.Millisecond,
@@ -56,7 +56,7 @@ func SimDefaults() SimConfig {
 	}
 }
 
-// Check tells the first setting that cannot be.
+// Check returns an error for the first setting that is not allowed.
 func (c *SimConfig) Check() error {
 	switch {
 	case c.DataDir == "":
@@ -80,10 +80,10 @@ func (c *SimConfig) Check() error {
 	return errors.Join(c.enginePeer().checkCA(), c.TLS.check(simTLS))
 }
 
-// simTLS is what the names of the flags of the simulator's certificate begin with.
+// simTLS begins the names of the flags for the simulator's certificate.
 const simTLS = "tls"
 
-// ServedSim is the simulator as a process of its own.
+// ServedSim is a simulator in a process of its own, with its listener.
 type ServedSim struct {
 	Addr net.Addr
 
@@ -97,9 +97,9 @@ type ServedSim struct {
 	failed   chan error
 }
 
-// ServeSim opens the simulator's book and serves both of its sides: the
-// provider's, for an engine, and the operators'. As with the engine, certificates
-// are read and the port taken before anything is written.
+// ServeSim opens the simulator's book and serves the provider's side, for an engine, and
+// the operators' side. As in Serve, certificates are read and the port is taken before
+// anything is written.
 func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	cert, err := readCertificate(simTLS, c.TLS)
 	if err != nil {
@@ -159,7 +159,8 @@ func (s *ServedSim) open(b Build) error {
 	return s.sim.Start(s.notifier.Take)
 }
 
-// whileReady lets no request in that comes after the end began: the book is closing.
+// whileReady refuses requests once the simulator's end has begun, because the book is
+// closing.
 func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if !s.ready.Load() {
@@ -170,15 +171,15 @@ func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandle
 	}
 }
 
-// Reload reads the certificate again; one that cannot be used is logged, and the one
-// before it stays in use.
+// Reload reads the certificate files again; if they cannot be used, that is logged, and the
+// certificate before stays in use.
 func (s *ServedSim) Reload() { reload(s.config.Log, s.cert) }
 
-// Failed yields when the listener ends by itself.
+// Failed returns a channel that receives an error when the listener ends by itself.
 func (s *ServedSim) Failed() <-chan error { return s.failed }
 
-// Shutdown stops accepting, finishes the requests in hand, and closes the book.
-// What the engine has not acknowledged is delivered by the next process.
+// Shutdown stops accepting, finishes the requests in hand, and closes the book. The next
+// process delivers the notices that the engine has not acknowledged.
 func (s *ServedSim) Shutdown() error {
 	s.ready.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)

@@ -17,13 +17,13 @@ import (
 	"pixd/wal"
 )
 
-// heldReads is a file system whose reads of the journal's tables, by one function and
-// what it calls, wait while it is shut.
+// heldReads is a file system on which reads of the journal's tables by one function, or by
+// functions that it calls, wait while the file system is shut.
 type heldReads struct {
 	wal.FS
 	mu      sync.Mutex
-	held    chan struct{} // nil: open
-	who     string        // the function, as stacks name it
+	held    chan struct{} // nil: reads do not wait
+	who     string        // the function, as it is named in stacks
 	waiting int
 }
 
@@ -73,9 +73,9 @@ func (s *heldReads) readers() int {
 	return s.waiting
 }
 
-// onTables is a world whose rows lie in tables, more than its start reads, and one of
-// its merchant's transactions. Where background is named, that part of the work that
-// begins with the engine waits in its first read.
+// onTables returns an engine whose rows are in tables, more of them than its start reads,
+// and one of its merchant's transactions. Where background is the name of a function, that
+// part of the background work waits in its first read.
 func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx string) {
 	t.Helper()
 	disk := vfs.NewMem()
@@ -83,7 +83,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	id, _ := ledger.ParseAccountID(first.ID)
 	var middle atomic.Pointer[ledger.Transaction]
 	var work sync.WaitGroup
-	for g := range 32 { // so much that the rows fill many blocks
+	for g := range 32 { // so many that the rows fill many blocks
 		work.Go(func() {
 			for n := range 40 {
 				key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
@@ -102,7 +102,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	reads = newSlowReads(disk)
 	w = serveHarness(t, reads, func(c *Config) {
 		c.SettleDelay = time.Hour
-		c.wrap = func(j account.Journal) account.Journal { // what follows in Open is the background work
+		c.wrap = func(j account.Journal) account.Journal { // the background work starts after this call in Open
 			if background != "" {
 				reads.shut(background)
 			}
@@ -114,7 +114,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	return w, reads, middle.Load().Public()
 }
 
-// stopsAfter begins the end while something reads, and checks that the end waits for it.
+// stopsAfter ends the engine during a read, and checks that the end waits for the read.
 func (w *harness) stopsAfter(reads *heldReads) {
 	w.t.Helper()
 	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })
@@ -133,9 +133,9 @@ func (w *harness) stopsAfter(reads *heldReads) {
 	}
 }
 
-// TestStopUnderSlowReads: who reads the journal when the end begins has read it before
-// it is closed: a merchant's lookup, an audit, and the background work of the start,
-// which fills the filter and looks for what is due.
+// TestStopUnderSlowReads checks that the journal is closed only after reads that had begun
+// before the end: of a merchant's lookup, of an audit, and of the background work of the
+// start, which fills the filter and looks for due rows.
 func TestStopUnderSlowReads(t *testing.T) {
 	t.Parallel()
 	t.Run("merchant's lookup", func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestStopUnderSlowReads(t *testing.T) {
 	}
 }
 
-// TestStopUnderOperatorsSlowRead: operators' requests get no patience at a stop, and the
-// stores wait for their reads all the same.
+// TestStopUnderOperatorsSlowRead checks that the stores wait for the reads of operators'
+// requests, though the shutdown does not wait for those requests.
 func TestStopUnderOperatorsSlowRead(t *testing.T) {
 	w, reads, _ := onTables(t, "")
 	reads.shut("httpapi/admin")

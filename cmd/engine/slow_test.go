@@ -17,13 +17,12 @@ import (
 	"pixd/wal"
 )
 
-// slowReads is a disk that takes its time over every read of the tables in one
-// folder, once it is told to.
+// slowReads delays every read of the tables in one folder while slow is set.
 type slowReads struct {
 	folder string
 	delay  time.Duration
 	slow   atomic.Bool
-	inHand atomic.Int64 // reads that are taking their time
+	inHand atomic.Int64 // reads that are being delayed
 }
 
 func (s *slowReads) String() string { return "slow reads" }
@@ -39,8 +38,8 @@ func (s *slowReads) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// TestCloseUnderSlowReads: an engine is closed while its accounts and their
-// payouts' children read a slow disk. It waits for them, and ends without an error.
+// TestCloseUnderSlowReads checks that an engine which is closed while accounts and payouts'
+// children read a slow disk waits for them, and ends without an error.
 func TestCloseUnderSlowReads(t *testing.T) {
 	for _, folder := range []string{"data/sim", "data/journal"} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 120 * time.Millisecond} {
@@ -56,8 +55,8 @@ func TestCloseUnderSlowReads(t *testing.T) {
 	}
 }
 
-// owedWords is the disk of an engine with payouts whose settlement the simulator
-// owes, closed, so that all of it is in tables.
+// owedWords is the disk of a closed engine, whose rows are all in tables, with payouts that
+// the simulator has not settled yet.
 func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	t.Helper()
 	disk = vfs.NewMem()
@@ -86,19 +85,19 @@ func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	return disk, owed
 }
 
-// closeUnder starts an engine, has it ask about all of them, and closes it some time
-// after the first slow read of that has begun.
+// closeUnder starts an engine, lets it ask for all owed payouts, and closes it some time
+// after the first slow read has begun.
 func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Duration) error {
 	config := crashConfig(errorfs.Wrap(disk, slow))
 	config.SettleDelay, config.OrphanAfter = time.Hour, time.Millisecond
-	config.cache, config.memTable = 1, 256<<10 // nothing is kept: every read goes to the disk
+	config.cache, config.memTable = 1, 256<<10 // nothing is cached: every read goes to the disk
 	failed := make(chan error, 2)
 	config.OnFailure = func(err error) { failed <- err }
 	e, err := Open(config)
 	if err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // what is read at the start is over
+	time.Sleep(300 * time.Millisecond) // the reads of the start are over
 	slow.slow.Store(true)
 	for i := range owed {
 		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)})
@@ -116,12 +115,12 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	select {
 	case err := <-failed:
 		return err
-	case <-time.After(2 * slow.delay): // nothing reads behind the close either
+	case <-time.After(2 * slow.delay): // there are no reads after the close either
 		return nil
 	}
 }
 
-// stuck is a scheme that does not end when it is told to.
+// stuck is a scheme whose lookup does not return when its context ends.
 type stuck struct {
 	scheme.Scheme
 	in, out chan struct{}
@@ -133,8 +132,8 @@ func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	return ledger.Party{}, errors.New("too late")
 }
 
-// TestCloseOverAStuckChild: the end is an error where a payout's child does not come
-// back in time, and the stores are given back all the same.
+// TestCloseOverAStuckChild checks that Close returns an error where a payout's child does
+// not end in time, and that the stores are closed all the same.
 func TestCloseOverAStuckChild(t *testing.T) {
 	disk := vfs.NewMem()
 	config := crashConfig(disk)

@@ -9,24 +9,24 @@ import (
 	"pixd/wal"
 )
 
-// journalFolder is the journal's place in a data folder.
+// journalFolder is the journal's folder in a data folder.
 const journalFolder = "journal"
 
-// headEvery is the interval of head rows, in records. It is a hard setting:
-// once data exist it may not change.
+// headEvery is the number of records between two head rows. It is a hard setting: it may
+// not change once there is data.
 const headEvery = 256
 
-// hardHeadInterval names it in the store.
+// hardHeadInterval is the name of that setting in the store.
 const hardHeadInterval = "head-interval"
 
-// hard are the settings that a store keeps for ever.
+// hard returns the settings that a store keeps for ever.
 func hard(ispb string) map[string]string {
 	return map[string]string{
 		"journal": "pixd-1", "ispb": ispb, hardHeadInterval: fmt.Sprint(headEvery),
 	}
 }
 
-// rows reads the store for accounts.
+// rows reads records and rows from the store for accounts.
 type rows struct{ *wal.Store }
 
 // Record implements account.Rows.
@@ -34,21 +34,21 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
-// written is told that an entry is durable.
+// written receives the result when an entry is durable.
 type written chan error
 
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
 
-// Whether rows without records are part of what every copy of the journal needs, or this
-// machine's alone: what expires is dropped by each machine for itself.
+// These say whether rows without records are needed by every copy of the journal or only by
+// this machine: every machine drops expired rows for itself.
 const (
 	shared = true
 	local  = false
 )
 
-// write writes rows and returns when they are durable. A journal that has failed
-// releases nobody: then it is the failure that is waited for.
+// write writes rows and returns when they are durable. A journal that has failed does not
+// release entries; write then returns the failure.
 func write(s *wal.Store, shared bool, ops ...wal.Op) error {
 	w := make(written, 1)
 	s.Append(&wal.Entry{Ops: ops, Shared: shared, Out: []wal.Out{w}})
@@ -65,10 +65,11 @@ func write(s *wal.Store, shared bool, ops ...wal.Op) error {
 }
 
 const (
-	metaSecret = "e2e-secret" // keys the derived end-to-end ids; made once
+	metaSecret = "e2e-secret" // the key under which end-to-end ids are derived; made once
 )
 
-// endToEndSecret is the store's own; made at the first start.
+// endToEndSecret returns the store's secret for end-to-end ids, which the first start
+// makes.
 func endToEndSecret(s *wal.Store) ([]byte, error) {
 	b, ok, err := s.Get(wal.MetaKey(metaSecret))
 	if err != nil {

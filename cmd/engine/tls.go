@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// certificate is a listener's, and can be read again while it serves.
+// certificate is a listener's certificate, which can be read again while it is in use.
 type certificate struct {
-	flag    string // what the flags' names begin with: "tls" or "admin-tls"
+	flag    string // beginning of the flags' names: "tls", "admin-tls"
 	files   TLSFiles
 	current atomic.Pointer[tls.Certificate]
 }
 
-// readCertificate reads a listener's files; nil where it has none.
+// readCertificate reads a listener's certificate; nil where no files are named.
 func readCertificate(flag string, files TLSFiles) (*certificate, error) {
 	if files == (TLSFiles{}) {
 		return nil, nil
@@ -25,8 +25,8 @@ func readCertificate(flag string, files TLSFiles) (*certificate, error) {
 	return c, c.read()
 }
 
-// read takes the files as they are now. What was in use stays where they cannot
-// be.
+// read reads the files again. Where they cannot be used, the certificate before stays in
+// use.
 func (c *certificate) read() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// config is what a listener serves with; nil where it has no certificate.
+// config returns a listener's TLS configuration; nil without a certificate.
 func (c *certificate) config() *tls.Config {
 	if c == nil {
 		return nil
@@ -50,7 +50,7 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// tell logs until when the certificate is good.
+// tell logs the last day on which the certificate is valid.
 func (c *certificate) tell(log *slog.Logger, what string) {
 	leaf := c.current.Load().Leaf
 	log.Info(what, "cert", c.files.Cert, "good_until", leaf.NotAfter.UTC())
@@ -60,8 +60,8 @@ func (c *certificate) tell(log *slog.Logger, what string) {
 	}
 }
 
-// Reload reads the certificates again; one that cannot be used is logged, and
-// the one before it stays in use.
+// Reload reads the certificate files again; files that cannot be used are logged, and the
+// certificate before stays in use.
 func (s *Served) Reload() { reload(s.Config.Log, s.certs[:]...) }
 
 func reload(log *slog.Logger, certs ...*certificate) {
@@ -82,7 +82,7 @@ func reload(log *slog.Logger, certs ...*certificate) {
 	}
 }
 
-// check tells a pair of files of which one is missing.
+// check returns an error where only one of the two files is named.
 func (f TLSFiles) check(flag string) error {
 	if (f.Cert == "") != (f.Key == "") {
 		return fmt.Errorf("--%s-cert and --%s-key go together: one of them is missing", flag, flag)
@@ -90,7 +90,7 @@ func (f TLSFiles) check(flag string) error {
 	return nil
 }
 
-// readCertificates reads those of both listeners.
+// readCertificates reads the certificates of both listeners.
 func readCertificates(c *Config) (both [2]*certificate, err error) {
 	var errs [2]error
 	both[0], errs[0] = readCertificate("tls", c.TLS)

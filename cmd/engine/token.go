@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// TokenFile is where the operators' token lies in a data folder.
+// TokenFile is the name of the file in a data folder with the operators' token.
 const TokenFile = "admin.token"
 
 // tokenChars is the least length of an operators' token: a shorter one can be
 // guessed.
 const tokenChars = 16
 
-// checkToken refuses a token that is there and too short, without showing it.
+// checkToken refuses a token that is not empty and too short, without showing it.
 func checkToken(source, token string) error {
 	n := utf8.RuneCountInString(strings.TrimSpace(token))
 	if n == 0 || n >= tokenChars {
@@ -26,8 +26,8 @@ func checkToken(source, token string) error {
 	return fmt.Errorf("%s: an operators' token must have at least %d characters, and this one has %d", source, tokenChars, n)
 }
 
-// adminToken is the operators' bearer token: given, or kept in the data folder
-// from the first start on.
+// adminToken returns the operators' bearer token: the configured one, or the one in the
+// data folder, which the first start makes.
 func adminToken(c *Config) (string, error) {
 	if token := strings.TrimSpace(c.AdminToken); token != "" || c.FS != nil {
 		return token, nil

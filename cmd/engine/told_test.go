@@ -25,14 +25,14 @@ import (
 
 const schemeWord = "a secret of at least thirty-two bytes"
 
-// otherSide is a provider in another process that says what a test has it say, over the
-// scheme protocol, and knows nothing by itself.
+// otherSide is a provider in another process, spoken to over the scheme protocol. It gives
+// the answers that a test sets, and keeps no book.
 type otherSide struct {
 	scheme.Unassigned
 	t      *testing.T
 	url    string
 	secret provider.Secret
-	answer atomic.Pointer[scheme.State] // to what is submitted, and asked
+	answer atomic.Pointer[scheme.State] // the answer to every submission and question
 }
 
 func newOtherSide(t *testing.T) *otherSide {
@@ -80,13 +80,13 @@ func (o *otherSide) Ask(context.Context, ledger.TxID, string) (scheme.State, err
 	return *o.answer.Load(), nil
 }
 
-// beside has an engine speak with the provider.
+// beside configures an engine to use this provider.
 func (o *otherSide) beside(c *Config) {
 	c.Scheme, c.SchemeSecret, c.SchemeTimeout = o.url, schemeWord, 2*time.Second
 }
 
-// notify brings a notice to the engine, under a message id of its own, and then does
-// what is to be done right behind its acknowledgement.
+// notify sends a notice to the engine under a new message id, and calls then right after
+// the acknowledgement.
 func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 	o.t.Helper()
 	tell, err := provider.NewNotifier(provider.Options{
@@ -108,19 +108,19 @@ func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 	}
 }
 
-// another is one more merchant of the same engine.
+// another makes one more merchant of the same engine.
 func (w *harness) another() *harness {
 	m := &harness{Served: w.Served, t: w.t, stop: w.stop}
 	m.setUp()
 	return m
 }
 
-// at is the merchant at an engine that was started again.
+// at is the same merchant at an engine that was started again.
 func (w *harness) at(again *harness) *harness {
 	return &harness{Served: again.Served, t: w.t, ID: w.ID, Key: w.Key, Sec: w.Sec, EVP: w.EVP, stop: again.stop}
 }
 
-// item is what a merchant sees of a payout, as far as these stories ask.
+// item holds the fields of a payout, as a merchant sees it, that these tests need.
 type item struct {
 	ID            string
 	TransactionID string `json:"transaction_id"`
@@ -145,7 +145,7 @@ func (w *harness) cashOut(body string) (int, string) {
 	return status, got
 }
 
-// paidOut is a payout that was taken, as the merchant finds it afterwards.
+// paidOut posts a payout that must be accepted, and returns it as a lookup then shows it.
 func (w *harness) paidOut(body string) item {
 	w.t.Helper()
 	status, got := w.cashOut(body)
@@ -172,7 +172,7 @@ func (w *harness) becoming(id, status string) (i item) {
 	return i
 }
 
-// money is the merchant's balance as it is told.
+// money is the answer to the merchant's request for its balance.
 func (w *harness) money() string {
 	w.t.Helper()
 	status, got := w.balance()
@@ -182,7 +182,7 @@ func (w *harness) money() string {
 	return got
 }
 
-// alerts counts the alerts of a kind about one payout, and of others.
+// alerts counts the alerts of a kind about one payout, and those about others.
 func (w *harness) alerts(kind, transaction string) (about, others int) {
 	w.t.Helper()
 	var l struct {
@@ -207,5 +207,5 @@ func (w *harness) alerts(kind, transaction string) (about, others int) {
 	return about, others
 }
 
-// after is what a power cut leaves of a disk right now: nothing that was not synced.
+// after is the disk as a power cut at this moment would leave it: without unsynced data.
 func after(disk *vfs.MemFS) wal.FS { return disk.CrashClone(vfs.CrashCloneCfg{}) }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Trusting is for a client that believes the certificates in a file of PEM, and no
-// others. flag is the one that names the file, for who must mend it.
+// Trusting returns a client's TLS configuration that trusts only the certificates in a PEM
+// file. flag is the flag that names the file, for error messages.
 func Trusting(flag, file string) (*tls.Config, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
@@ -22,11 +22,12 @@ func Trusting(flag, file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
-// peer is the other side of the scheme protocol, as flags name it: --scheme for an
-// engine, --engine for a simulator.
+// peer is the other side of the scheme protocol, as flags name it: --scheme for an engine,
+// --engine for a simulator.
 type peer struct{ flag, url, ca string }
 
-// checkCA refuses a file that no https URL goes with: nobody would be held against it.
+// checkCA refuses a file of certificates without an https URL, because it would have no
+// effect.
 func (p peer) checkCA() error {
 	if p.ca != "" && !strings.HasPrefix(strings.ToLower(p.url), "https://") {
 		return fmt.Errorf("--%s-ca is for an https --%[1]s, which is %s", p.flag, p.url)
@@ -34,7 +35,7 @@ func (p peer) checkCA() error {
 	return nil
 }
 
-// trust is what the peer is held against; nil: the system's authorities.
+// trust returns the TLS configuration for the peer; nil: the system's authorities.
 func (p peer) trust() (*tls.Config, error) {
 	if p.ca == "" {
 		return nil, nil

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// garbageRoom is how far the heap may grow, in bytes, before it is collected,
-// where what is alive is smaller. What is made per request is short-lived, so
-// collecting an almost empty heap at every doubling would be work for nothing;
-// where much is alive (many accounts in memory), doubling is enough, and keeps
-// garbage from scattering what lives.
+// garbageRoom is by how many bytes the heap may grow before it is collected while the live
+// heap is small. Objects made for a request are short-lived, so collecting an almost empty
+// heap at every doubling would be wasted work; with a large live heap (many accounts in
+// memory) doubling is enough, and keeps garbage from scattering live objects.
 const garbageRoom = 64 << 20
 
-// tuneEvery is how often what is alive is looked at.
+// tuneEvery is how often the size of the live heap is read.
 const tuneEvery = 2 * time.Second
 
-// Tune keeps the collector's target where garbageRoom says, until the context
-// ends; GOGC in the environment has the last word.
+// Tune adjusts the garbage collector to garbageRoom until ctx ends; it does nothing where
+// the environment sets GOGC.
 func Tune(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -36,7 +35,7 @@ func Tune(ctx context.Context) {
 	}
 }
 
-// growth is the percentage by which the heap may outgrow what is alive.
+// growth returns the percentage by which the heap may grow beyond the live heap.
 func growth(live uint64) int {
 	return int(max(100, min(1600, garbageRoom*100/max(live, 1))))
 }

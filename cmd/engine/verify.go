@@ -13,44 +13,43 @@ import (
 	"pixd/wal"
 )
 
-// VerifyOptions say what is to be verified. DataDir alone is enough.
+// VerifyOptions say what Verify checks. DataDir alone is enough.
 type VerifyOptions struct {
 	DataDir  string
-	TempDir  string         // for the derived rows while they are sorted; empty: the system's
-	Progress func(Progress) // hears of it often, from one goroutine at a time; may be nil
+	TempDir  string         // folder for the derived rows while they are sorted; empty: the system's
+	Progress func(Progress) // called often, from one goroutine at a time; may be nil
 	Log      *slog.Logger
 }
 
-// Progress is how far a verification is.
+// Progress is the progress of a verification.
 type Progress struct {
 	Stage   string // "records", "rows" or "tables"
 	Records uint64
 	Rows    uint64
 	Batches uint64
-	Of      uint64 // batches, as the journal's head says
+	Of      uint64 // the number of batches in the journal's head
 }
 
-// Verified is what an offline check has verified.
+// Verified is the result of Verify.
 type Verified struct {
 	wal.Report
 	Accounts int
 	Rows     uint64
-	Balance  big.Int // sums over all accounts, base units: they may pass what one account can hold
+	Balance  big.Int // sum over all accounts in base units, which may be more than one account can hold
 	Pending  big.Int
 	MEDHeld  big.Int
 }
 
-// Verify checks the journal of a data folder without an engine: every
-// checksum and chain, every balance derived again from the records, every
-// head row against them, and every other row both ways: what a record makes must
-// be there, and what is there a record must make. It stops at the first thing it
-// cannot verify and says where; what it had verified until then is in the
-// result.
+// Verify checks the journal of a data folder without an engine: every checksum and chain;
+// every balance, derived again from the records; every head row against the records; and
+// every other row both ways: each row that a record makes must exist, and each existing row
+// must be made by a record. It stops at the first error and says where that is; the result
+// has everything verified before.
 func Verify(o VerifyOptions) (Verified, error) {
 	return verify(wal.Options{
 		Dir: filepath.Join(o.DataDir, journalFolder), ReadOnly: true, Log: o.Log,
 		CacheBytes:    32 << 20,
-		MemTableBytes: 8 << 20, // read only, it takes nothing but what a crash has left in the log
+		MemTableBytes: 8 << 20, // read only: it takes only rows that a crash has left in the log
 	}, o)
 }
 
@@ -76,11 +75,11 @@ func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
 	return v.verified(), err
 }
 
-// verification is one run over a journal: first its records, whose rows are derived
-// and sorted on the way, then the rows that are there.
+// verification is one run over a journal: first over its records, whose rows are derived
+// and sorted meanwhile, then over the stored rows.
 type verification struct {
 	store    *wal.Store
-	interval uint64 // of head rows, in records; 0: the store does not say
+	interval uint64 // number of records between two head rows; 0: the store does not say
 	derivers []*deriver
 	report   wal.Report
 	tell     func(Progress)
@@ -105,7 +104,7 @@ func (v *verification) run() error {
 	return err
 }
 
-// headInterval is the store's own, which never changes.
+// headInterval returns the store's own interval of head rows, which never changes.
 func headInterval(s *wal.Store) (uint64, error) {
 	text, ok, err := s.HardSetting(hardHeadInterval)
 	if err != nil || !ok {
@@ -118,7 +117,7 @@ func headInterval(s *wal.Store) (uint64, error) {
 	return n, nil
 }
 
-// verified is what the result says, whatever it ended with.
+// verified returns the result up to the point where the verification ended.
 func (v *verification) verified() Verified {
 	out := Verified{Report: v.report, Rows: v.progress.Rows}
 	for _, d := range v.derivers {
@@ -134,8 +133,8 @@ func (v *verification) verified() Verified {
 
 func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
 
-// heads finds head rows that are ahead of the records, or were not written when
-// they had to be.
+// heads finds head rows that are ahead of the records, or were not written when they had to
+// be.
 func (v *verification) heads() error {
 	for _, d := range v.derivers {
 		for id, a := range d.accounts {
@@ -153,7 +152,7 @@ func (v *verification) heads() error {
 	return nil
 }
 
-// rows holds the derived rows and those that are there against each other.
+// rows compares the derived rows with the stored ones.
 func (v *verification) rows() error {
 	var from []*sorted.Sorter
 	for _, d := range v.derivers {
@@ -178,7 +177,7 @@ func (v *verification) rows() error {
 	return err
 }
 
-// known tells whether there are records of an account.
+// known reports whether an account has records.
 func (v *verification) known(id ledger.AccountID) bool {
 	return v.deriver(wal.Stream(id)).accounts[id] != nil
 }

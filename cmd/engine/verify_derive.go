@@ -12,7 +12,7 @@ import (
 	"pixd/wal"
 )
 
-// deriver makes accounts and rows again from the records of some streams.
+// deriver derives accounts and rows from the records of some of the streams.
 type deriver struct {
 	store    *wal.Store
 	sorter   *sorted.Sorter
@@ -20,16 +20,16 @@ type deriver struct {
 	accounts map[ledger.AccountID]*derived
 	rows     []ledger.Row
 
-	next     *chunk      // being filled by the walk
-	in, free chan *chunk // to run, and back
+	next     *chunk      // filled by the walk over the records
+	in, free chan *chunk // in: chunks to derive; free: chunks to fill again
 
 	failed atomic.Bool
-	err    error    // why it has gone no further; to be read once it has ended
-	at     numbered // and with which record
+	err    error    // why run stopped deriving; read only after run has returned
+	at     numbered // the record at which err happened
 }
 
-// derived is an account as its records so far have made it, and what its head
-// row states, to be compared on the way past.
+// derived is an account as its records so far make it, and its stored head row, which is
+// compared when the records have reached it.
 type derived struct {
 	head    ledger.Account
 	stated  []byte
@@ -37,7 +37,7 @@ type derived struct {
 	threads threads
 }
 
-// errDerive ends the walk where a deriver has failed.
+// errDerive ends the walk after a deriver has failed.
 var errDerive = errors.New("a record handed on does not hold")
 
 // take copies a record for the deriver.
@@ -55,7 +55,7 @@ func (d *deriver) take(r numbered) error {
 	return nil
 }
 
-// send hands on what was taken.
+// send hands the filled chunk to run.
 func (d *deriver) send() {
 	d.in <- d.next
 	select {
@@ -65,8 +65,7 @@ func (d *deriver) send() {
 	}
 }
 
-// run derives until the walk has ended, or a record does not hold; what comes after
-// that is left alone.
+// run derives until the walk has ended; after the first error it ignores further records.
 func (d *deriver) run() {
 	for c := range d.in {
 		for i := range c.records {
@@ -105,7 +104,7 @@ func (d *deriver) record(n *numbered) error {
 	return d.keep(n)
 }
 
-// take is where every record of an account is checked against all before it.
+// take checks a record of an account against all records before it.
 func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 	if err := a.head.Apply(r); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (d *deriver) entry(n *numbered) error {
 	return d.keep(n)
 }
 
-// keep has the record's rows sorted.
+// keep adds the record's rows to the sorter.
 func (d *deriver) keep(n *numbered) error {
 	for i := range d.rows {
 		row := sorted.Row{
@@ -163,7 +162,7 @@ func (d *deriver) account(id ledger.AccountID) (*derived, error) {
 	return a, nil
 }
 
-// compare holds the head row against the records, at the record it states.
+// compare compares the stored head row with the records, at the record that the row names.
 func (a *derived) compare(sum uint64) error {
 	if a.at == 0 || a.head.Seq != a.at {
 		return nil

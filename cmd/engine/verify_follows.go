@@ -8,21 +8,22 @@ import (
 	"pixd/wal"
 )
 
-// threads follow one account's transactions from record to record: each names the one
-// before it about the same transaction, each is named once, and the transition is legal.
-// Those in flight are in memory; the others' records are read again.
+// threads follow one account's transactions from record to record: each record must name
+// the one before it about the same transaction, no record may be named twice, and the
+// transition must be legal. Transactions in flight are in memory; records of the others are
+// read again.
 type threads struct {
 	open  map[ledger.TxID]thread
 	named []uint64 // a bit for each record that another has named
 }
 
-// thread is a transaction in flight as its newest record has it.
+// thread is the newest record of a transaction in flight.
 type thread struct {
 	seq    uint64
 	status ledger.TxStatus
 }
 
-// follow takes an account's next record.
+// follow checks an account's next record.
 func (t *threads) follow(store *wal.Store, r *ledger.Record) error {
 	if r.Tx == nil {
 		return r.Follows(nil)
@@ -45,7 +46,7 @@ func (t *threads) follow(store *wal.Store, r *ledger.Record) error {
 	return nil
 }
 
-// before is the record that r names; nil where it names none.
+// before returns the record that r names as the one before it; nil where r names none.
 func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, error) {
 	if r.Prev != 0 && !t.first(r.Prev) {
 		return nil, fmt.Errorf("record %d of %v names record %d as the one before it, which another has named", r.Seq, r.Account, r.Prev)
@@ -65,7 +66,8 @@ func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, er
 	return history.Record(store, r.Account, r.Prev)
 }
 
-// first notes that a record is named; false where it was already.
+// first notes that a later record names record seq; false where another one has done so
+// before.
 func (t *threads) first(seq uint64) bool {
 	for uint64(len(t.named)) <= seq/64 {
 		t.named = append(t.named, make([]uint64, 1+len(t.named)/2)...)

@@ -10,21 +10,21 @@ import (
 	"pixd/wal"
 )
 
-// Records are verified in the order of writing by one goroutine, and decoded,
-// replayed and projected by others: each has some of the streams, and gets their
-// records in order, many at a time.
+// One goroutine verifies the records in the order of writing; others decode, replay and
+// project them. Each of these others has some of the streams, and gets the records of its
+// streams in order, in chunks of many records.
 const (
 	derivers      = 2
 	chunkBytes    = 64 << 10
 	chunksWaiting = 8
-	rowRoom       = 12 << 20 // bytes of rows that each sorts in memory
+	rowRoom       = 12 << 20 // bytes of rows that each deriver sorts in memory
 )
 
-// numbered is a record with its place in the order of writing.
+// numbered is a record with its position in the order of writing.
 type numbered struct {
 	wal.Record
-	order   uint64 // from 1
-	batches uint64 // before the record's own
+	order   uint64 // position, from 1
+	batches uint64 // number of batches before the record's own
 }
 
 // chunk is some records of one deriver's streams; bytes holds their bodies.
@@ -33,7 +33,7 @@ type chunk struct {
 	bytes   []byte
 }
 
-// begin starts the derivers.
+// begin creates the derivers.
 func (v *verification) begin(dir string) error {
 	for range derivers {
 		s, err := sorted.New(dir, rowRoom)
@@ -49,7 +49,7 @@ func (v *verification) begin(dir string) error {
 	return nil
 }
 
-// end gives their files back.
+// end removes the derivers' temporary files.
 func (v *verification) end() (err error) {
 	for _, d := range v.derivers {
 		err = errors.Join(err, d.sorter.Close())
@@ -57,12 +57,12 @@ func (v *verification) end() (err error) {
 	return err
 }
 
-// deriver is whose a stream is.
+// deriver returns the deriver of a stream.
 func (v *verification) deriver(s wal.Stream) *deriver {
 	return v.derivers[uint64(s)%uint64(len(v.derivers))]
 }
 
-// records walks over all records.
+// records verifies all records.
 func (v *verification) records() error {
 	var work sync.WaitGroup
 	for _, d := range v.derivers {
@@ -85,8 +85,8 @@ func (v *verification) records() error {
 	return v.firstOf(err)
 }
 
-// firstOf is the first thing that does not hold, in the order of writing: what the
-// walk met, it met after all that it has handed on.
+// firstOf returns the first error in the order of writing: an error of the walk itself
+// comes after all records that it has handed on.
 func (v *verification) firstOf(walked error) error {
 	var first *deriver
 	for _, d := range v.derivers {

@@ -10,24 +10,24 @@ import (
 	"pixd/wal"
 )
 
-// comparison goes through the derived rows beside those that are there, both in the
-// order of their keys.
+// comparison goes through the derived and the stored rows side by side, both in the order
+// of their keys.
 type comparison struct {
 	derived *sorted.Merged
 	more    bool
-	kept    uint16 // claims of days before it may have been dropped
+	kept    uint16 // the claims of days before this one may have been dropped
 	account func(ledger.AccountID) bool
 }
 
 func (c *comparison) next() { c.more = c.derived.Next() }
 
-// there takes a row that is there.
+// there takes the next stored row.
 func (c *comparison) there(key, value []byte) error {
 	if err := c.absent(key); err != nil {
 		return err
 	}
 	if id, ok := ledger.HeadOwner(key); ok && c.account(id) {
-		return nil // a head is no record's alone: it was held against the records when they were replayed
+		return nil // a head row was compared when the account's records were replayed
 	}
 	d := c.derived.Row()
 	switch {
@@ -42,7 +42,8 @@ func (c *comparison) there(key, value []byte) error {
 	return nil
 }
 
-// absent passes derived rows in front of a key, which are not there. Nil: of all.
+// absent skips derived rows with keys before key, which are not stored; a nil key skips
+// all.
 func (c *comparison) absent(key []byte) error {
 	for c.more && (key == nil || bytes.Compare(c.derived.Row().Key, key) < 0) {
 		if d := c.derived.Row(); !d.Deleted && !c.dropped(d.Key) {
@@ -53,7 +54,7 @@ func (c *comparison) absent(key []byte) error {
 	return nil
 }
 
-// end passes the derived rows that are left.
+// end skips the remaining derived rows.
 func (c *comparison) end() error {
 	if err := c.absent(nil); err != nil {
 		return err
@@ -61,13 +62,13 @@ func (c *comparison) end() error {
 	return c.derived.Err()
 }
 
-// dropped tells whether a row is of a day whose claims may be gone.
+// dropped reports whether a row is a claim that may have been dropped.
 func (c *comparison) dropped(key []byte) bool {
 	_, until := ledger.IdempotencyBefore(c.kept)
 	return ledger.IsIdempotency(key) && bytes.Compare(key, until) < 0
 }
 
-// rowName is a row as an error names it.
+// rowName is the name of a row in an error.
 func rowName(key []byte) string {
 	name := ledger.RowName(key)
 	if lo, hi := registry.ReservationRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
@@ -79,7 +80,7 @@ func rowName(key []byte) string {
 	return fmt.Sprintf("%s row %q", name, key)
 }
 
-// recordName is the record that writes or deletes a row.
+// recordName is the name, in an error, of the record that writes or deletes a row.
 func recordName(r *sorted.Row) string {
 	if wal.Stream(r.Stream) == registry.Stream {
 		return fmt.Sprintf("record %d of the registry", r.Seq)

@@ -20,12 +20,12 @@ import (
 	"pixd/wal"
 )
 
-// rowTags begin the keys of all rows that records make, and of heads.
+// rowTags are the first bytes of the keys of all rows that records make, and of heads.
 const rowTags = "cdefhikoqrstx"
 
-// TestVerifyRows: of each kind of row, one that is gone, one that is another and one
-// too many are found, and named with the record that makes it; the store as it was
-// holds.
+// TestVerifyRows checks, for each kind of row, that a missing, a changed and an extra row
+// are found and named with the record that makes them, and that the unchanged store
+// verifies.
 func TestVerifyRows(t *testing.T) {
 	disk := everyRow(t)
 	if err := verifyOn(disk); err != nil {
@@ -41,8 +41,8 @@ func TestVerifyRows(t *testing.T) {
 		more := slices.Clone(key)
 		more[len(more)-2] ^= 0x80
 		for want, op := range map[string]wal.Op{
-			// Of all rows of a kind that are gone, the first is told; the last kind's are
-			// behind everything that is there.
+			// Of several missing rows of a kind the first one is reported; those of the
+			// last kind come after all stored rows.
 			gone[:len(gone)-8]:    {Kind: wal.OpDeleteRange, Key: []byte{tag}, Value: []byte{tag + 1}},
 			gone:                  {Kind: wal.OpDelete, Key: key},
 			other:                 {Kind: wal.OpSet, Key: key, Value: append(slices.Clone(value), 0)},
@@ -55,8 +55,8 @@ func TestVerifyRows(t *testing.T) {
 	}
 }
 
-// TestVerifyOddRows: what no record can make is found, whatever its key; what a
-// record has deleted is told apart; values with a name are nobody's rows.
+// TestVerifyOddRows checks that a row which no record can make is found, whatever its key,
+// that a row which a record deletes is reported as such, and that named values are ignored.
 func TestVerifyOddRows(t *testing.T) {
 	disk := everyRow(t)
 	settled := ledger.OpenKey(1, ledger.TxID{1})
@@ -81,7 +81,7 @@ func TestVerifyOddRows(t *testing.T) {
 	}
 }
 
-// TestVerifyStaleHead: a head row that should have been written again is found.
+// TestVerifyStaleHead checks that a head row which should have been written again is found.
 func TestVerifyStaleHead(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	e, err := Open(crashConfig(disk))
@@ -122,7 +122,7 @@ func credits(t *testing.T, e *Engine, n int) {
 	}
 }
 
-// everyRow is the disk of an engine that was closed with rows of every kind.
+// everyRow is the disk of a closed engine with rows of every kind.
 func everyRow(t *testing.T) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -169,7 +169,7 @@ func everyRow(t *testing.T) *vfs.MemFS {
 	return disk
 }
 
-// firstRow is the first row of a kind, with its value.
+// firstRow returns the first row of a kind.
 func firstRow(t *testing.T, disk *vfs.MemFS, tag byte) (key, value []byte) {
 	t.Helper()
 	s := openJournal(t, disk.CrashClone(vfs.CrashCloneCfg{}))
@@ -185,7 +185,7 @@ func firstRow(t *testing.T, disk *vfs.MemFS, tag byte) (key, value []byte) {
 	return key, value
 }
 
-// deletedRow is a row that a record has deleted, and that record.
+// deletedRow returns the key of a row that a record has deleted, and that record.
 func deletedRow(t *testing.T, disk *vfs.MemFS) (key []byte, by *ledger.Record) {
 	t.Helper()
 	s := openJournal(t, disk.CrashClone(vfs.CrashCloneCfg{}))
@@ -206,7 +206,7 @@ func deletedRow(t *testing.T, disk *vfs.MemFS) (key []byte, by *ledger.Record) {
 	return key, by
 }
 
-// verifyAfter changes a row on a copy of the disk, and verifies it.
+// verifyAfter changes a row on a copy of the disk, and verifies the copy.
 func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
 	t.Helper()
 	copied := disk.CrashClone(vfs.CrashCloneCfg{})
@@ -222,8 +222,8 @@ func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
 
 const oneDay = ledger.Millis(24 * 60 * 60 * 1000)
 
-// dated is a journal with charges of account 1 under idempotency keys, one a day,
-// whose account was passivated.
+// dated is a journal with charges of account 1 under idempotency keys, one a day, whose
+// account was passivated afterwards.
 func dated(t *testing.T, days int) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -265,12 +265,12 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	return disk
 }
 
-// TestVerifyDroppedClaims: claims of days that may have been dropped may be there or
-// gone; those that are there must be right, and those of later days must be there.
+// TestVerifyDroppedClaims checks that claims of days which may have been dropped may be
+// missing or not; present ones must be right, and those of later days must be present.
 func TestVerifyDroppedClaims(t *testing.T) {
 	disk := dated(t, 6)
 	key := func(day uint16) []byte { return ledger.IdempotencyKey(20_000+day, 1, [16]byte{1}) }
-	lo, hi := ledger.IdempotencyBefore(20_003) // the newest is of day 20 005
+	lo, hi := ledger.IdempotencyBefore(20_003) // the newest record is of day 20 005
 	_, tooFar := ledger.IdempotencyBefore(20_004)
 	for name, c := range map[string]struct {
 		op   wal.Op
@@ -290,8 +290,8 @@ func TestVerifyDroppedClaims(t *testing.T) {
 	}
 }
 
-// TestVerifyTellsTheFirst: of what several goroutines find, the first in the order of
-// writing is told, with what was verified until it.
+// TestVerifyTellsTheFirst checks that, of errors found by several goroutines, the first in
+// the order of writing is returned, with the counts up to that record.
 func TestVerifyTellsTheFirst(t *testing.T) {
 	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
 	v := &verification{derivers: []*deriver{{}, {}, {}}}
@@ -306,8 +306,8 @@ func TestVerifyTellsTheFirst(t *testing.T) {
 	}
 }
 
-// TestVerifyUntilTheDamage: what was verified before a record that does not hold
-// is told exactly, though the walk was further on.
+// TestVerifyUntilTheDamage checks that the counts up to a wrong record are exact, though
+// the walk has gone further.
 func TestVerifyUntilTheDamage(t *testing.T) {
 	disk := everyRow(t)
 	copied := disk.CrashClone(vfs.CrashCloneCfg{})
@@ -341,7 +341,7 @@ func TestVerifyUntilTheDamage(t *testing.T) {
 	}
 }
 
-// TestVerifyProgress: how far it is, is told on the way.
+// TestVerifyProgress checks that the progress is reported during a verification.
 func TestVerifyProgress(t *testing.T) {
 	disk := everyRow(t)
 	var reported []Progress
@@ -358,7 +358,7 @@ func TestVerifyProgress(t *testing.T) {
 	}
 }
 
-// plain writes answers without a word.
+// plain renders every answer as status 200 without a body.
 type plain struct{}
 
 // Render implements account.Renderer.

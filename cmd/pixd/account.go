@@ -95,7 +95,7 @@ func accountList(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// account asks for one account and shows the answer.
+// account sends a request about one account and shows the answer.
 func (f *adminFlags) account(c *cobra.Command, method, path string, body map[string]any) error {
 	got, err := f.ask(c, method, path, body)
 	if err != nil {
@@ -112,7 +112,8 @@ func (f *adminFlags) account(c *cobra.Command, method, path string, body map[str
 	return err
 }
 
-// account is what the API tells of one. What is nil nobody knows.
+// account is an account in the API's answer; nil fields are unknown (the account is
+// quarantined).
 type account struct {
 	ID       string `json:"account_id"`
 	Name     string
@@ -146,7 +147,7 @@ func (a *account) state() string {
 	return "inactive"
 }
 
-// known shows what may be unknown.
+// known shows an amount, or "-" where the amount is unknown.
 func known(a *ledger.Amount, show func(ledger.Amount) string) string {
 	if a == nil {
 		return "-"
@@ -209,7 +210,7 @@ func (a *account) facts() string {
 	})
 }
 
-// fee is what a movement costs.
+// fee shows a fee.
 func fee(f ledger.Fee) string {
 	share := fmt.Sprintf("%d bps (%d.%02d %%)", f.BPS, f.BPS/100, f.BPS%100)
 	switch {

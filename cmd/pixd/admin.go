@@ -16,15 +16,15 @@ import (
 	"pixd/cmd/engine"
 )
 
-// adminFlags are what every command takes that talks to a running engine.
+// adminFlags are the flags of every command that calls a running engine.
 type adminFlags struct {
 	url       string
 	tokenFile string
 	ca        string
 	json      bool
 
-	flag string // the URL's; empty: admin
-	asks string // whom; empty: the engine
+	flag string // name of the flag for the URL; empty: admin
+	asks string // kind of the server called: "engine" or "simulator"; empty: "engine"
 }
 
 const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +
@@ -42,7 +42,7 @@ func (f *adminFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "print JSON, for scripts")
 }
 
-// client is a client of the API that the flags name.
+// client returns a client of the API that the flags name.
 func (f *adminFlags) client() (*adminClient, error) {
 	base, err := url.Parse(f.url)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
@@ -63,7 +63,7 @@ func (f *adminFlags) client() (*adminClient, error) {
 	return o, err
 }
 
-// token is the operators', and where it was found.
+// token returns the operators' token, and where it was found.
 func (f *adminFlags) token() (token, source string, err error) {
 	given := os.Getenv(adminToken)
 	path := f.tokenFile
@@ -84,7 +84,7 @@ func (f *adminFlags) token() (token, source string, err error) {
 	return token, path, usable(token, path)
 }
 
-// usable refuses a token that no header can carry, without showing it.
+// usable refuses a token that cannot be sent in a header, without showing it.
 func usable(token, source string) error {
 	if token == "" {
 		return fmt.Errorf("operators' token: %s is empty", source)
@@ -97,7 +97,7 @@ func usable(token, source string) error {
 	return nil
 }
 
-// trusting is a client that believes the certificates in a file, and no others.
+// trusting returns a client that trusts only the certificates in a file.
 func trusting(flag, file string) (*http.Client, error) {
 	trust, err := engine.Trusting(flag, file)
 	if err != nil {
@@ -108,7 +108,7 @@ func trusting(flag, file string) (*http.Client, error) {
 	return newClient(t), nil
 }
 
-// segment is an id as part of a path.
+// segment returns an id as a part of a path.
 func segment(id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
 		return "", fmt.Errorf("%q is no id", id)
@@ -116,11 +116,11 @@ func segment(id string) (string, error) {
 	return url.PathEscape(id), nil
 }
 
-// group is a command that only holds others.
+// group returns a command that only has subcommands.
 func group(use, short, example string, f *adminFlags, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Long: short + "." + adminHelp, Example: example,
-		Args: cobra.NoArgs, // a word that is no command is an error, not a call for help
+		Args: cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	f.add(c)
@@ -128,7 +128,7 @@ func group(use, short, example string, f *adminFlags, commands ...*cobra.Command
 	return c
 }
 
-// ofOne makes c a command about one thing, whose id is the only word it takes.
+// ofOne makes c a command whose only argument is the id of one thing.
 func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) error) *cobra.Command {
 	c.Args = exactly(1, what)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) 
 	return c
 }
 
-// ask sends what a command says and gives the answer's JSON.
+// ask sends a command's request and returns the answer's JSON.
 func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]any) (json.RawMessage, error) {
 	o, err := f.client()
 	if err != nil {
@@ -153,8 +153,8 @@ func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]
 	return o.do(c.Context(), method, path, body)
 }
 
-// exactly takes so many words. A switch's value needs its "=", which is easily
-// forgotten.
+// exactly accepts exactly n arguments. The value of a switch needs its "=", which is easily
+// forgotten: then the error says so.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == n {

@@ -16,22 +16,24 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// adminClient talks to the adminClient API.
+// adminClient is a client of the operator API.
 type adminClient struct {
 	base, token string
-	source      string       // where the token is from, for who brought the wrong one
-	http        *http.Client // nil: one without a private CA
-	asks, flag  string       // who is asked, and the flag that says where; for who is told that it does not answer
+	source      string       // where the token was found, for the error about a wrong token
+	http        *http.Client // nil: a client without a CA file
+	asks, flag  string       // kind of the server, and the flag for its URL; both for errors
 }
 
 const (
-	// adminPatience is longer than the engine lets a scheme take.
+	// adminPatience, the timeout of a request, is longer than the engine waits for a
+	// scheme.
 	adminPatience = 30 * time.Second
-	// longestAnswer is far beyond a full page.
+	// longestAnswer is the longest answer read, in bytes; a full page is far shorter.
 	longestAnswer = 64 << 20
 )
 
-// newClient follows no redirects: nobody but the engine is to see the token.
+// newClient returns a client that follows no redirects, so that only the engine gets the
+// token.
 func newClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout: adminPatience, Transport: t,
@@ -39,8 +41,8 @@ func newClient(t http.RoundTripper) *http.Client {
 	}
 }
 
-// do sends a request, with a body where there is one, and gives the answer's
-// JSON. An error says in one line what the API said, or that nobody answered.
+// do sends a request, with a body unless that is nil, and returns the answer's JSON. An
+// error says in one line what the API answered, or that there was no answer.
 func (o *adminClient) do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	var sent io.Reader
 	if body != nil {
@@ -77,7 +79,7 @@ func (o *adminClient) do(ctx context.Context, method, path string, body any) (js
 	return got, o.judge(answer.StatusCode, got)
 }
 
-// post sends a body and reads the answer.
+// post sends a body and reads the answer into a value.
 func (o *adminClient) post(ctx context.Context, path string, body, into any) error {
 	got, err := o.do(ctx, http.MethodPost, path, body)
 	if err != nil || into == nil {
@@ -86,7 +88,7 @@ func (o *adminClient) post(ctx context.Context, path string, body, into any) err
 	return json.Unmarshal(got, into)
 }
 
-// judge is nil for a JSON answer of success.
+// judge returns nil for a successful answer in JSON.
 func (o *adminClient) judge(status int, got []byte) error {
 	if status/100 == 2 {
 		if !json.Valid(got) {
@@ -108,11 +110,11 @@ func (o *adminClient) judge(status int, got []byte) error {
 	return fmt.Errorf("%s (%d)", problem.Error.Message, status)
 }
 
-// unanswered says why there is no answer, and of a change whether it may have
-// been made all the same.
+// unanswered says why there is no answer and, after a change, that the change may have been
+// made all the same.
 func (o *adminClient) unanswered(method string, err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
-		err = of.Err // without the address again
+		err = of.Err // without the URL, which the line has already
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("no %s answers at %s: %w", cmp.Or(o.asks, "engine"), o.base, op.Err)

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// asks runs a command against a server that is no engine of ours.
+// asks runs a command against a server other than our engine.
 func asks(t *testing.T, at string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	return run(t, []string{"PIXD_ADMIN=" + at, "PIXD_ADMIN_TOKEN=" + token}, args...)
 }
 
-// answering is a server that always gives one answer.
+// answering is a server that always gives the same answer.
 func answering(t *testing.T, status int, body string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -28,8 +28,7 @@ func answering(t *testing.T, status int, body string) *httptest.Server {
 	return s
 }
 
-// TestStrangeAnswers: whatever answers at that address, the command ends with
-// one line.
+// TestStrangeAnswers checks that a command ends with one line, whatever the server answers.
 func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -60,7 +59,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// TestRedirect: the token goes to nobody else.
+// TestRedirect checks that a command does not follow a redirect with its token.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Bool
@@ -73,8 +72,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: of a change whose answer is lost nobody says that it was not
-// made.
+// TestLostAnswer checks that, when the answer to a change is lost, the error does not say
+// that the change was not made.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -90,8 +89,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: no field of an answer reaches the terminal raw, and no
-// secret is shown but by key create.
+// TestHostileTexts checks that every field of an answer is escaped for the terminal, and
+// that only key create shows a secret.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	const evil = "x\\u001b]0;owned\\u0007\u009b2J\u202e"
@@ -124,7 +123,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestQuarantinedIsShown: what nobody knows is no zero.
+// TestQuarantinedIsShown checks that unknown amounts of an account are not shown as zero.
 func TestQuarantinedIsShown(t *testing.T) {
 	t.Parallel()
 	s := answering(t, 200, `{"data":[{"account_id":"acc_x","name":"Ana","document":"1","city":null,"active":true,"fees":null,`+
@@ -140,8 +139,8 @@ acc_x    Ana   1         quarantined        -    -              -            -  
 	}
 }
 
-// TestAdminCA: a certificate of one's own is trusted where it is named, and not
-// otherwise.
+// TestAdminCA checks that a certificate of one's own is trusted only where --admin-ca names
+// it.
 func TestAdminCA(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

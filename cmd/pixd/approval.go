@@ -25,7 +25,7 @@ func declineCommand() *cobra.Command {
 		"Fails a payout that waits for approval, with approval_declined, and gives its hold back.")
 }
 
-// decision is a command that gives an operator's word on a payout.
+// decision returns the command by which an operator approves or declines a payout.
 func decision(word, short, long string) *cobra.Command {
 	f := &adminFlags{}
 	var operator string
@@ -36,7 +36,7 @@ func decision(word, short, long string) *cobra.Command {
 			"wait, GET /admin/payouts?status=pending_approval of the operator API lists." + adminHelp,
 		Example: "  pixd " + word + " PIXOUTAGQ7RZY2LJF6Z4WSG3PR --operator ana",
 	}, "the payout, by its transaction_id", func(c *cobra.Command, id string) error {
-		if !utf8.ValidString(operator) { // JSON would say something else for it
+		if !utf8.ValidString(operator) { // JSON would replace the invalid bytes
 			return fmt.Errorf("--operator is not in UTF-8")
 		}
 		return f.payout(c, "/admin/payouts/"+id+"/"+word, map[string]any{"operator": operator})
@@ -47,7 +47,7 @@ func decision(word, short, long string) *cobra.Command {
 	return c
 }
 
-// payout sends what a command says of one payout and shows the answer.
+// payout sends a command's request about one payout and shows the answer.
 func (f *adminFlags) payout(c *cobra.Command, path string, body map[string]any) error {
 	got, err := f.ask(c, http.MethodPost, path, body)
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *adminFlags) payout(c *cobra.Command, path string, body map[string]any) 
 	return err
 }
 
-// payout is what the API tells of one.
+// payout is a payout in the API's answer.
 type payout struct {
 	Account     string `json:"account_id"`
 	Transaction string `json:"transaction_id"`

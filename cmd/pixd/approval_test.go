@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestApprovalCommands: what waits goes out or fails, by an operator's word from
-// the command line, and the merchant sees which.
+// TestApprovalCommands checks that waiting payouts are sent or fail after an operator's
+// command, and that the merchant sees the decision.
 func TestApprovalCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))

@@ -18,11 +18,11 @@ import (
 	"pixd/cmd/engine"
 )
 
-// auditTimeout is longer than reading a large journal takes, and the half minute
-// after which the books are judged as they are.
+// auditTimeout is longer than reading a large journal takes, plus the half minute for which
+// the engine waits until its books agree.
 const auditTimeout = 15 * time.Minute
 
-// auditFlags say where the books are.
+// auditFlags say which books are audited.
 type auditFlags struct {
 	adminFlags
 	dataDir, simDir string
@@ -78,7 +78,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 	return err
 }
 
-// files reads what an engine has left.
+// files audits the files of an engine that does not run.
 func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
 	c := engine.Defaults()
 	c.DataDir, c.SimDir = f.dataDir, f.simDir
@@ -89,7 +89,7 @@ func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
 	return json.Marshal(found)
 }
 
-// live asks the engine, and is patient.
+// live asks a running engine, with a long timeout.
 func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
 	o, err := f.client()
 	if err != nil {
@@ -102,8 +102,8 @@ func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
 	return o.do(ctx, http.MethodGet, "/admin/audit", nil)
 }
 
-// offline tells which books are meant. What the command line says comes before
-// the environment, which may name both.
+// offline reports whether the files of --data-dir are audited. Flags on the command line
+// count before environment variables, which may set both.
 func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
 	files, engine := given(c, "data-dir"), given(c, f.flag)
 	if files == engine {
@@ -118,15 +118,15 @@ func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
 	return files, nil
 }
 
-// given tells a flag that stands on the command line: its value is not the one
-// that the environment has.
+// given reports whether a flag is on the command line: then its value differs from that of
+// its environment variable.
 func given(c *cobra.Command, name string) bool {
 	f := c.Flags().Lookup(name)
 	env, ok := os.LookupEnv("PIXD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	return f.Changed && (!ok || env != f.Value.String())
 }
 
-// audited is what was found, for people: the accounts, what differs, and the sums.
+// audited shows a report as text: the accounts, the differences, and the sums.
 func audited(r *engine.AuditReport) string {
 	var b strings.Builder
 	t := newTable()

@@ -12,8 +12,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// TestAuditCommand: the books of an engine that runs, and of its files when it
-// does not; never of files in use.
+// TestAuditCommand checks audits of a running engine and of the files of an ended one, and
+// that files in use are refused.
 func TestAuditCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -59,7 +59,7 @@ in flight      1
 		}
 	}
 	p.end(syscall.SIGKILL)
-	// The environment names both: what the command line says counts.
+	// The environment sets both flags: the flag on the command line counts.
 	for _, env := range [][]string{nil, {"PIXD_ADMIN=" + p.operator, "PIXD_DATA_DIR=/none"}} {
 		code, out, errs = run(t, env, "audit", "--data-dir", dir)
 		if code != 0 || errs != "" {
@@ -67,7 +67,8 @@ in flight      1
 		}
 		same(t, cutAt(out, "scheme's book"), want)
 	}
-	// A simulator's folder that is named must be there; else nothing is compared.
+	// A folder named by --sim-dir must exist; without the flag a missing folder is not an
+	// error.
 	code, out, errs = run(t, nil, "audit", "--data-dir", dir, "--sim-dir", dir+"-none")
 	if code != 1 || out != "" || errs != "pixd: no simulator's book in "+dir+"-none\n" {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
@@ -84,14 +85,14 @@ in flight      1
 	}
 }
 
-// cutAt is a text up to a word.
+// cutAt returns the part of s before word.
 func cutAt(s, word string) string {
 	before, _, _ := strings.Cut(s, word)
 	return before
 }
 
-// TestAuditDiffers: where books differ the rows are printed, and the exit status
-// is 1; what answers otherwise is no audit.
+// TestAuditDiffers checks that differences are printed with exit status 1, and that a
+// server which answers something else is reported as an error.
 func TestAuditDiffers(t *testing.T) {
 	t.Parallel()
 	const report = `{"at":"2026-01-31T12:00:00.007Z","book":"compared","accounts":1002,"records":9,"in_flight":1,"balance":123456789012345678901,` +

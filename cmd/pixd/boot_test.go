@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// operation is one request of the load, and what it was answered. It can be
-// sent again as it is: each carries a key, a reference or an id of its own.
+// operation is one request of the load, with its answer. Its request can be sent again
+// unchanged, because it carries a key, a reference or an id of its own.
 type operation struct {
 	kind   int
 	n      int
@@ -27,7 +27,7 @@ func (o *operation) unanswered() bool { return o.status == 0 }
 
 const kinds = 4
 
-// The kinds, and what one of each does to the balance in base units.
+// effects is what one operation of each kind changes in the balance, in base units.
 var effects = [kinds]int64{0: 0, 1: -10_000, 2: 70, 3: 500}
 
 func (o *operation) send(p *process, s shop) (int, []byte, error) {
@@ -48,7 +48,7 @@ func load(p *process, s shop, until <-chan struct{}) []*operation {
 	return loadOf(p, s, []int{0, 1, 2, 3}, until)
 }
 
-// loadOf is load with operations of some kinds alone.
+// loadOf is load with operations of the given kinds only.
 func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 	var mu sync.Mutex
 	var all []*operation
@@ -78,8 +78,8 @@ func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 	return all
 }
 
-// stands holds what an operation was answered against the engine as it is now,
-// and sends again what had no answer.
+// stands sends an operation again and compares the answer with the first one, if there was
+// one.
 func (o *operation) stands(p *process, s shop) {
 	t := p.t
 	status, got, err := o.send(p, s)
@@ -98,7 +98,7 @@ func (o *operation) stands(p *process, s shop) {
 		Transaction string `json:"transaction_id"`
 	}
 	if o.kind == 3 {
-		return // the balance tells
+		return // the balance shows whether it happened
 	}
 	if err := json.Unmarshal([]byte(o.answer), &item); err != nil || item.Transaction == "" {
 		t.Errorf("operation %d of kind %d: %s %v", o.n, o.kind, o.answer, err)
@@ -112,7 +112,7 @@ func (o *operation) stands(p *process, s shop) {
 	}
 }
 
-// rest waits until nothing is pending, and gives the balance.
+// rest waits until nothing is pending, and returns the balance.
 func rest(p *process, s shop) int64 {
 	p.t.Helper()
 	for range 800 {
@@ -125,16 +125,16 @@ func rest(p *process, s shop) int64 {
 	return 0
 }
 
-// TestKilled: what was answered before a kill -9 stands after it, also when the
-// next process is killed while it recovers; what was not answered is sent again
-// and happens once. Then the balance is exact, and stays.
+// TestKilled checks that every answer given before a kill -9 stands after it, even when the
+// next processes are killed while they recover, that unanswered operations can be sent
+// again and happen once, and that the balance is exact.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	var dir string
 	var p *process
 	var s shop
 	var all []*operation
-	// Under load it may be that everybody has just had an answer when the kill comes.
+	// By chance all operations may have been answered when the kill comes: then try again.
 	for try := 0; try < 3 && !slices.ContainsFunc(all, (*operation).unanswered); try++ {
 		dir = filepath.Join(t.TempDir(), "data")
 		p = start(t, dir)
@@ -143,7 +143,7 @@ func TestKilled(t *testing.T) {
 		time.AfterFunc(900*time.Millisecond, func() { p.end(syscall.SIGKILL); close(killed) })
 		all = load(p, s, killed)
 	}
-	for _, after := range []time.Duration{5, 15, 40, 80} { // at some points of the recovery
+	for _, after := range []time.Duration{5, 15, 40, 80} { // at several points of the recovery
 		p := launch(t, dir)
 		time.Sleep(after * time.Millisecond)
 		p.end(syscall.SIGKILL)
@@ -178,8 +178,8 @@ func TestKilled(t *testing.T) {
 	damaged(t, dir)
 }
 
-// damaged flips one byte in the middle of the newest file that has records, and
-// expects to hear of it.
+// damaged flips one byte in the middle of the newest file with records, and checks that the
+// damage is reported.
 func damaged(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "journal", "*", "*"))
@@ -212,8 +212,8 @@ func damaged(t *testing.T, dir string) {
 	}
 }
 
-// TestTerminated: a request in hand is finished, and the exit is clean, also
-// while payouts wait for a scheme.
+// TestTerminated checks that SIGTERM lets the requests in hand finish and gives a clean
+// exit, also while payouts wait for the scheme.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

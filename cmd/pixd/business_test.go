@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// change patches the account's settings.
+// change changes the account's settings.
 func (c *counter) change(settings string) {
 	c.t.Helper()
 	if status, got, err := c.operate("PATCH", "/admin/accounts/"+c.ID, settings); status != 200 || err != nil {
@@ -16,9 +16,8 @@ func (c *counter) change(settings string) {
 
 func pay(body string) ask { return ask{path: "/pix/cash-out", body: body} }
 
-// TestBusinessErrors: every line of the business and cash-out tables that this
-// version can meet. Balance held by special-return cases, refunds' errors and the
-// queue come with what makes them.
+// TestBusinessErrors checks the lines of the tables of business and cash-out errors. The
+// errors of special-return cases, of refunds and of the queue are not among them.
 func TestBusinessErrors(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -76,7 +75,7 @@ func TestBusinessErrors(t *testing.T) {
 	}
 }
 
-// foreign looks another merchant's transaction up.
+// foreign makes a transaction of another merchant and looks it up as this one.
 func (c *counter) foreign(t *testing.T) reply {
 	t.Helper()
 	other := c.process.shop()
@@ -89,7 +88,7 @@ func (c *counter) foreign(t *testing.T) reply {
 	return c.ask(ask{method: "GET", path: "/transactions/" + tx.ID})
 }
 
-// TestKeyCase: with X-Key-Case, errors too have every key in camelCase.
+// TestKeyCase checks that with X-Key-Case errors too have every key in camelCase.
 func TestKeyCase(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -129,7 +128,7 @@ func TestKeyCase(t *testing.T) {
 	}
 }
 
-// TestIdempotency: over HTTP, what a key keeps and what it does not.
+// TestIdempotency checks over HTTP which answers are kept under a key and which are not.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -146,7 +145,7 @@ func TestIdempotency(t *testing.T) {
 		"payout": pay(`{"amount":100,"pix_key":"once@example.com"}`),
 		"cpf":    {path: "/cpf/validate", body: `{"cpf":"12345678909"}`},
 	} {
-		first := c.ask(under(a, "one")) // one key on three endpoints: no collision
+		first := c.ask(under(a, "one")) // one key on three endpoints: the keys do not collide
 		if first.status/100 != 2 || first.header.Get("X-Idempotent-Replay") != "" || first.header.Get("Idempotency-Key") != "one" {
 			t.Errorf("%s: %d %s %v", name, first.status, first.body, first.header)
 		}
@@ -187,14 +186,15 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// TestRateLimitHeader: the counter goes down by one with each request that counts.
+// TestRateLimitHeader checks that the header's count goes down by one with each request
+// that counts.
 func TestRateLimitHeader(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
 	left := func(a ask) string { return c.ask(a).header.Get("X-Ratelimit-Remaining") }
 	first, second := left(ask{}), left(ask{})
 	if first != "89999" || second != "89998" {
-		if again := left(ask{}); again == second { // the minute may have turned between
+		if again := left(ask{}); again == second { // a new minute may have begun in between
 			t.Errorf("%q, then %q, then %q", first, second, again)
 		}
 	}

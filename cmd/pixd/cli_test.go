@@ -18,7 +18,7 @@ func (p *process) operates(args ...string) (code int, out, errs string) {
 	return run(p.t, []string{"PIXD_ADMIN=" + p.operator, "PIXD_ADMIN_TOKEN=" + token}, args...)
 }
 
-// reported is what a command that must succeed without a word of complaint prints.
+// reported runs a command, which must succeed without warnings, and returns its output.
 func (p *process) reported(args ...string) string {
 	p.t.Helper()
 	code, out, errs := p.operates(args...)
@@ -28,7 +28,7 @@ func (p *process) reported(args ...string) string {
 	return out
 }
 
-// read is told, as JSON.
+// read is reported with --json, decoded into a value.
 func (p *process) read(into any, args ...string) {
 	p.t.Helper()
 	out := p.reported(append(args, "--json")...)
@@ -37,7 +37,7 @@ func (p *process) read(into any, args ...string) {
 	}
 }
 
-// same compares lines with a pattern, in which {} is any word.
+// same compares a text with a pattern, in which {} stands for any word.
 func same(t *testing.T, got, want string) {
 	t.Helper()
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimPrefix(want, "\n")), `\{\}`, `[^ \n]+ *`)
@@ -46,7 +46,7 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// TestAccountCommands: an account's life, from the command line.
+// TestAccountCommands creates, changes and shows accounts from the command line.
 func TestAccountCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -109,7 +109,7 @@ acc_{}Loja \x1b[31mAurora  12345678000195  active  123456789012  12,345,678.9012
 	}
 }
 
-// TestKeyCommands: a credential's life, from the command line.
+// TestKeyCommands creates, changes and revokes API keys from the command line.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -174,8 +174,8 @@ cli_{}active  no       never                 never                 {}127.0.0.1  
 	}
 }
 
-// TestListCommands: all pages are walked unless one is asked for, and that one
-// says how to go on.
+// TestListCommands checks that a list shows all pages unless one page is asked for, and
+// that this page ends with the command for the next.
 func TestListCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -224,7 +224,8 @@ func (p *process) get(path string) string {
 	return string(got)
 }
 
-// TestOperatorRefusals: what cannot be is said in one line, with exit status 1.
+// TestOperatorRefusals checks that an impossible request ends in one line with exit status
+// 1.
 func TestOperatorRefusals(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -304,7 +305,7 @@ func TestOperatorRefusals(t *testing.T) {
 	}
 }
 
-// TestOperatorToken: where it is looked for, and that it is never shown.
+// TestOperatorToken checks where the token is looked for, and that it is never shown.
 func TestOperatorToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -336,8 +337,8 @@ func TestOperatorToken(t *testing.T) {
 	}
 }
 
-// TestLastUsedAcrossProcesses: a clean end keeps it, and a kill after that loses
-// nothing of it.
+// TestLastUsedAcrossProcesses checks that times of use survive a clean end, and a kill
+// after that.
 func TestLastUsedAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

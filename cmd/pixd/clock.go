@@ -51,7 +51,7 @@ func clockAcceptCommand() *cobra.Command {
 		Example: "  pixd clock accept --operator ana",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !utf8.ValidString(operator) { // JSON would say something else for it
+			if !utf8.ValidString(operator) { // JSON would replace the invalid bytes
 				return fmt.Errorf("--operator is not in UTF-8")
 			}
 			return f.clock(c, http.MethodPost, map[string]any{"operator": operator})
@@ -63,7 +63,7 @@ func clockAcceptCommand() *cobra.Command {
 	return c
 }
 
-// clock asks about the engine's clock and shows the answer.
+// clock sends a request about the engine's clock and shows the answer.
 func (f *adminFlags) clock(c *cobra.Command, method string, body map[string]any) error {
 	got, err := f.ask(c, method, "/admin/clock", body)
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *adminFlags) clock(c *cobra.Command, method string, body map[string]any)
 	return err
 }
 
-// clockState is what the API tells of a clock.
+// clockState is the state of the clock in the API's answer.
 type clockState struct {
 	Now     string
 	Doubted bool
@@ -106,7 +106,7 @@ func (s *clockState) facts() string {
 	})
 }
 
-// aside says how far another clock is from engine time.
+// aside shows how far another clock is from engine time.
 func aside(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

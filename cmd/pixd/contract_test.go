@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAuthenticationErrors: every line of the table of authentication and request
-// errors, and what falls under it.
+// TestAuthenticationErrors checks every line of the table of authentication and request
+// errors.
 func TestAuthenticationErrors(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -77,13 +77,13 @@ func TestAuthenticationErrors(t *testing.T) {
 	}
 }
 
-// TestOrder: where two checks fail, the earlier one speaks.
+// TestOrder checks that, where two checks fail, the error is that of the earlier check.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, "--rate-limit", "30")
 	form, bad := h("Content-Type", "text/plain"), h("Authorization", "ApiKey cli_x:sk_x")
 	const flooded = "127.0.0.9"
-	flood := func() { // again before each: the minute may have turned
+	flood := func() { // called before each row, because a new minute may have begun
 		for n := 0; n <= 30 && c.ask(ask{key: "everywhere", from: flooded}).status != 429; n++ {
 		}
 	}
@@ -124,8 +124,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// routes are the endpoints with the permission that each asks for, and a request
-// that says so little that it is refused only after the checks.
+// routes are the endpoints, each with the permission that it needs. Their requests have so
+// few fields that they are refused after the checks.
 var routes = []struct {
 	method, path, permission string
 }{
@@ -136,7 +136,7 @@ var routes = []struct {
 	{"POST", "/cpf/validate", "account:read"},
 }
 
-// TestPermissions: every permission against every route, and all of them in turn.
+// TestPermissions checks every permission on every route, and a key with all permissions.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)

@@ -15,26 +15,26 @@ import (
 	"time"
 )
 
-// The contract's error tables, row by row, against the running program. A row
-// starts from a request that would succeed and spoils it.
+// These tests check the contract's error tables, row by row, against the running program. A
+// row takes a request that would succeed and changes one thing in it.
 
-// counter is a merchant of the contract's tests, and how to ask from an address
-// of this machine.
+// counter is a merchant for the tests of the contract, whose requests may come from any
+// address of this machine.
 type counter struct {
 	*process
 	shop
-	keys map[string]shop // other credentials, by what is wrong with them
+	keys map[string]shop // other credentials, by their fault
 }
 
-// ask is one request. Its zero value is a good signed POST /pix/cash-in.
+// ask is one request. Its zero value is a correctly signed POST /pix/cash-in.
 type ask struct {
 	method, path string
-	key          string // of counter.keys; empty: the good one
+	key          string // name of a credential in counter.keys; empty: the good one
 	body         string
-	signed       string            // what is signed instead of the body
-	headers      map[string]string // replaced; "" takes the header away
-	from         string            // address of this machine; default 127.0.0.1
-	key256       int               // length of an Idempotency-Key
+	signed       string            // the text that is signed instead of the body
+	headers      map[string]string // headers that replace the usual ones; "" removes a header
+	from         string            // the address of this machine from which the request comes; default 127.0.0.1
+	key256       int               // length of the Idempotency-Key header; 0: there is none
 }
 
 type reply struct {
@@ -105,14 +105,14 @@ func (c *counter) send(request *http.Request, from string) reply {
 	return reply{answer.StatusCode, answer.Header, body}
 }
 
-// rawHMAC is made without the engine's own code.
+// rawHMAC computes a signature without the engine's own code.
 func rawHMAC(secret, body string) string {
 	h := hmac.New(sha512.New, []byte(secret))
 	h.Write([]byte(body))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// open starts an engine for the contract's rows, with keys for every failure.
+// openCounter starts an engine for the contract's rows, with a credential for every fault.
 func openCounter(t *testing.T, flags ...string) *counter {
 	t.Helper()
 	p := start(t, filepath.Join(t.TempDir(), "data"), flags...)
@@ -141,7 +141,7 @@ func openCounter(t *testing.T, flags ...string) *counter {
 	return c
 }
 
-// The shapes. Each gives the whole body that a status and a message make.
+// The shapes of errors: each function returns the whole body for a status and a message.
 
 func shape1(status int, message string) any {
 	return map[string]any{"error": map[string]any{"status": float64(status), "message": message}}
@@ -161,7 +161,7 @@ func errorsOf(atom string) func(int, string) any {
 	return func(_ int, message string) any { return map[string]any{"errors": map[string]any{atom: message}} }
 }
 
-// fieldError is a business error of one field, with any message.
+// fieldError is the body of a business error about one field, with any message.
 func fieldError(field string, worked bool) func(int, string) any {
 	return func(int, string) any {
 		v := map[string]any{"errors": map[string]any{"bad_request": map[string]any{field: []any{anything}}}}
@@ -172,7 +172,7 @@ func fieldError(field string, worked bool) func(int, string) any {
 	}
 }
 
-// formatA is a cash-out's error with a code.
+// formatA is the body of a cash-out's error with a code.
 func formatA(extra ...any) func(int, string) any {
 	return func(_ int, code string) any {
 		params := map[string]any{}
@@ -188,7 +188,7 @@ func formatA(extra ...any) func(int, string) any {
 	}
 }
 
-// anything stands for a text that is there and not empty.
+// anything stands for any text that is not empty.
 const anything = "\x00anything"
 
 func matches(want, got any) bool {
@@ -222,7 +222,7 @@ func matches(want, got any) bool {
 	return reflect.DeepEqual(want, got)
 }
 
-// row is one line of the tables.
+// row is one line of the contract's tables.
 type row struct {
 	name    string
 	ask     ask

@@ -13,10 +13,10 @@ import (
 	"pixd/httpapi"
 )
 
-// demoFunds are what the demo account starts with: 1,000.00 BRL in base units.
+// demoFunds is the demo account's first balance: 1,000.00 BRL in base units.
 const demoFunds = 10_000_000
 
-// demo makes a funded account where there is none yet, and prints the tour.
+// demo makes a funded account, unless there are accounts already, and prints the tour.
 func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) error {
 	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
 		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
@@ -56,14 +56,14 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
-	if s.Config.AdminToken != "" { // then there is no file
+	if s.Config.AdminToken != "" { // then there is no token file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
 	return t.print(out)
 }
 
-// whitelist is where the demo's requests come from: this machine, by the kind
-// of address that the merchant API listens on.
+// whitelist is the addresses from which the demo's requests come: this machine's, of the IP
+// version on which the merchant API listens.
 func whitelist(listener net.Addr) []string {
 	if a, ok := listener.(*net.TCPAddr); ok && a.IP.To4() == nil {
 		return []string{"127.0.0.1", "::1"}
@@ -71,7 +71,7 @@ func whitelist(listener net.Addr) []string {
 	return []string{"127.0.0.1"}
 }
 
-// program is what to type for this binary.
+// program is the command to type for this binary.
 func program() string {
 	if path, err := os.Executable(); err == nil {
 		return path
@@ -79,7 +79,7 @@ func program() string {
 	return "pixd"
 }
 
-// tour is the demo's curl lines.
+// tour holds the values in the demo's curl lines.
 type tour struct{ merchant, operator, auth, secret, token, account string }
 
 func (t tour) print(out io.Writer) error {

@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// certify writes a certificate for 127.0.0.1 that signs itself, and gives its
-// place and a pool that trusts it.
+// certify writes a self-signed certificate for 127.0.0.1 and returns the files and a pool
+// that trusts it.
 func certify(t *testing.T, dir string, serial int64) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -77,7 +77,7 @@ func raw(t *testing.T, base, text string) string {
 	return string(got)
 }
 
-// handshake connects by TLS; the serial is that of the certificate it was shown.
+// handshake connects by TLS and returns the serial number of the server's certificate.
 func handshake(t *testing.T, base string, c *tls.Config) (serial int64, protocol string, err error) {
 	t.Helper()
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", host(base), c)
@@ -89,7 +89,7 @@ func handshake(t *testing.T, base string, c *tls.Config) (serial int64, protocol
 	return s.PeerCertificates[0].SerialNumber.Int64(), s.NegotiatedProtocol, nil
 }
 
-// said waits until the process has said something so many times.
+// says waits until the process has printed a text on standard error so many times.
 func (p *process) says(what string, times int) {
 	p.t.Helper()
 	for range 500 {
@@ -101,8 +101,8 @@ func (p *process) says(what string, times int) {
 	p.t.Fatalf("%q was not said %d times:\n%s", what, times, p.words())
 }
 
-// TestTLS: both APIs over TLS, certificates changed while it serves, and a clean
-// end.
+// TestTLS checks both APIs over TLS, a change of certificates while they serve, and a clean
+// exit.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -152,8 +152,8 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	p.reloaded(t, files, cert)
-	// A connection that is kept, and one that never began its handshake, hold
-	// nothing up.
+	// A connection that is kept open, and one that never began its handshake, do not delay
+	// the end.
 	silent, err := net.Dial("tcp", host(p.merchant))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// reloaded changes the certificate, then breaks it.
+// reloaded replaces the certificate, then makes its file unusable.
 func (p *process) reloaded(t *testing.T, files, cert string) {
 	t.Helper()
 	_, _, pool := certify(t, files, 2)
@@ -196,7 +196,7 @@ func (p *process) reloaded(t *testing.T, files, cert string) {
 	shown()
 }
 
-// TestHangUp: without certificates SIGHUP changes nothing.
+// TestHangUp checks that SIGHUP without certificates changes nothing.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -212,7 +212,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestMismatched: a key that is another certificate's is told in one line, and
+// TestMismatched checks that a key of another certificate is reported in one line, and that
 // nothing is written.
 func TestMismatched(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,8 @@ func TestMismatched(t *testing.T) {
 	}
 }
 
-// TestWarnings: what is open to the world, or to floods, is said at the start.
+// TestWarnings checks that listening without TLS and without a rate limit is logged as a
+// warning at the start.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--listen", "0.0.0.0:0", "--rate-limit", "0")
@@ -244,12 +245,12 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestMinFreeDisk: below the mark merchants' new work is refused, and everything
-// else goes on.
+// TestMinFreeDisk checks that with too little free space merchants' new work is refused and
+// everything else goes on.
 func TestMinFreeDisk(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--min-free-disk", "1EiB")
-	s := p.shop() // an operator's work
+	s := p.shop() // made by operators' requests
 	status, got, err := s.ask(p.merchant, "/pix/cash-in", `{"amount":100}`, "k")
 	if err != nil || status != 503 || !strings.HasPrefix(string(got), `{"error":{"status":503,"message":"`) {
 		t.Errorf("a charge: %d %s %v", status, got, err)
@@ -272,7 +273,8 @@ func TestMinFreeDisk(t *testing.T) {
 	}
 }
 
-// TestConnectionsPerIP: one over the limit is told so; a proxy is not limited.
+// TestConnectionsPerIP checks that a connection above the limit gets 429, and that a
+// trusted proxy has no limit.
 func TestConnectionsPerIP(t *testing.T) {
 	t.Parallel()
 	for proxy, want := range map[string]string{"10.0.0.0/8": "HTTP/1.1 429 ", "127.0.0.0/8": "HTTP/1.1 401 "} {
@@ -298,8 +300,8 @@ func TestConnectionsPerIP(t *testing.T) {
 	}
 }
 
-// TestSmuggling: on both listeners a request that leaves open where it ends is
-// the last of its connection.
+// TestSmuggling checks on both listeners that a request whose end is unclear is the last of
+// its connection.
 func TestSmuggling(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestOwnEndToEnd: an end-to-end id that a merchant names is its own, also of two
-// who name it at once, and after a kill; its own repeat goes out again, and the
-// scheme says DUPL.
+// TestOwnEndToEnd checks that an end-to-end id which a merchant names belongs to one
+// merchant, even if two name it at once, and after a kill; the same merchant's repeat is
+// sent, and the scheme rejects it with DUPL.
 func TestOwnEndToEnd(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// limited makes every write fail that takes a file of the process over so many
+// limited makes every write fail that would let a file of the process grow beyond so many
 // blocks of 512 bytes.
 func (p *process) limited(blocks int) *process {
 	p.t.Helper()
@@ -24,11 +24,11 @@ func (p *process) limited(blocks int) *process {
 	return p
 }
 
-// failStopped waits until the process has ended itself because a write failed, and
-// holds what it says against the file that could not be written.
+// failStopped waits until a failed write has ended the process, and checks that the last
+// line on standard error names the file.
 func (p *process) failStopped(store string) {
 	p.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it goes on though its files are full
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // the process goes on though its files are full
 	defer late.Stop()
 	if err := <-p.exited; err == nil {
 		p.t.Error("it ended well though its files are full")
@@ -43,9 +43,9 @@ func (p *process) failStopped(store string) {
 	}
 }
 
-// TestJournalFails: the first write that fails ends the process with status 3 and a
-// word of what failed and where. Who was waiting is cut and told no outcome. The
-// next process has everything that was answered, and what was not happens once.
+// TestJournalFails checks that the first failed write ends the process with status 3 and a
+// line that says what failed and where. Waiting requests get no answer. The next process
+// has everything that was answered, and unanswered operations happen once.
 func TestJournalFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -56,7 +56,7 @@ func TestJournalFails(t *testing.T) {
 		defer close(ended)
 		p.failStopped(filepath.Join(dir, "journal"))
 	}()
-	all := loadOf(p, s, []int{0, 2}, ended) // charges and credits: the simulator writes nothing
+	all := loadOf(p, s, []int{0, 2}, ended) // charges and credits only: the simulator's book is not written
 	p = start(t, dir)
 	want, answered := int64(1_000_000_000), 0
 	for _, o := range all {
@@ -77,8 +77,8 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// TestBookFails: the same of a simulator's book. The engine goes on, and what was
-// paid is paid once.
+// TestBookFails checks the same for a write of a simulator's book: the engine goes on, and
+// each payment is made once.
 func TestBookFails(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestLettersInISPB: institutions whose ids hold capital letters pay and are paid,
-// and an audit finds them; merchants name recipients' by digits alone.
+// TestLettersInISPB checks that institutions with capital letters in their ISPB pay and are
+// paid, that an audit includes them, and that merchants may name recipients' ISPBs only
+// with digits.
 func TestLettersInISPB(t *testing.T) {
 	t.Parallel()
 	const ours, payers = "1A2B3C4D", "ZZ000X01"

@@ -16,7 +16,7 @@ func journalCommand() *cobra.Command {
 		Use:     "journal",
 		Short:   "Look into a journal without an engine",
 		Example: "  pixd journal verify --data-dir ./pixd-data",
-		Args:    cobra.NoArgs, // a word that is no command is an error, not a call for help
+		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(verifyCommand())

@@ -22,7 +22,7 @@ func keyCommand() *cobra.Command {
 		keyCreate(f), keyList(f), keySet(f), keyRevoke(f))
 }
 
-// keyFlags are what a key takes when it is made and later.
+// keyFlags are the flags for making and for changing an API key.
 type keyFlags struct {
 	permissions, ips []string
 	expires          string
@@ -38,7 +38,7 @@ func (k *keyFlags) add(c *cobra.Command) {
 
 var permissionHelp = "\n\nPermissions, or '*' for all of them:\n" + strings.Join(registry.AllPermissions.Names(), ", ") + "."
 
-// given are the fields that were named, and no others.
+// given returns the fields whose flags were given.
 func (k *keyFlags) given(c *cobra.Command) map[string]any {
 	body := map[string]any{}
 	if c.Flags().Changed("permission") {
@@ -143,8 +143,8 @@ func keyList(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// key asks for one key and shows the answer, its secret where it has one, and
-// on standard error what is wrong with its whitelist.
+// key sends a request about one key and shows the answer, with its secret if it has one;
+// warnings about the key's whitelist go to standard error.
 func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]any) error {
 	got, err := f.ask(c, method, path, body)
 	if err != nil {
@@ -155,7 +155,7 @@ func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]
 		return fmt.Errorf("%s answers no API key: %w", f.url, err)
 	}
 	if method != http.MethodPost {
-		k.Secret = "" // there is none; should there ever be, it is shown to nobody
+		k.Secret = "" // only the answer to a POST has a secret to show
 	}
 	if f.json {
 		err = printJSON(c.OutOrStdout(), got)
@@ -168,10 +168,10 @@ func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]
 	return err
 }
 
-// apiKey is what the API tells of one.
+// apiKey is an API key in the API's answer.
 type apiKey struct {
 	ClientID    string `json:"client_id"`
-	Secret      string `json:"client_secret"` // only of one that was made just now
+	Secret      string `json:"client_secret"` // only in the answer to its creation
 	Account     string `json:"account_id"`
 	Permissions []string
 	Whitelist   []string `json:"ip_whitelist"`
@@ -183,7 +183,7 @@ type apiKey struct {
 	Warnings    []string
 }
 
-// state is told by this machine's clock; what counts is the engine's.
+// state is the key's state by this machine's clock; the engine decides by its own clock.
 func (k *apiKey) state() string {
 	if !k.Active {
 		return "revoked"

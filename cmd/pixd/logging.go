@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags are how a process that runs says what it does.
+// logFlags are the flags for the log of a running process.
 type logFlags struct{ format, level string }
 
 func (f *logFlags) add(flags *pflag.FlagSet) {

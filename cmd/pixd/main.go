@@ -13,7 +13,7 @@ import (
 
 func main() {
 	if err := root().ExecuteContext(context.Background()); err != nil {
-		// One line: what, and where.
+		// One line: what failed, and where.
 		fmt.Fprintln(os.Stderr, "pixd: "+plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
 		os.Exit(1)
 	}
@@ -36,8 +36,8 @@ func root() *cobra.Command {
 	return c
 }
 
-// fromEnvironment sets every flag that the command line left alone and that
-// PIXD_<FLAG_WITH_UNDERSCORES> names.
+// fromEnvironment sets every flag that is not on the command line and has an environment
+// variable PIXD_<FLAG_WITH_UNDERSCORES>.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {

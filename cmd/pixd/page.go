@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listFlags say which part of a list is asked for: all of it, or one page.
+// listFlags select a part of a list: all of it, or one page.
 type listFlags struct {
 	limit  int
 	cursor string
@@ -29,16 +29,16 @@ func (f *listFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.cursor, "cursor", "", "one page from this next_cursor on")
 }
 
-// list is (a part of) a list as the API sends it.
+// list is a list, or one page of it, in the API's answer.
 type list struct {
 	Data []json.RawMessage `json:"data"`
 	Next *string           `json:"next_cursor"`
 }
 
-// largestPage is what the API gives at once, for who wants all.
+// largestPage is the API's largest page, used to read a whole list.
 const largestPage = "200"
 
-// read asks for what the flags say.
+// read reads the part of a list that the flags select.
 func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, error) {
 	q := url.Values{}
 	if c.Flags().Changed("limit") {
@@ -70,7 +70,7 @@ func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, e
 
 func page(ctx context.Context, o *adminClient, path string, q url.Values) (l list, err error) {
 	join := "?"
-	if strings.Contains(path, join) { // it asks for something already
+	if strings.Contains(path, join) { // the path has a query already
 		join = "&"
 	}
 	path += join + q.Encode()
@@ -84,7 +84,7 @@ func page(ctx context.Context, o *adminClient, path string, q url.Values) (l lis
 	return l, nil
 }
 
-// entries reads what a list holds.
+// entries decodes the entries of a list.
 func entries[T any](l list) ([]T, error) {
 	all := make([]T, len(l.Data))
 	for i, raw := range l.Data {
@@ -95,7 +95,8 @@ func entries[T any](l list) ([]T, error) {
 	return all, nil
 }
 
-// showList prints what the flags ask of a list: JSON, or a table and how to go on.
+// showList prints the selected part of a list, as JSON or as a table with the command for
+// the next page.
 func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again string, table func([]T) string) error {
 	o, err := f.client()
 	if err != nil {
@@ -116,7 +117,7 @@ func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again 
 	return err
 }
 
-// next is how to get the page after this one; empty where there is none.
+// next is the line with the command for the next page; empty on the last page.
 func (f *listFlags) next(l list, command string) string {
 	if l.Next == nil {
 		return ""

@@ -49,7 +49,8 @@ func pixKeyCreate(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// pixKeyBody is what the flags say, with the key's type where they leave it open.
+// pixKeyBody is the body that the flags make; where --type is missing it adds the key's
+// type.
 func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
 	body := map[string]any{"key_type": kind}
 	if !c.Flags().Changed("key") {
@@ -97,7 +98,7 @@ func pixKeyList(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// pixKey is what the API tells of one.
+// pixKey is a PIX key in the API's answer.
 type pixKey struct {
 	Key       string
 	Type      string `json:"key_type"`

@@ -22,7 +22,7 @@ import (
 	"pixd/httpapi"
 )
 
-// binary is the program, built once for all tests of this package.
+// binary is the path of the program, built once for all tests of this package.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -44,9 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theBinary is the program, whose sources are looked at when it is first asked for:
-// go test remembers what a test looked at, and would else call these tests passed
-// though the program has changed, because they run it and are not linked with it.
+// theBinary returns the program's path, after reading the names and times of its source
+// files: go test remembers which files a test looked at, and would otherwise reuse an old
+// result after a change of the program, because these tests run it and do not link it.
 var theBinary = sync.OnceValue(func() string {
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
@@ -67,13 +67,13 @@ var theBinary = sync.OnceValue(func() string {
 	return binary
 })
 
-// process is one `pixd serve` or `pixd sim`, and what it has said.
+// process is one running `pixd serve` or `pixd sim`, and what it has printed.
 type process struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	dir      string
 	merchant string
-	operator string // the simulator's own, of `pixd sim`
+	operator string // the simulator's API in the case of `pixd sim`
 	out      printed
 
 	mu     sync.Mutex
@@ -84,7 +84,7 @@ type process struct {
 
 var readyLine = regexp.MustCompile(`msg=ready (?:merchant=(\S+) operator|simulator)=(\S+)`)
 
-// Write takes what the process says on standard error.
+// Write implements io.Writer for the process's standard error.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *process) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printed is standard output, to be read while the process runs.
+// printed is standard output, which can be read while the process runs.
 type printed struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -115,7 +115,7 @@ func (o *printed) String() string {
 	return o.b.String()
 }
 
-// until waits for a text on standard output, and gives all of it.
+// until waits for a text on standard output, and returns everything printed.
 func (o *printed) until(t *testing.T, text string) string {
 	t.Helper()
 	for range 1000 {
@@ -139,24 +139,24 @@ const (
 	schemeWord = "a secret that engine and scheme share"
 )
 
-// launch starts the engine on ports of its own and does not wait for it.
+// launch starts the engine on free ports and does not wait until it is ready.
 func launch(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
 	return prepared(t, dir, flags...).begin()
 }
 
-// prepared is the engine on ports of its own, not started yet.
+// prepared is the engine on free ports, not started yet.
 func prepared(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
 	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
 	p := &process{t: t, cmd: exec.Command(theBinary(), args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
-	if !slices.Contains(flags, "--demo") { // there the token is one that the engine makes
+	if !slices.Contains(flags, "--demo") { // with --demo the engine makes the token
 		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	}
 	return p
 }
 
-// begin starts the process, and sees to it that it ends with the test.
+// begin starts the process, which ends with the test at the latest.
 func (p *process) begin() *process {
 	t := p.t
 	t.Helper()
@@ -187,7 +187,7 @@ func (p *process) awaitReady() *process {
 	return p
 }
 
-// end sends a signal and gives the exit code.
+// end sends a signal and returns the exit code.
 func (p *process) end(s syscall.Signal) int {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -210,7 +210,7 @@ func run(t *testing.T, env []string, args ...string) (code int, out, errs string
 	return runAt(t, "", env, args...)
 }
 
-// runAt runs the program in a folder.
+// runAt runs the program to its end in a folder.
 func runAt(t *testing.T, dir string, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := exec.Command(theBinary(), args...)
@@ -235,8 +235,7 @@ func runAt(t *testing.T, dir string, env []string, args ...string) (code int, ou
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// client believes every certificate: whom to trust is tested by the program's own
-// clients.
+// client trusts every certificate: tests of the program's own clients check trust.
 var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
 	MaxIdleConnsPerHost: 64, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}
@@ -257,12 +256,12 @@ func send(method, url string, body []byte, headers ...string) (int, []byte, erro
 	return answer.StatusCode, got, errors.Join(err, answer.Body.Close())
 }
 
-// operate asks the operator API.
+// operate sends a request to the operator API.
 func (p *process) operate(method, path, body string) (int, []byte, error) {
 	return send(method, p.operator+path, []byte(body), "Authorization", "Bearer "+token)
 }
 
-// made posts to the operator API and reads the answer, which must be a 201.
+// made posts to the operator API and reads the answer, which must have status 201.
 func (p *process) made(path, body string, into any) {
 	p.t.Helper()
 	status, got, err := p.operate("POST", path, body)
@@ -276,7 +275,7 @@ func (p *process) made(path, body string, into any) {
 	}
 }
 
-// shop is a merchant with its account.
+// shop is a merchant with an account and a credential.
 type shop struct {
 	ID     string `json:"account_id"`
 	Client string `json:"client_id"`
@@ -298,7 +297,7 @@ func (p *process) shop() shop {
 	return s
 }
 
-// ask is a merchant's request: a signed POST, or a GET where there is no body.
+// ask sends a merchant's request: a signed POST, or a GET where the body is empty.
 func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
 	headers := []string{"Authorization", "ApiKey " + s.Client + ":" + s.Secret}
 	if body == "" {
@@ -312,7 +311,7 @@ func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
 	return send("POST", base+"/api/external"+path, []byte(body), headers...)
 }
 
-// balance is the account's, in base units.
+// balance is the account's balance and its pending amount, in base units.
 func (s shop) balance(p *process) (balance, pending int64) {
 	p.t.Helper()
 	var b struct{ Balance, Pending int64 }

@@ -10,15 +10,16 @@ import (
 	"pixd/cmd/engine"
 )
 
-// progress tells how far a verification is: on a terminal in one line that is
-// written over, elsewhere in a line every so often, and nothing of a short one.
+// progress shows the progress of a verification: on a terminal in one line that is
+// overwritten, elsewhere in a new line from time to time. A short verification shows
+// nothing.
 type progress struct {
 	out      io.Writer
 	terminal bool
 	every    time.Duration
 	began    time.Time
 	reported time.Time
-	width    int // of what stands on the terminal's line
+	width    int // characters now on the terminal's line
 }
 
 func newProgress(out io.Writer, terminal bool) *progress {
@@ -57,19 +58,19 @@ func (p *progress) show(line string) {
 	p.width = len(line)
 }
 
-// end leaves the terminal's line empty.
+// end clears the terminal's line.
 func (p *progress) end() {
 	if p.width > 0 {
 		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.width))
 	}
 }
 
-// isTerminal tells whether somebody looks on.
+// isTerminal reports whether a file is a terminal.
 func isTerminal(f *os.File) bool {
 	i, err := f.Stat()
 	if err != nil || i.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // a device of characters, too
+	null, err := os.Stat(os.DevNull) // the null device is a character device too
 	return err == nil && !os.SameFile(i, null)
 }

@@ -9,8 +9,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// TestProgress: one line that is written over on a terminal, whole lines elsewhere,
-// no more of them than a reader can follow, and none of what is over at once.
+// TestProgress checks that progress is one overwritten line on a terminal and whole lines
+// elsewhere, not too many of them, and none for a short verification.
 func TestProgress(t *testing.T) {
 	first := engine.Progress{Stage: "records", Records: 1200, Batches: 30, Of: 60}
 	then := engine.Progress{Stage: "rows", Records: 9, Rows: 4}

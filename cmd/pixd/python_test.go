@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The client in examples/python was written from the contract alone. Its tour
-// ends with 0 only when all that it saw was as the contract says.
+// TestPythonClient runs the client in examples/python, which was written from the contract
+// alone. Its tour exits with 0 only if every answer was as in the contract.
 func TestPythonClient(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestPythonClient(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			c := exec.CommandContext(ctx, python, append([]string{"-B"}, args...)...) // -B: leaves no __pycache__
+			c := exec.CommandContext(ctx, python, append([]string{"-B"}, args...)...) // -B: Python leaves no __pycache__
 			c.Dir = filepath.Join("..", "..", "examples", "python")
 			c.Env = append(os.Environ(), "PIXD_URL="+p.merchant, "PIXD_CLIENT_ID="+s.Client, "PIXD_CLIENT_SECRET="+s.Secret)
 			out, err := c.CombinedOutput()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestRefuses: what cannot be is said in one line, with exit status 1, and
-// leaves no folder behind.
+// TestRefuses checks that impossible settings end in one line with exit status 1, and that
+// no folder is made.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,7 +102,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestInUse: a second process on a folder names the first and leaves it alone.
+// TestInUse checks that a second process on a folder names the first one and leaves it
+// alone.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -116,7 +117,7 @@ func TestInUse(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", args[0], code, errs)
 		}
 	}
-	p.shop() // the first works on
+	p.shop() // the first process works on
 	if code := p.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d", code)
 	}
@@ -125,7 +126,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestOtherISPB: a hard setting that differs is refused.
+// TestOtherISPB checks that another value of a hard setting is refused.
 func TestOtherISPB(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -136,7 +137,7 @@ func TestOtherISPB(t *testing.T) {
 	}
 }
 
-// TestDemo pastes the tour's lines into a shell, as a newcomer does.
+// TestDemo runs the lines of the demo's tour in a shell.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -150,10 +151,10 @@ func TestDemo(t *testing.T) {
 	rest := string(out)
 	for _, want := range []string{
 		`"worked":true`, `"qr_code":"`, // the charge
-		`"amount":250000`, // paid
+		`"amount":250000`, // the charge is paid
 		`"status":"completed"`, `"balance":10250000,"available":10250000,"pending":0`,
 		`"worked":true`, `"end_to_end_id":"E99999004`, // the payout
-		`"status":"failed","errors":[{"code":"dict_key_not_found"`, // and the one that cannot be
+		`"status":"failed","errors":[{"code":"dict_key_not_found"`, // the payout that is refused
 		`"balance":`,
 	} {
 		i := strings.Index(rest, want)

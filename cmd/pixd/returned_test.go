@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestReturnTexts: why a recipient gave a payout back, as the merchant reads it:
-// four codes have texts of their own, every other one, known or not, the generic.
+// TestReturnTexts checks the texts for merchants about a return's reason: four codes have
+// texts of their own; every other code, known or not, has the generic text.
 func TestReturnTexts(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -42,7 +42,7 @@ func TestReturnTexts(t *testing.T) {
 	}
 }
 
-// returnItem is what a merchant sees of a received return.
+// returnItem holds the fields of a received return, as the merchant sees it.
 type returnItem struct {
 	TransactionID string `json:"transaction_id"`
 	Description   string
@@ -52,8 +52,8 @@ type returnItem struct {
 	Original      string `json:"original_transaction_id"`
 }
 
-// receivedReturn asks as the merchant for a return, whose transaction the operators
-// find by its id at the scheme, once it has arrived.
+// receivedReturn waits until a return has arrived, which operators can look up by its id at
+// the scheme, and reads it as the merchant.
 func (s shop) receivedReturn(p *process, id string) (item returnItem) {
 	p.t.Helper()
 	for range 500 {

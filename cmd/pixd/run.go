@@ -34,7 +34,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	return signals.attend(s, f.Log)
 }
 
-// warn tells of settings that are for tests and for use behind a proxy.
+// warn logs settings that are meant only for tests or for use behind a proxy.
 func (f *serveFlags) warn() {
 	if !loopback(f.Listen) && f.TLS.Cert == "" && len(f.TrustedProxies) == 0 {
 		f.Log.Warn("merchants' requests arrive without TLS: give --tls-cert and --tls-key, or listen behind a --trusted-proxy that adds it", "listen", f.Listen)
@@ -44,8 +44,8 @@ func (f *serveFlags) warn() {
 	}
 }
 
-// failStop ends the process the moment the journal cannot be written: every
-// connection is cut, so that nobody takes a status for an outcome.
+// failStop ends the process as soon as the journal cannot be written: every connection is
+// cut, so that no client takes a status for an outcome.
 func failStop(err error) {
 	fmt.Fprintln(os.Stderr, "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(3)

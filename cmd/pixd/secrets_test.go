@@ -19,20 +19,20 @@ import (
 	"pixd/wal"
 )
 
-// hunt looks for what must be nowhere, and for what must be found, or it looks
-// in the wrong places.
+// hunt searches texts for secrets, which must not be found, and for known values, which
+// must be found: otherwise the search looks in the wrong places.
 type hunt struct {
 	t       *testing.T
-	secrets map[string][]byte // by what it is
+	secrets map[string][]byte // by a description
 	known   map[string][]byte
-	seen    map[string]map[string]bool // place, known name
+	seen    map[string]map[string]bool // for each kind of place, the names of the known values found there
 }
 
 func newHunt(t *testing.T) *hunt {
 	return &hunt{t: t, secrets: map[string][]byte{"operators' token": []byte(token)}, known: map[string][]byte{}, seen: map[string]map[string]bool{}}
 }
 
-// add hunts for a credential in every form that the engine meets it in.
+// add adds a credential's secret in every form that the engine handles.
 func (h *hunt) add(name string, s shop) {
 	h.t.Helper()
 	text := strings.TrimPrefix(s.Secret, "sk_")
@@ -46,7 +46,8 @@ func (h *hunt) add(name string, s shop) {
 		"base64":         bytes.TrimRight([]byte(base64.StdEncoding.EncodeToString(raw)), "="),
 		"text in base64": within64([]byte(s.Secret)),
 		"credential":     bytes.TrimRight([]byte(base64.StdEncoding.EncodeToString(pair)), "="),
-		// Of a credential that a longer text carries on, the end differs.
+		// Where the credential is the beginning of a longer text, the end of its base64
+		// differs.
 		"credential's beginning": []byte(base64.StdEncoding.EncodeToString(pair[:len(pair)/3*3])),
 	} {
 		h.secrets[name+"'s secret, "+form] = value
@@ -56,10 +57,10 @@ func (h *hunt) add(name string, s shop) {
 	h.known[name+"'s hash"] = hash[:]
 }
 
-// within64 is a text in base64 without what its neighbours would change.
+// within64 is a text in base64 without the end, which the bytes after it would change.
 func within64(b []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(b[:len(b)/3*3])) }
 
-// leaks are the secrets in a text, each with what stands before it.
+// leaks are the secrets in a text, each with the text before it.
 func (h *hunt) leaks(content []byte) (found []string) {
 	for what, secret := range h.secrets {
 		if i := bytes.Index(content, secret); i >= 0 {
@@ -69,7 +70,7 @@ func (h *hunt) leaks(content []byte) (found []string) {
 	return found
 }
 
-// look searches one text of a place.
+// look searches one text from a place.
 func (h *hunt) look(place string, content []byte) {
 	h.t.Helper()
 	for _, leak := range h.leaks(content) {
@@ -86,7 +87,7 @@ func (h *hunt) look(place string, content []byte) {
 	}
 }
 
-// found insists that the search of a kind of place came upon what is no secret.
+// found checks that the search of a kind of place found the known values.
 func (h *hunt) found(kind string, names ...string) {
 	h.t.Helper()
 	for _, n := range names {
@@ -96,7 +97,7 @@ func (h *hunt) found(kind string, names ...string) {
 	}
 }
 
-// folder searches every file of the data folder, as it is.
+// folder searches the bytes of every file in the data folder.
 func (h *hunt) folder(dir string) {
 	h.t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +113,7 @@ func (h *hunt) folder(dir string) {
 	}
 }
 
-// store searches every key and value: in the files tables are compressed.
+// store searches every key and value, because the blocks of tables are compressed in files.
 func (h *hunt) store(dir string) {
 	h.t.Helper()
 	s, err := wal.Open(wal.Options{Dir: dir, ReadOnly: true})
@@ -133,7 +134,7 @@ func (h *hunt) store(dir string) {
 	}
 }
 
-// throw sends bytes that are perhaps no request, and hangs up.
+// throw sends bytes that may not be a valid request, and hangs up.
 func throw(t *testing.T, url string, requests ...string) {
 	t.Helper()
 	for _, r := range requests {
@@ -142,14 +143,13 @@ func throw(t *testing.T, url string, requests ...string) {
 			t.Fatal(err)
 		}
 		_ = c.SetDeadline(time.Now().Add(300 * time.Millisecond))
-		_, _ = c.Write([]byte(r)) // a server that has heard enough hangs up first
+		_, _ = c.Write([]byte(r)) // the server may hang up before it has read everything
 		_, _ = c.Read(make([]byte, 4096))
 		_ = c.Close()
 	}
 }
 
-// abuse sends a merchant's credential in ways that tempt a server to write it
-// down.
+// abuse sends a merchant's credential in ways that a careless server would log.
 func (s shop) abuse(p *process) {
 	auth := "Authorization: ApiKey " + s.Client + ":" + s.Secret + "\r\n"
 	basic := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(s.Client+":"+s.Secret)) + "\r\n"
@@ -177,7 +177,7 @@ func (s shop) abuse(p *process) {
 	work.Wait()
 }
 
-// requests are those of a merchant, good ones and bad ones, over all of HTTP.
+// requests sends a merchant's good and bad requests over HTTP.
 func (s shop) requests(p *process) {
 	t := p.t
 	p.t.Helper()
@@ -231,7 +231,7 @@ func (s shop) requests(p *process) {
 	}
 }
 
-// metrics are searched where the engine has them.
+// metrics searches /metrics.
 func (h *hunt) metrics(p *process) {
 	h.t.Helper()
 	status, got, err := p.operate("GET", "/metrics", "")
@@ -241,8 +241,8 @@ func (h *hunt) metrics(p *process) {
 	h.look("metrics", got)
 }
 
-// TestSecretsStaySecret: after a life of good and bad requests, a kill and a
-// restart, no secret is in what was logged, printed or written, in no form.
+// TestSecretsStaySecret checks that after good and bad requests, a kill and a restart,
+// nothing logged, printed or written has a secret in any form.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -278,7 +278,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	life()
 	p.end(syscall.SIGKILL)
 	h.folder(dir)
-	h.found("file", "one's client id", "one's hash", "two's client id", "two's hash") // in the log they are as they are
+	h.found("file", "one's client id", "one's hash", "two's client id", "two's hash") // the journal's log is not compressed
 	h.look("logged", []byte(p.words()+p.out.String()))
 	p = start(t, dir, "--log-level", "debug")
 	life()
@@ -299,7 +299,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	h.found("store", "one's client id", "one's hash", "two's client id", "two's hash")
 }
 
-// TestHuntFindsMutations: each form of a secret would be found.
+// TestHuntFindsMutations checks that the hunt finds each form of a secret.
 func TestHuntFindsMutations(t *testing.T) {
 	s := shop{Client: "cli_x", Secret: "sk_" + base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xfb, 0xef, 7, 9}, 8))}
 	random, _ := base64.RawURLEncoding.DecodeString(s.Secret[3:])

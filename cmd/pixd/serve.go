@@ -13,7 +13,7 @@ import (
 	"pixd/cmd/engine"
 )
 
-// serveFlags are what the command line says before it is understood.
+// serveFlags are the flags of serve, as given.
 type serveFlags struct {
 	engine.Config
 	logFlags
@@ -44,7 +44,7 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// add declares the flags, each of one setting, with the engine's defaults.
+// add declares the flags, one for each setting, with the engine's defaults.
 func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
 	flags.StringVar(&f.Listen, "listen", f.Listen, "merchant API")
@@ -73,13 +73,13 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 }
 
-// Environment variables that are no flags.
+// Environment variables that are not flags.
 const (
 	adminToken   = "PIXD_ADMIN_TOKEN"   // the operators' token
 	schemeSecret = "PIXD_SCHEME_SECRET" // the secret shared with a provider
 )
 
-// understand checks what the flags say, before anything is written.
+// understand checks the flags, before anything is written.
 func (f *serveFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (f *serveFlags) understand() (err error) {
 	return f.Config.Check()
 }
 
-// loopback tells whether a listen address stays on this machine.
+// loopback reports whether a listen address is reachable only from this machine.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

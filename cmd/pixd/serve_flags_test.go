@@ -10,8 +10,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// TestServeFlags: each flag sets its own setting and no other, and without it the default
-// is the documented one.
+// TestServeFlags checks that each flag sets its own setting and no other, and that the
+// defaults are the documented ones.
 func TestServeFlags(t *testing.T) {
 	parse := func(args ...string) engine.Config {
 		f := serveFlags{Config: engine.Defaults()}

@@ -11,7 +11,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// settingFlags are an account's settings.
+// settingFlags are the flags for an account's settings.
 type settingFlags struct {
 	name, document, city    string
 	active                  bool
@@ -22,8 +22,8 @@ type settingFlags struct {
 	authorized              []string
 }
 
-// add makes the flags. Defaults are told where an account is made: where one is
-// changed, what is not given stays.
+// add declares the flags. Their help names the defaults only for a new account: in a
+// change, a setting without its flag stays as it is.
 func (s *settingFlags) add(c *cobra.Command, making bool) {
 	otherwise := func(value string) string {
 		if making {
@@ -47,10 +47,10 @@ func (s *settingFlags) add(c *cobra.Command, making bool) {
 	flags.StringVar(&s.threshold, "approval-threshold", "", "payouts of at least this wait for approval, base `units` or none"+otherwise("none"))
 }
 
-// given are the settings that were named, and no others.
+// given returns the settings whose flags were given.
 func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
 	for flag, text := range map[string]string{"name": s.name, "document": s.document, "city": s.city} {
-		if !utf8.ValidString(text) { // JSON would say something else for it
+		if !utf8.ValidString(text) { // JSON would replace the invalid bytes
 			return nil, fmt.Errorf("--%s is not in UTF-8", flag)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
 	return body, err
 }
 
-// fees are the parts of fees that were named.
+// fees returns the parts of fees whose flags were given.
 func (s *settingFlags) fees(c *cobra.Command) map[string]any {
 	fees := map[string]any{}
 	for side, f := range map[string]ledger.Fee{"cash-in": s.cashIn, "cash-out": s.cashOut} {
@@ -97,7 +97,7 @@ func (s *settingFlags) fees(c *cobra.Command) map[string]any {
 	return fees
 }
 
-// approval is the threshold as the API takes it: null where it is off.
+// approval is the threshold in the API's form: null for "none".
 func (s *settingFlags) approval() (any, error) {
 	if s.threshold == "none" {
 		return nil, nil
@@ -109,7 +109,7 @@ func (s *settingFlags) approval() (any, error) {
 	return n, nil
 }
 
-// several takes a repeated flag's values apart at their commas.
+// several splits the values of a repeated flag at their commas.
 func several(values []string) []string {
 	all := []string{}
 	for _, v := range values {

@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// served is what runs until a signal or a failure.
+// served is a server that runs until a signal or a failure.
 type served interface {
 	Reload()
 	Failed() <-chan error
 	Shutdown() error
 }
 
-// signals are those of the operators: SIGTERM and SIGINT to stop, SIGHUP to read
+// signals are the signals of operators: SIGTERM and SIGINT to stop, SIGHUP to read
 // certificates again.
 type signals struct{ stop, reload chan os.Signal }
 
-// notified catches signals from now on, also while the process still starts.
+// notified catches signals from now on, also while the process is still starting.
 func notified() signals {
 	s := signals{make(chan os.Signal, 1), make(chan os.Signal, 1)}
 	signal.Notify(s.stop, syscall.SIGTERM, syscall.SIGINT)
@@ -28,7 +28,8 @@ func notified() signals {
 	return s
 }
 
-// attend returns when it has been shut down: by a signal, or with why a listener ended.
+// attend returns when the server has been shut down: after a signal, or with the error by
+// which a listener ended.
 func (s signals) attend(what served, log *slog.Logger) error {
 	for {
 		select {

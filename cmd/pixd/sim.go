@@ -14,7 +14,7 @@ import (
 	"pixd/cmd/engine"
 )
 
-// simFlags are what the command line says before it is understood.
+// simFlags are the flags of sim, as given.
 type simFlags struct {
 	engine.SimConfig
 	logFlags
@@ -52,7 +52,7 @@ func simCommand() *cobra.Command {
 	return c
 }
 
-// understand checks what the flags say, before anything is written.
+// understand checks the flags, before anything is written.
 func (f *simFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
@@ -77,7 +77,8 @@ func (f *simFlags) run() error {
 	return signals.attend(s, f.Log)
 }
 
-// payFlags are a customer's payment; amounts of 0 and empty texts are left out.
+// payFlags are the flags for a customer's payment; amounts of 0 and empty texts are left
+// out.
 type payFlags struct {
 	qr, key, txid, paidAt, endToEnd string
 	amount                          int64
@@ -89,7 +90,7 @@ const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the s
 	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
 	"cannot be done."
 
-// simAsked are the flags of who asks a simulator.
+// simAsked are the flags of the commands that call a simulator.
 func simAsked() *adminFlags {
 	return &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
 }
@@ -123,7 +124,7 @@ func simPayCommand() *cobra.Command {
 	return c
 }
 
-// body is what the flags say, as POST /sim/payments takes it.
+// body is the body of POST /sim/payments that the flags make.
 func (p *payFlags) body(c *cobra.Command) map[string]any {
 	body, payer := map[string]any{}, map[string]any{}
 	for _, f := range []struct {
@@ -161,8 +162,8 @@ func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 	})
 }
 
-// reported asks for something, and prints the answer: as JSON, or read into a value
-// and shown.
+// reported sends a request and prints the answer: as JSON, or read into a value and shown
+// as text.
 func (f *adminFlags) reported(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
 	got, err := f.ask(c, method, path, body)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// simmed runs a command against the simulator.
+// simmed runs a `pixd sim` command against the simulator.
 func (p *pair) simmed(args ...string) (code int, out, errs string) {
 	p.t.Helper()
 	return run(p.t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, append([]string{"sim"}, args...)...)
 }
 
-// played is simmed, which must succeed without a word of complaint.
+// played is simmed for a command that must succeed without warnings.
 func (p *pair) played(args ...string) string {
 	p.t.Helper()
 	code, out, errs := p.simmed(args...)
@@ -24,7 +24,7 @@ func (p *pair) played(args ...string) string {
 	return out
 }
 
-// refused is simmed, which must fail and say why in one line.
+// refused is simmed for a command that must fail and say why in one line.
 func (p *pair) refused(says string, args ...string) {
 	p.t.Helper()
 	code, out, errs := p.simmed(args...)
@@ -33,7 +33,7 @@ func (p *pair) refused(says string, args ...string) {
 	}
 }
 
-// cashOut is a payout's end-to-end id.
+// cashOut posts a payout and returns its end-to-end id.
 func (p *pair) cashOut(s shop, key string, want int) string {
 	p.t.Helper()
 	status, got, err := s.ask(p.engine.merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":%q}`, key), "out "+key)
@@ -46,7 +46,8 @@ func (p *pair) cashOut(s shop, key string, want int) string {
 	return answer.EndToEnd
 }
 
-// TestSimBookCommands: the outside world, from the command line.
+// TestSimBookCommands checks the commands for the simulator's book, returns, infractions
+// and capacity.
 func TestSimBookCommands(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
@@ -114,7 +115,7 @@ return          D{} of 3000 (0.30 BRL), MD06, {}Z
 	const want = 1_000_000_000 - 10_000 + 500 + 3_000 - 10_000
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		got, _ := s.balance(p.engine)
-		if got == want { // the queued payout went out too
+		if got == want { // the queued payout was sent too
 			return
 		}
 		if time.Now().After(end) {

@@ -20,8 +20,8 @@ import (
 	"pixd/httpapi/notices"
 )
 
-// TestContractOfSim: the port's contract against a real `pixd sim`, which is
-// killed where the contract takes its process away.
+// TestContractOfSim runs the contract of scheme.Scheme against a real `pixd sim`, which is
+// killed where the contract needs another process.
 func TestContractOfSim(t *testing.T) {
 	t.Parallel()
 	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return simBody(t, t.TempDir()) })

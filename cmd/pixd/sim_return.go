@@ -42,7 +42,7 @@ func simReturnCommand() *cobra.Command {
 	return c
 }
 
-// infractionAnswer is what both of its commands are told.
+// infractionAnswer is the API's answer to both commands about infractions.
 type infractionAnswer struct {
 	ID     string `json:"infraction_id"`
 	Status string

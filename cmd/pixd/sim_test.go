@@ -15,7 +15,7 @@ import (
 	"pixd/actors/scheme/provider"
 )
 
-// launchSim starts a simulator and does not wait for it.
+// launchSim starts a simulator and does not wait until it is ready.
 func launchSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
 	t.Helper()
 	return preparedSim(t, dir, listen, engine, flags...).begin()
@@ -30,8 +30,8 @@ func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *pro
 	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 }
 
-// freePorts are ports that nobody had a moment ago: processes that are started
-// again must be where they were.
+// freePorts are ports that were free a moment ago: processes that are started again need
+// the same ports as before.
 func freePorts(t *testing.T, n int) (addresses []string) {
 	t.Helper()
 	for range n {
@@ -45,11 +45,11 @@ func freePorts(t *testing.T, n int) (addresses []string) {
 	return addresses
 }
 
-// pair is an engine and a simulator that know each other.
+// pair is an engine and a simulator that are connected to each other.
 type pair struct {
 	t           *testing.T
 	dir         string
-	ports       []string // merchant, operator, simulator, the notices' own
+	ports       []string // of the merchant API, the operator API, the simulator and the listener for notices
 	own         bool     // notices have a listener of their own
 	engine, sim *process
 }
@@ -80,7 +80,7 @@ func (p *pair) startSim() {
 	p.sim = launchSim(p.t, filepath.Join(p.dir, "sim"), p.ports[2], to).awaitReady()
 }
 
-// paid is what `pixd sim pay` that must succeed prints.
+// paid runs `pixd sim pay`, which must succeed, and returns its output.
 func (p *pair) paid(args ...string) string {
 	p.t.Helper()
 	code, out, errs := run(p.t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, append([]string{"sim", "pay"}, args...)...)
@@ -90,7 +90,8 @@ func (p *pair) paid(args ...string) string {
 	return out
 }
 
-// TestTwoProcesses: the tour, with the scheme in a process of its own.
+// TestTwoProcesses checks payments between an engine and a simulator in a process of its
+// own.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"notices beside operators": false, "notices on their own": true} {
@@ -164,8 +165,9 @@ func payAndBePaid(t *testing.T, p *pair) {
 
 func status1(status int, _ []byte, _ error) int { return status }
 
-// tourOfTwo ends with the simulator away: no money leaves, and what arrives or
-// settles then is there once it is back.
+// tourOfTwo makes payments both ways and then stops the simulator. It checks that no money
+// leaves meanwhile, and that, once the simulator is back, an earlier payout settles and a
+// new PIX key can be paid to.
 func tourOfTwo(t *testing.T, p *pair) {
 	payAndBePaid(t, p)
 	e := p.engine
@@ -178,7 +180,7 @@ func tourOfTwo(t *testing.T, p *pair) {
 	if err != nil || status != 400 || !strings.Contains(string(got), "dict_lookup_failed") {
 		t.Errorf("without a scheme: %d %s %v", status, got, err)
 	}
-	late := e.shop() // its key could not be registered
+	late := e.shop() // its key cannot be registered now
 	if status, got, err := e.operate("POST", "/admin/accounts/"+late.ID+"/pix-keys", `{"key":"late@example.com","key_type":"email"}`); err != nil || status != 201 {
 		t.Errorf("%d %s %v", status, got, err)
 	}
@@ -192,7 +194,7 @@ func tourOfTwo(t *testing.T, p *pair) {
 		}
 	}
 	p.startSim()
-	p.startEngine() // tells the scheme the keys that it missed
+	p.startEngine() // registers the keys that the scheme does not have yet
 	for range 100 {
 		code, _, errs := run(t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, "sim", "pay", "--pix-key", "late@example.com", "--amount", "5")
 		if code == 0 {

@@ -19,7 +19,7 @@ import (
 	"pixd/actors/scheme/provider"
 )
 
-// tlsPair is an engine and a simulator that ask each other over TLS.
+// tlsPair is an engine and a simulator that call each other over TLS.
 type tlsPair struct {
 	t                   *testing.T
 	engine, sim         *process
@@ -28,8 +28,8 @@ type tlsPair struct {
 	simTrust            *x509.CertPool
 }
 
-// openTLSPair starts both; each trusts the other's certificate, or nobody's but its
-// own.
+// openTLSPair starts both processes; each trusts the other's certificate, or, without
+// trusting, only its own.
 func openTLSPair(t *testing.T, trusting bool) *tlsPair {
 	t.Helper()
 	p := &tlsPair{t: t, simFiles: t.TempDir()}
@@ -49,8 +49,8 @@ func openTLSPair(t *testing.T, trusting bool) *tlsPair {
 	return p
 }
 
-// TestTwoProcessesOverTLS: a charge is paid, a payout settles, and the books are
-// compared, all over TLS with certificates of their own.
+// TestTwoProcessesOverTLS checks a charge, a payout and an audit over TLS, with self-signed
+// certificates.
 func TestTwoProcessesOverTLS(t *testing.T) {
 	t.Parallel()
 	p := openTLSPair(t, true)
@@ -87,7 +87,8 @@ func TestTwoProcessesOverTLS(t *testing.T) {
 	}
 }
 
-// doors: what the simulator's listener takes with TLS of its own, and from whom.
+// doors checks which requests the simulator's listener accepts over TLS, with and without a
+// token.
 func (p *tlsPair) doors() {
 	t := p.t
 	t.Helper()
@@ -116,7 +117,8 @@ func (p *tlsPair) doors() {
 	}
 }
 
-// hangUp changes the simulator's certificate while it serves, then breaks it.
+// hangUp replaces the simulator's certificate while it serves, then makes its file
+// unusable.
 func (p *tlsPair) hangUp() {
 	t := p.t
 	t.Helper()
@@ -138,8 +140,8 @@ func (p *tlsPair) hangUp() {
 	shown(`msg="certificate not reloaded: the one before it stays in use"`)
 }
 
-// TestUntrusted: neither side says anything to another whose certificate it does not
-// trust, and both log why.
+// TestUntrusted checks that neither side sends anything to a peer whose certificate it does
+// not trust, and that both log the reason.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	p := openTLSPair(t, false)
@@ -153,7 +155,7 @@ func TestUntrusted(t *testing.T) {
 	if balance, pending := s.balance(p.engine); balance != 1_000_000_000 || pending != 0 {
 		t.Errorf("balance %d, pending %d", balance, pending)
 	}
-	// The simulator's side: a payment that nobody acknowledges.
+	// The simulator's side: a payment whose notice is never acknowledged.
 	mute := launchSim(t, filepath.Join(t.TempDir(), "sim"), "127.0.0.1:0", p.engine.operator, "--engine-ca", p.simCert).awaitReady()
 	mute.knows(s)
 	e2e := "E99999003" + time.Now().UTC().Format("200601021504") + "00000000001"
@@ -164,7 +166,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// knows registers a shop's key with a simulator, as its engine would.
+// knows registers a shop's key with a simulator, as the engine would.
 func (p *process) knows(s shop) {
 	p.t.Helper()
 	secret, err := provider.NewSecret(schemeWord)
@@ -183,7 +185,8 @@ func (p *process) knows(s shop) {
 	}
 }
 
-// TestSimHangUp: without a certificate SIGHUP changes nothing at a simulator either.
+// TestSimHangUp checks that SIGHUP without a certificate changes nothing at a simulator
+// either.
 func TestSimHangUp(t *testing.T) {
 	t.Parallel()
 	p := launchSim(t, filepath.Join(t.TempDir(), "sim"), "127.0.0.1:0", "http://127.0.0.1:1").awaitReady()

@@ -22,11 +22,11 @@ import (
 	"pixd/cmd/engine"
 )
 
-// slowReadsVariable is the data folder of an engine that the test binary plays.
+// slowReadsVariable names the data folder of an engine that the test binary itself runs.
 const slowReadsVariable = "PIXD_TEST_SLOW_READS"
 
-// playSlowReads is `pixd serve` on a disk that takes a second over every read of the
-// simulator's tables, once it was sent SIGUSR1.
+// playSlowReads runs `pixd serve` on a disk that, after SIGUSR1, delays every read of the
+// simulator's tables by a second.
 func playSlowReads() {
 	begin := make(chan os.Signal, 1)
 	signal.Notify(begin, syscall.SIGUSR1)
@@ -57,15 +57,15 @@ func playSlowReads() {
 
 const slowOrphan = 6 * time.Second
 
-// TestTerminatedUnderSlowReads: SIGTERM while payouts' children read the simulator's
-// book from a slow disk is a clean end.
+// TestTerminatedUnderSlowReads checks that SIGTERM gives a clean exit while payouts'
+// children read the simulator's book from a slow disk.
 func TestTerminatedUnderSlowReads(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, dir, "--orphan-after", slowOrphan.String())
 	s := p.shop()
 	var work sync.WaitGroup
-	for w := range 16 { // more of them than fit into the blocks that are read at the start
+	for w := range 16 { // more payouts than fit into the blocks that the start reads
 		work.Go(func() {
 			for n := w; n < 1000; n += 16 {
 				body := fmt.Sprintf(`{"amount":%d,"pix_key":"silent@pix.test","pix_key_type":"email"}`, 1000+n)

@@ -18,8 +18,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// bare is a table of columns two spaces apart, without a frame: it can be
-// pasted anywhere, and cut apart again.
+// bare is the style of a table without a frame, whose columns are two spaces apart, so that
+// its text can be pasted and split again.
 var bare = func() table.Style {
 	s := table.StyleDefault
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
@@ -35,7 +35,7 @@ func newTable() table.Writer {
 	return t
 }
 
-// rightAligned are columns of numbers.
+// rightAligned aligns the named columns, which have numbers, to the right.
 func rightAligned(t table.Writer, names ...string) {
 	var columns []table.ColumnConfig
 	for _, n := range names {
@@ -44,10 +44,10 @@ func rightAligned(t table.Writer, names ...string) {
 	t.SetColumnConfigs(columns)
 }
 
-// fact is one line of what is told of one thing.
+// fact is one line about a thing.
 type fact struct{ name, value string }
 
-// facts are shown one to a line.
+// facts shows facts, one to a line.
 func facts(all []fact) string {
 	t := newTable()
 	for _, f := range all {
@@ -56,9 +56,8 @@ func facts(all []fact) string {
 	return t.Render() + "\n"
 }
 
-// plain is a text that came from elsewhere, fit for a terminal: what is no
-// letter, mark, number, sign or space, and so might be a command to it, is
-// spelled out.
+// plain is a text from elsewhere made safe for a terminal: characters that are not letters,
+// marks, numbers, signs or spaces, and so might be commands to a terminal, are escaped.
 func plain(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -73,7 +72,7 @@ func plain(s string) string {
 	return b.String()
 }
 
-// cut is the beginning of a text that would make a table too wide.
+// cut is the first n characters of a text that would make a table too wide.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -81,8 +80,8 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// printJSON prints an answer as it came. What a terminal might take for a
-// command is escaped, which to a reader of JSON is the same.
+// printJSON prints an answer as it came, but escapes characters that a terminal might take
+// for a command; a reader of JSON sees no difference.
 func printJSON(w io.Writer, raw []byte) error {
 	var b bytes.Buffer
 	for _, r := range string(raw) {
@@ -90,7 +89,7 @@ func printJSON(w io.Writer, raw []byte) error {
 		case unicode.IsGraphic(r):
 			b.WriteRune(r)
 		case r == '\n', r == '\t', r == '\r':
-			b.WriteByte(' ') // between values: within one JSON has escaped it
+			b.WriteByte(' ') // between values; within a value JSON escapes these characters
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
@@ -103,7 +102,7 @@ func printJSON(w io.Writer, raw []byte) error {
 	return err
 }
 
-// printList is printJSON of a list.
+// printList prints a list as printJSON does.
 func printList(w io.Writer, l list) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -114,11 +113,11 @@ func printList(w io.Writer, l list) error {
 	return printJSON(w, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// unitsPerReal is how many base units are 1.00 BRL.
+// unitsPerReal is the number of base units in 1.00 BRL.
 const unitsPerReal = 100 * ledger.UnitsPerCentavo
 
-// reais is an amount as people write it, with the parts of a centavo where there
-// are any.
+// reais shows an amount in reais and centavos, with parts of a centavo only if there are
+// any.
 func reais(a ledger.Amount) string {
 	sign, n := "", uint64(a)
 	if a < 0 {
@@ -132,7 +131,7 @@ func reais(a ledger.Amount) string {
 	return sign + whole + "." + strings.TrimSuffix(rest, "00")
 }
 
-// money is an amount in base units, and as people write it.
+// money shows an amount in base units and in reais.
 func money(a ledger.Amount) string { return fmt.Sprintf("%d (%s BRL)", a, reais(a)) }
 
 func yes(b bool) string {
@@ -142,13 +141,13 @@ func yes(b bool) string {
 	return "no"
 }
 
-// moment is when something was, to the second.
+// moment shows a time to the second.
 func moment(at string) string {
 	whole, _, _ := strings.Cut(strings.TrimSuffix(plain(at), "Z"), ".")
 	return whole + "Z"
 }
 
-// ever is a moment that may never have been.
+// ever shows a time, or "never" where there is none.
 func ever(at *string) string {
 	if at == nil {
 		return "never"

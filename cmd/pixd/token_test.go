@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestShortTokenFile: a token file that somebody has shortened opens no engine;
-// without it a new one is made.
+// TestShortTokenFile checks that an engine does not start with a token file that is too
+// short, and that without the file it makes a new token.
 func TestShortTokenFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -35,14 +35,14 @@ func TestShortTokenFile(t *testing.T) {
 	}
 }
 
-// TestWrongTokensAreLimited on both processes that ask for one; the right one
-// always passes.
+// TestWrongTokensAreLimited checks that wrong tokens are limited at the engine and at the
+// simulator, and that the right token always passes.
 func TestWrongTokensAreLimited(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
 	for _, url := range []string{p.engine.operator + "/admin/accounts", p.sim.operator + "/sim/book"} {
 		statuses := map[int]int{}
-		for range 30 { // five in a minute, and they may fall into two
+		for range 30 { // five are allowed in a minute, and the requests may fall into two minutes
 			r, err := http.NewRequest("GET", url, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Set by the Makefile; a plain go build falls back to what the toolchain noted.
+// Set by the Makefile; in a plain go build the toolchain's values are used.
 var (
 	version = ""
 	commit  = ""

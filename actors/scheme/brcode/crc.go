@@ -1,7 +1,7 @@
 package brcode
 
-// crcTable holds, for every byte, what eight steps of the division by the
-// polynomial 0x1021 leave of it, so that CRC takes one step a byte.
+// crcTable holds, for every byte, the remainder after eight steps of its division by the
+// polynomial 0x1021, so that CRC takes one step a byte.
 var crcTable = makeCRCTable()
 
 func makeCRCTable() (table [256]uint16) {
@@ -19,11 +19,10 @@ func makeCRCTable() (table [256]uint16) {
 	return table
 }
 
-// CRC returns the CRC-16/CCITT-FALSE of s, which closes every BR Code:
-// polynomial 0x1021, initial value 0xFFFF, nothing reflected, nothing inverted
-// at the end. CRC("123456789") is 0x29B1. In a code it is taken over everything
-// before its four digits, the "6304" included (EMV QR Code specification for
-// merchant-presented codes, field 63).
+// CRC returns the CRC-16/CCITT-FALSE of s, with which every BR Code ends: polynomial
+// 0x1021, initial value 0xFFFF, nothing reflected, nothing inverted at the end.
+// CRC("123456789") is 0x29B1. In a code it covers everything before its own four digits,
+// the "6304" included (EMV QR Code specification for merchant-presented codes, field 63).
 func CRC(s string) uint16 {
 	crc := uint16(0xFFFF)
 	for i := range len(s) {
@@ -32,8 +31,8 @@ func CRC(s string) uint16 {
 	return crc
 }
 
-// appendCRC closes b with field 63: the CRC of all of b and of "6304" itself, in
-// four upper-case hexadecimal digits.
+// appendCRC appends field 63 to b: the CRC of all of b and of "6304" itself, in four
+// upper-case hexadecimal digits.
 func appendCRC(b []byte) []byte {
 	b = append(b, crcHead...)
 	crc := uint16(0xFFFF)

@@ -5,52 +5,52 @@ import (
 	"strings"
 )
 
-// Code is what a BR Code says. It is static (Key) or dynamic (URL).
+// Code is the content of a BR Code. The code is static (Key) or dynamic (URL).
 type Code struct {
-	// Key of a static code, as it stands there; empty in a dynamic one.
+	// Key of a static code, spelt as in the text; empty in a dynamic code.
 	Key string
-	// URL of a dynamic code, without a scheme, at most 77 bytes: what is to be
-	// paid is asked there over https. Empty in a static code.
+	// URL of a dynamic code, without "https://", at most 77 bytes: the payer's reader
+	// fetches the payment's data from it over https. Empty in a static code.
 	URL string
-	// Recurrence is the URL of an automatic-payment authorisation (fields 80 to
-	// 99), which may stand beside a payment or alone; empty where there is none.
+	// Recurrence is the URL of an automatic-payment authorisation (fields 80 to 99), alone
+	// or beside a payment; empty where there is no such field.
 	Recurrence string
-	// Description and Facilitator (the ISPB of who hands out cash) are the
-	// template's 02 and 03; empty where absent.
+	// Description and Facilitator (the ISPB of the institution that hands out cash) are the
+	// Pix template's subfields 02 and 03; empty where absent.
 	Description, Facilitator string
 	// Name and City of the payee, 1 to 25 and 1 to 15 bytes.
 	Name, City string
 	// TxID is 1 to 25 of [a-zA-Z0-9]; empty where the code says "***", and in a
 	// dynamic code, whose own txid comes from its URL.
 	TxID string
-	// AmountCentavos is 0 where the code names no amount, at most MaxAmount.
+	// AmountCentavos is at most MaxAmount; 0 where the code names no amount.
 	AmountCentavos int64
-	// OneTime says that the code must not be paid twice (01 is 12). An amount
-	// alone does not say so.
+	// OneTime reports that the code must not be paid twice (field 01 is 12). An amount
+	// alone does not make a code one-time.
 	OneTime bool
 }
 
-// ErrCRC is the refusal of a text whose last field is a CRC, but not that of the
-// text. A code with a wrong CRC must not be paid: some of it was misread.
+// ErrCRC is the refusal of a text that ends with a wrong CRC. A code with a wrong CRC must
+// not be paid: some of it was misread.
 var ErrCRC = errors.New("BR Code: wrong CRC")
 
-// Malformed is the refusal of a text that breaks a rule; What names the field and
-// the rule, for people.
+// Malformed is the refusal of a text that breaks another rule; What names the field and the
+// rule, for people.
 type Malformed struct{ What string }
 
 func (e *Malformed) Error() string { return "malformed BR Code: " + e.What }
 
 func malformed(what string) error { return &Malformed{What: what} }
 
-// Parse reads a code's text. It is strict, because every reader on the payer's
-// side may be: at most MaxText bytes of printable ASCII; 00 first and 63 last; no
-// id twice; no empty value; the CRC in upper-case digits. The Pix template is
-// looked for in all of 26 to 51, its name in either case. Well-formed fields that
-// mean nothing to Pix are passed over.
+// Parse reads a code's text. It is strict, because the readers of payers' banks may be
+// strict: the text is at most MaxText bytes of printable ASCII; field 00 is first and 63
+// last; no field id comes twice; no value is empty; the CRC's digits are upper-case. The
+// Pix template may be any of the fields 26 to 51, its name in either case. Well-formed
+// fields without a meaning for Pix are ignored.
 //
-// The error is ErrCRC, or a *Malformed for every other broken rule. Fields that
-// cannot be told apart come before the CRC, what they say comes after it: a
-// misread text may say anything.
+// The error is ErrCRC, or a *Malformed for every other broken rule. Errors in the division
+// into fields are found before the CRC is checked, errors in the values afterwards: a
+// misread text may have any values.
 func Parse(text string) (Code, error) {
 	if len(text) > MaxText {
 		return Code{}, malformed("longer than 512 bytes")
@@ -79,8 +79,8 @@ func Parse(text string) (Code, error) {
 	return r.code, r.complete()
 }
 
-// each hands every field of s to take, and stops at the first error. No id may
-// come twice.
+// each calls take for every field of s, and stops at the first error. An id that comes
+// twice is an error.
 func each(s string, take func(id int, value string) error) error {
 	var seen [100]bool
 	for s != "" {

@@ -2,10 +2,10 @@ package brcode
 
 import "golang.org/x/text/unicode/norm"
 
-// appendPlain appends text reduced to plain ASCII, at most limit bytes of it.
-// Letters lose their accents (the compatibility decomposition also makes ª an a
-// and a no-break space a space), white space becomes single spaces, none at
-// either end, and what has no plain form is dropped.
+// appendPlain appends text reduced to plain ASCII, at most limit bytes of it. Letters lose
+// their accents (the compatibility decomposition also makes ª an a and a no-break space a
+// space), white space becomes single spaces, with none at either end, and characters
+// without a plain form are dropped.
 func appendPlain(b []byte, text string, limit int) []byte {
 	w := stripper{start: len(b), end: len(b) + limit}
 	for i := 0; i < len(text) && !w.full; {
@@ -23,12 +23,12 @@ func appendPlain(b []byte, text string, limit int) []byte {
 	return b
 }
 
-// stripper keeps the plain ones of the bytes it is given and joins white space.
-// It does not hold the text being built, which so stays on its caller's stack.
+// stripper passes the plain bytes of a text on and joins white space. The text under
+// construction is not a field of it, and so stays on the caller's stack.
 type stripper struct {
 	start, end int  // the text is written from start, and never beyond end
-	space      bool // white space has been met and not yet written
-	full       bool // something plain no longer fitted
+	space      bool // white space was read and is not written yet
+	full       bool // a plain byte no longer fitted
 }
 
 func (w *stripper) put(b []byte, c byte) []byte {
@@ -47,8 +47,8 @@ func (w *stripper) put(b []byte, c byte) []byte {
 	return b
 }
 
-// plain reports whether c may stand in a name, a city or a description. Symbols
-// that mean something to HTML, URLs or shells are out: readers differ on them.
+// plain reports whether c may be part of a name, a city or a description. Symbols with a
+// meaning in HTML, URLs or shells are left out, because readers treat them differently.
 func plain(c byte) bool {
 	switch c {
 	case '.', ',', '-', '/', ':', '(', ')', '_', '@', '+':

@@ -2,15 +2,15 @@ package brcode
 
 import "strings"
 
-// reader gathers a Code from the fields of a text.
+// reader builds a Code from the fields of a text.
 type reader struct {
 	code Code
 	has  [100]bool // top-level ids that have been read
 	pix  bool      // a Pix template has been read
-	txid string    // 62-05 as it stands
+	txid string    // the value of field 62-05, unchanged
 }
 
-// top takes one field of the top level.
+// top reads one field of the top level.
 func (r *reader) top(id int, v string) error {
 	r.has[id] = true
 	switch {
@@ -43,8 +43,8 @@ func (r *reader) top(id int, v string) error {
 	return nil
 }
 
-// template takes one of 26 to 51, which belong to as many payment schemes; Pix is
-// the one that says so in its 00.
+// template reads one of the fields 26 to 51. Each may belong to another payment scheme;
+// Pix's is the one whose subfield 00 is the name of Pix.
 func (r *reader) template(v string) error {
 	var sub [100]string
 	if err := split(v, &sub); err != nil {
@@ -71,8 +71,8 @@ func (r *reader) template(v string) error {
 	return checkURL(sub[25])
 }
 
-// recurrence takes one of 80 to 99; Pix puts the URL of an automatic-payment
-// authorisation there.
+// recurrence reads one of the fields 80 to 99; Pix has the URL of an automatic-payment
+// authorisation in one of them.
 func (r *reader) recurrence(v string) error {
 	var sub [100]string
 	if err := split(v, &sub); err != nil {
@@ -95,8 +95,8 @@ func (r *reader) additional(id int, v string) error {
 	return nil
 }
 
-// amount takes 54: one to ten digits, a point and two digits. No int64 overflow is
-// possible in twelve digits.
+// amount reads field 54: one to ten digits, a point and two digits. Twelve digits cannot
+// overflow an int64.
 func (r *reader) amount(v string) error {
 	whole, cents, _ := strings.Cut(v, ".")
 	if len(whole) < 1 || len(whole) > 10 || len(cents) != 2 || !digits(whole) || !digits(cents) {
@@ -108,7 +108,7 @@ func (r *reader) amount(v string) error {
 	return nil
 }
 
-// complete checks what only the whole text can tell.
+// complete checks the rules that concern several fields, after all have been read.
 func (r *reader) complete() error {
 	for _, id := range [...]int{52, 53, 58, 59, 60} {
 		if !r.has[id] {
@@ -123,7 +123,7 @@ func (r *reader) complete() error {
 	case r.txid == "":
 		return malformed("62-05 is missing")
 	case r.code.Key == "" || r.txid == noTxID:
-		return nil // a dynamic code's 62-05 is to be ignored
+		return nil // field 62-05 of a dynamic code is ignored
 	case !isTxID(r.txid):
 		return malformed("62-05 is not 1 to 25 ASCII letters and digits")
 	}
@@ -131,8 +131,8 @@ func (r *reader) complete() error {
 	return nil
 }
 
-// split reads a template's fields into sub, by id; absent ones stay empty, which
-// no field that is there can be.
+// split puts the values of a template's fields into sub, by id; absent fields stay empty,
+// because a present one is never empty.
 func split(v string, sub *[100]string) error {
 	return each(v, func(id int, value string) error {
 		sub[id] = value
@@ -140,8 +140,8 @@ func split(v string, sub *[100]string) error {
 	})
 }
 
-// checkURL judges a location: no scheme in front, no spaces, at most 77 bytes. An
-// empty one passes.
+// checkURL checks a URL: no "https://" in front, no spaces, at most 77 bytes. An empty URL
+// passes.
 func checkURL(url string) error {
 	if len(url) > maxKey || !visible(url) || strings.Contains(url, "://") {
 		return malformed("the URL has a scheme, a space or more than 77 bytes")

@@ -1,6 +1,6 @@
-// Package brcode writes and reads the text of Brazil's payment QR codes, the BR
-// Code: fields of a two-digit id, a two-digit length in bytes and a value, closed
-// by a CRC. It is pure: no clock, no randomness, no I/O.
+// Package brcode writes and reads the text of Brazil's payment QR codes, the BR Code:
+// fields of a two-digit id, a two-digit length in bytes and a value, followed by a CRC. It
+// is pure: no clock, no randomness, no I/O.
 //
 // The rules are those of the central bank's "Manual de Padrões para Iniciação do
 // Pix" (the fields), of its public Pix API descriptions (txid, the whole text's
@@ -30,23 +30,23 @@ const (
 	maxStatic = 236
 )
 
-// Static is a static code: it names the payee's key, and whoever reads it pays to
-// that key. All lengths are in bytes.
+// Static is a static code: it names the payee's key, and its payer pays to that key. All
+// lengths are in bytes.
 type Static struct {
 	// Key is the PIX key exactly as the directory spells it, 1 to 77 bytes of
 	// printable ASCII without spaces.
 	Key string
-	// Description is shown to the payer. It is left out where, stripped, it is
-	// longer than the room that the key leaves (73 less the key's length): half
-	// a sentence about money is worse than none.
+	// Description is shown to the payer. It is left out where it is, once stripped, longer
+	// than 73 less the key's length: half a sentence about money is worse than none.
 	Description string
-	// Name of the payee: stripped, then cut to 25; "RECEBEDOR" where nothing is left.
+	// Name of the payee: stripped, then cut to 25; "RECEBEDOR" where stripping leaves
+	// nothing.
 	Name string
-	// City of the payee: stripped, then cut to 15; "BRASIL" where nothing is left.
+	// City of the payee: stripped, then cut to 15; "BRASIL" where stripping leaves nothing.
 	City string
 	// TxID is 1 to 25 of [a-zA-Z0-9], or empty for none (written as "***").
 	TxID string
-	// AmountCentavos is 1 to MaxAmount, or 0 for a code whose payer says how much.
+	// AmountCentavos is 1 to MaxAmount, or 0 for a code whose payer chooses the amount.
 	AmountCentavos int64
 }
 
@@ -55,10 +55,10 @@ type Invalid struct{ Field, Why string }
 
 func (e *Invalid) Error() string { return fmt.Sprintf("BR Code: %s %s", e.Field, e.Why) }
 
-// Text returns the code's text. Description, Name and City are stripped to what
-// every payer's reader takes: accents go, and of the symbols only . , - / : ( ) _
-// @ + stay; some readers refuse a code for an "&". The error is an *Invalid where
-// Key, TxID or AmountCentavos is outside its range.
+// Text returns the code's text. Description, Name and City are stripped to the characters
+// that every payer's reader accepts: accents go, and the only symbols kept are . , - / : (
+// ) _ @ + (some readers refuse a code for an "&"). The error is an *Invalid where Key, TxID
+// or AmountCentavos is outside its range.
 func (s Static) Text() (string, error) {
 	if err := s.check(); err != nil {
 		return "", err
@@ -95,8 +95,8 @@ func (s Static) check() error {
 	return nil
 }
 
-// appendAccount writes the Pix template, field 26: the name of the scheme, the
-// key, and the description where it fits.
+// appendAccount writes the Pix template, field 26: the name of Pix, the key, and the
+// description where it fits.
 func (s Static) appendAccount(b []byte) []byte {
 	b = append(b, '2', '6', '0', '0')
 	start := len(b)
@@ -108,7 +108,8 @@ func (s Static) appendAccount(b []byte) []byte {
 	}
 	head := len(b)
 	b = append(b, '0', '2', '0', '0')
-	// Two bytes more than fit, because a cut never leaves a space at the end.
+	// Two bytes more than fit, so that a longer description always shows in its length: a
+	// space is written only together with the letter after it.
 	b = appendPlain(b, s.Description, left+2)
 	if n := len(b) - head - len("02LL"); n == 0 || n > left {
 		b = b[:head]
@@ -118,7 +119,8 @@ func (s Static) appendAccount(b []byte) []byte {
 	return setLength(b, start)
 }
 
-// appendAmount writes field 54, reais with a point and two decimals; nothing for 0.
+// appendAmount writes field 54, in reais with a point and two decimals; for 0 it writes
+// nothing.
 func appendAmount(b []byte, centavos int64) []byte {
 	if centavos == 0 {
 		return b

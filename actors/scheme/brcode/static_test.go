@@ -56,7 +56,7 @@ func TestPlain(t *testing.T) {
 }
 
 func TestDescriptionFitsOrGoes(t *testing.T) {
-	fits := strings.Repeat("x", 37) // 73 less the 36 of an EVP key
+	fits := strings.Repeat("x", 37) // 73 bytes less the 36 of an EVP key
 	for description, want := range map[string]string{
 		fits:                             fits,
 		fits + "x":                       "",
@@ -155,7 +155,8 @@ func TestLongestStatic(t *testing.T) {
 	}
 }
 
-// Whatever Parse takes keeps its promises; it never panics on what it refuses.
+// FuzzParse checks that a text which Parse accepts gives a valid Code, and that any other
+// text gets a typed error and no panic.
 func FuzzParse(f *testing.F) {
 	for _, v := range published {
 		f.Add(v.text)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Published codes: the central bank's manual and API description, and what
-// well-known producers print in their own documentation.
+// published are published codes: from the central bank's manual and API description, and
+// from the documentation of well-known producers.
 var published = []struct {
 	name, text string
 	want       Code
@@ -53,7 +53,8 @@ func TestParsePublished(t *testing.T) {
 	}
 }
 
-// What the same manual's and producers' data look like when we write them.
+// TestTextPublished checks that Text makes the texts of two published codes from their
+// data.
 func TestTextPublished(t *testing.T) {
 	for _, i := range []int{0, 3} {
 		c := published[i].want
@@ -79,7 +80,7 @@ const (
 	badLength = "00020101021226800014br.gov.bcb.pix2558invoice.starkbank.com/f5333103-3279-4db2-8389-5efe335ba93d5204000053039865802BR5913Arya Stark6009Sao Paulo6220051656565656565656566304A9A0"
 )
 
-// seal closes a code's fields with the CRC they need.
+// seal appends the CRC to a code's fields.
 func seal(fields string) string { return string(appendCRC([]byte(fields))) }
 
 const (

@@ -6,27 +6,29 @@ import (
 	"pixd/actors/strictjson"
 )
 
-// MaxBody is the longest message, either way, but for a book.
+// MaxBody is the longest message in bytes, in either direction, except an answer with a
+// book.
 const MaxBody = 64 << 10
 
-// rules are those of every message. It may be nested deeper than any message of this
-// version is, because an answer may grow.
+// rules are the rules of JSON for every message. Deeper nesting is allowed than any message
+// of this version has, because later versions may add fields to an answer.
 var rules = strictjson.Rules{Longest: MaxBody, Deepest: 7, Plain: true}
 
-// decode reads a message into v. A name that v does not know is an error unless the
-// message may grow.
+// decode reads a message into v. A field that v does not have is an error, unless mayGrow:
+// then the message may have fields of later versions.
 func decode(body []byte, v any, mayGrow bool) error {
 	return strictjson.Decode(body, rules, v, mayGrow)
 }
 
-// decodeUpTo is decode of what may be so many bytes long.
+// decodeUpTo is decode for a message of at most longest bytes.
 func decodeUpTo(longest int, body []byte, v any, mayGrow bool) error {
 	long := rules
 	long.Longest = longest
 	return strictjson.Decode(body, long, v, mayGrow)
 }
 
-// encode writes a message. Ours always can be.
+// encode writes a message. It panics on an error, because our messages can always be
+// encoded.
 func encode(v any) []byte {
 	b, err := strictjson.Encode(v)
 	if err != nil {

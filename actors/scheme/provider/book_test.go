@@ -10,7 +10,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestBookTravels: what is told is what is read, however many accounts there are.
+// TestBookTravels checks that a book is read as it was sent, however many accounts it has.
 func TestBookTravels(t *testing.T) {
 	many := scheme.Book{At: noon, Participants: []scheme.ParticipantBook{{ISPB: "99999004", Messages: 1 << 60}}}
 	for n := range 2000 {
@@ -38,7 +38,7 @@ func TestBookTravels(t *testing.T) {
 	}
 }
 
-// TestBookRefused: a book that cannot be compared with is none.
+// TestBookRefused checks that a malformed book is refused.
 func TestBookRefused(t *testing.T) {
 	const at, nobody, rest = `"at":"2026-10-29T12:00:00.000Z"`, `"participants":[]`, `"sent":0,"received":0,"returned_by":0,"returned_to":0`
 	for body, want := range map[string]string{

@@ -18,21 +18,21 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Options are what either end of the protocol is made of, where it asks.
+// Options configure either end of the protocol where it sends requests.
 type Options struct {
-	URL    string // of the other side; ParseURL takes it
+	URL    string // base URL of the other side, in a form that ParseURL accepts
 	Secret Secret
-	TLS    *tls.Config // nil: the system's authorities
+	TLS    *tls.Config // nil: the system's certificate authorities
 	Now    func() ledger.Millis
-	// Stated is told each time that the other side states in an answer it has signed,
-	// also where the answer is refused for its age; nil: nobody is.
+	// Stated is called with the time in each answer that the other side has signed, even
+	// where the answer is refused for its age; nil: it is not called.
 	Stated func(ledger.Millis)
-	NewID  func() string // a message id that was never given before
+	NewID  func() string // makes a message id that was never used before
 	Log    *slog.Logger
 }
 
-// ParseURL reads another side's address: http or https, a host, perhaps a path
-// that all of its paths begin with.
+// ParseURL reads the base URL of the other side: http or https, a host, perhaps a path with
+// which all its paths begin.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
@@ -43,18 +43,18 @@ func ParseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// client sends signed requests, and believes signed answers alone.
+// client sends signed requests, and accepts only signed answers.
 type client struct {
 	Options
 	base      *url.URL
 	direction Direction
 	http      *http.Client
-	reported  atomic.Int64 // when a failure was last logged
+	reported  atomic.Int64 // time in ms at which a failure was last logged
 }
 
-// maxConns are open at once to the other side: what is more waits for its turn,
-// within its own time. It is a quarter of what pixd's own listeners take from
-// others than this machine's.
+// maxConns is how many connections to the other side are open at once; further requests
+// wait, within their own deadlines. It is a quarter of the connections that pixd's listener
+// at the other end accepts from other machines.
 const maxConns = 256
 
 func newClient(o Options, d Direction) (*client, error) {
@@ -65,23 +65,23 @@ func newClient(o Options, d Direction) (*client, error) {
 	c := &client{Options: o, base: base, direction: d}
 	c.http = &http.Client{
 		Transport: &http.Transport{
-			Proxy:               nil, // money takes no way that an environment variable names
+			Proxy:               nil, // payments must not be routed by an environment variable
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 			TLSClientConfig:     o.TLS,
 			TLSHandshakeTimeout: 5 * time.Second,
 			MaxConnsPerHost:     maxConns, MaxIdleConnsPerHost: maxConns,
-			IdleConnTimeout:        time.Minute, // shorter than pixd's own listeners wait
+			IdleConnTimeout:        time.Minute, // shorter than the idle time of pixd's own listeners
 			MaxResponseHeaderBytes: 16 << 10,
-			DisableCompression:     true, // what is signed are the bytes sent
+			DisableCompression:     true, // the signature covers the bytes as sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// post sends a message and gives the answer, which the other side has signed
-// for this very message, in longest bytes at most. Every error leaves open
-// whether the message arrived.
+// post sends a message and returns the answer, of at most longest bytes, which the other
+// side has signed for this very message. After any error it is unknown whether the message
+// arrived.
 func (c *client) post(ctx context.Context, path string, message any, longest int) (status int, answer []byte, err error) {
 	m := Message{
 		Direction: c.direction, Method: http.MethodPost, ID: c.NewID(), Timestamp: c.Now().String(), Body: encode(message),
@@ -100,7 +100,7 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 	got, err := c.http.Do(r)
 	if err != nil {
 		if of := (*url.Error)(nil); errors.As(err, &of) {
-			err = of.Err // without the address again
+			err = of.Err // without the address, which the log line has
 		}
 		return 0, nil, c.failed(ctx, err)
 	}
@@ -123,8 +123,8 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 	return got.StatusCode, answer, nil
 }
 
-// unsigned says what stands in an answer that is not believed: it is the place
-// where a wrong secret or a wrong clock is found.
+// unsigned describes an answer without a valid signature, so that the reader of the log can
+// find a wrong secret or a wrong clock.
 func unsigned(got *http.Response, answer []byte, err error) error {
 	if got.Header.Get(HeaderSignature) == "" {
 		return fmt.Errorf("answer %d without a signature: %.200q", got.StatusCode, answer)
@@ -132,11 +132,12 @@ func unsigned(got *http.Response, answer []byte, err error) error {
 	return fmt.Errorf("answer %d: %w", got.StatusCode, err)
 }
 
-// tellEvery is how often a failing other side is logged.
+// tellEvery is the least time between two log lines about a failing other side.
 const tellEvery = 30_000 // ms
 
-// failed logs that the other side cannot be relied on, now and then, because a
-// payout's own report does not say it. It is no failure of theirs where we gave up.
+// failed logs, at most once in tellEvery, that the other side's answers cannot be relied
+// on, because a payout's own report does not say so. A request that our side cancelled is
+// not logged.
 func (c *client) failed(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return err
@@ -148,11 +149,10 @@ func (c *client) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// close lets idle connections go.
+// close closes idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// unexpected is an answer that is signed and is none of those the protocol has
-// for the message.
+// unexpected describes a signed answer that the protocol does not have for the message.
 func unexpected(status int, answer []byte) error {
 	return fmt.Errorf("answer %d: %.200q", status, answer)
 }

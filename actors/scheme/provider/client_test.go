@@ -34,7 +34,7 @@ var payout = scheme.Payment{
 	Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"},
 }
 
-// signing answers as a provider does; alter spoils what is signed.
+// signing answers as a provider does; alter changes the message before it is signed.
 func signing(t *testing.T, status int, body string, alter func(*Message)) http.HandlerFunc {
 	s := secret(t, shared)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -57,14 +57,14 @@ func signing(t *testing.T, status int, body string, alter func(*Message)) http.H
 
 const wellSettled = `{"state":{"progress":"settled"}}`
 
-// TestAnswers: a signed answer of the expected form is believed, a refusal by a
-// known code is one, and everything else leaves the payment open.
+// TestAnswers checks that a signed answer of the expected form is accepted, that a refusal
+// with a known code is a refusal, and that any other answer leaves the payment unknown.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
 		alter  func(*Message)
-		want   string // of the error; empty: settled
+		want   string // part of the error; empty: the payment is settled
 	}{
 		"settled":              {200, wellSettled, nil, ""},
 		"with a field more":    {200, `{"state":{"progress":"settled","since":1},"note":{"a":[{}]}}`, nil, ""},
@@ -112,8 +112,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: silence ends with the caller's time, a redirect is not followed,
-// and an answer without a signature is quoted.
+// TestNoAnswer checks that a call without an answer ends with its context, that a redirect
+// is not followed, and that an answer without a signature is quoted in the error.
 func TestNoAnswer(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,8 +144,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestOwner: the directory's word counts in the form alone that documents are
-// compared in.
+// TestOwner checks that an owner is accepted only with a document and an ISPB in the form
+// in which accounts compare documents.
 func TestOwner(t *testing.T) {
 	for body, good := range map[string]bool{
 		`{"owner":{"name":"Ana","document":"12345678909","ispb":"99999005"}}`:    true,
@@ -169,7 +169,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestTLS: who shows no certificate that is trusted is asked nothing.
+// TestTLS checks that a server without a trusted certificate is sent no request.
 func TestTLS(t *testing.T) {
 	server := httptest.NewTLSServer(signing(t, 200, wellSettled, nil))
 	defer server.Close()

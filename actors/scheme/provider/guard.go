@@ -9,8 +9,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Guard is the receiving end of signatures: it lets in what the other side
-// signed within the window, and knows which messages were acknowledged.
+// Guard checks the signatures of received messages: it admits messages that the other side
+// signed within Window, and remembers which of them were acknowledged.
 type Guard struct {
 	secret    Secret
 	direction Direction
@@ -18,27 +18,28 @@ type Guard struct {
 	stated    func(ledger.Millis)
 
 	mu sync.Mutex
-	// Message ids by their hash, so that each costs the same: those in work, and
-	// those that were acknowledged, in two generations of which the older is
-	// dropped whole.
+	// Message ids are kept as hashes of equal size: the ids in work, and the ids
+	// acknowledged. The latter are in two generations, of which the older is dropped as a
+	// whole.
 	inWork       map[[16]byte]struct{}
 	fresh, older map[[16]byte]struct{}
 	turned       ledger.Millis
 }
 
 const (
-	// generation is how long ids are remembered at least: a message may say a time
-	// a window ahead, and is good until a window after that.
+	// generation is the least time for which an acknowledged id is remembered: a message
+	// may state a time one Window ahead, and is then accepted until one Window after that
+	// time.
 	generation = ledger.Millis(2 * Window / time.Millisecond)
-	// generationIDs bounds the memory (two generations of 32 MiB). Beyond it, 870
-	// messages a second for ten minutes, the oldest are forgotten early; what they
-	// do is idempotent all the same.
+	// generationIDs bounds the ids of a generation (two generations take 32 MiB each). At
+	// more than 870 messages a second for ten minutes the oldest ids are forgotten early;
+	// repeating their messages still has no effect, because every message is idempotent.
 	generationIDs = 1 << 19
 )
 
-// NewGuard guards what comes in a direction. stated is told the time that each message
-// states which comes for the first time and within the window, so that an old one sent
-// again says nothing; it may be nil.
+// NewGuard returns a guard for messages in a direction. It calls stated, unless that is
+// nil, with the time in each message that comes for the first time and within Window; an
+// old message sent again does not count.
 func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledger.Millis)) *Guard {
 	if stated == nil {
 		stated = func(ledger.Millis) {}
@@ -49,18 +50,18 @@ func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledge
 	}
 }
 
-// What Admit tells of messages that are not to be carried out.
+// The errors of Admit for messages that must not be carried out.
 var (
-	// ErrKnown: its first was acknowledged; acknowledge it again, without effect.
+	// ErrKnown: the first copy was acknowledged; acknowledge this one too, without effect.
 	ErrKnown = errors.New("this message was acknowledged before")
-	// ErrInWork: its first is being worked on, and what comes of it is open.
+	// ErrInWork: the first copy is in work, and its result is not known yet.
 	ErrInWork = errors.New("this message is being worked on")
 )
 
-// Admit lets a request in. Where the error is nil it is to be carried out, and
-// end is to be called when that is done (the first call counts): true where it was
-// acknowledged. Any error but ErrKnown and ErrInWork is a message that the other
-// side never sent, or not now.
+// Admit checks a request. Where the error is nil, the caller carries the request out and
+// then calls end, of which only the first call counts, with whether the request was
+// acknowledged. ErrKnown and ErrInWork are for repeated messages; any other error is for a
+// message that the other side did not sign, or not within Window.
 func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool), err error) {
 	m.Direction, m.Status = g.direction, 0
 	now := g.now()
@@ -90,7 +91,7 @@ func (g *Guard) end(id [16]byte, acknowledged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, open := g.inWork[id]; !open {
-		return // it was ended before
+		return // end was called before
 	}
 	delete(g.inWork, id)
 	if acknowledged {
@@ -99,14 +100,14 @@ func (g *Guard) end(id [16]byte, acknowledged bool) {
 	}
 }
 
-// turn drops the older generation when the fresh one is old or full.
+// turn starts a new generation when the fresh one is too old or full.
 func (g *Guard) turn(now ledger.Millis) {
 	if now-g.turned >= generation || len(g.fresh) >= generationIDs {
 		g.older, g.fresh, g.turned = g.fresh, map[[16]byte]struct{}{}, now
 	}
 }
 
-// Answer is the timestamp and the signature of the answer to a request.
+// Answer returns the timestamp and the signature of the answer to a request.
 func (g *Guard) Answer(request Message, status int, body []byte) (timestamp, signature string) {
 	request.Direction, request.Status, request.Body = g.direction.answer(), status, body
 	request.Timestamp = g.now().String()

@@ -8,8 +8,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// The paths, beside PathBook: four of the provider's, one of the engine's. All
-// are POST.
+// The other paths beside PathBook: four of the provider, one of the engine. Requests to all
+// paths are POST.
 const (
 	PathRegister = "/v1/keys/register"
 	PathLookup   = "/v1/keys/lookup"
@@ -25,7 +25,7 @@ type Key struct {
 	Value string `json:"value"`
 }
 
-// Registration makes one of the engine's keys known.
+// Registration registers one of the engine's keys.
 type Registration struct {
 	Key       Key    `json:"key"`
 	AccountID string `json:"account_id"`
@@ -51,7 +51,7 @@ type Owner struct {
 	ISPB     string `json:"ispb"`
 }
 
-// Payment is a payout, submitted.
+// Payment submits a payout.
 type Payment struct {
 	TransactionID string        `json:"transaction_id"`
 	EndToEndID    string        `json:"end_to_end_id"`
@@ -69,7 +69,7 @@ type Question struct {
 	EndToEndID    string `json:"end_to_end_id"`
 }
 
-// Reported answers a Payment and a Question.
+// Reported answers a Payment or a Question.
 type Reported struct {
 	State State `json:"state"`
 }
@@ -80,13 +80,13 @@ type State struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// Refusal is the provider's explicit word that it does not do what was asked.
+// Refusal is the provider's explicit refusal of a request.
 type Refusal struct {
 	Code string `json:"refusal"`
 }
 
-// Done acknowledges what has no other answer. Known: it was acknowledged before,
-// and nothing was done now.
+// Done acknowledges a request that has no other answer. Known reports that the request was
+// acknowledged before, and that nothing was done now.
 type Done struct {
 	Known bool `json:"known,omitempty"`
 }
@@ -116,7 +116,7 @@ func paymentOf(p scheme.Payment) Payment {
 	}
 }
 
-// TellState is a state as it is sent.
+// TellState returns the message with a state.
 func TellState(s scheme.State) Reported { return Reported{State{progressNames[s.Progress], s.Reason}} }
 
 func (s State) parse() (scheme.State, error) {
@@ -135,8 +135,8 @@ func (s State) parse() (scheme.State, error) {
 
 const maxReason = 35
 
-// parse takes an owner's document only in the form that the account's controls
-// on documents compare with.
+// parse reads an owner. It accepts the document only in the form in which the accounts'
+// controls on documents compare it.
 func (o Owner) parse() (ledger.Party, error) {
 	if clean, ok := ledger.CleanHolder(o.Document); !ok || clean != o.Document {
 		return ledger.Party{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
@@ -214,8 +214,8 @@ func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
 
 var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", ledger.MaxAmount)
 
-// parseIDs reads a payout's ids. The end-to-end id's form is for the scheme to
-// judge (FF08), a merchant may have named it.
+// parseIDs reads a payout's ids. It does not check the form of the end-to-end id, which a
+// merchant may have chosen: the scheme checks it (FF08).
 func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
 	id, ok := ledger.ParseTxID(tx)
 	if !ok || id.String() != tx {

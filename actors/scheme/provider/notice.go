@@ -10,16 +10,16 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Notice is the scheme's word to the engine. Which fields it has, its kind says.
+// Notice is a message of the scheme to the engine. Its kind decides which fields it has.
 type Notice struct {
 	Kind          string        `json:"kind"`
-	TransactionID string        `json:"transaction_id,omitempty"` // ours, of a payout
+	TransactionID string        `json:"transaction_id,omitempty"` // our transaction id of a payout
 	EndToEndID    string        `json:"end_to_end_id"`
-	AccountID     string        `json:"account_id,omitempty"` // ours, as a registration or a payment named it
+	AccountID     string        `json:"account_id,omitempty"` // our account, as the registration or the payment named it
 	ReturnID      string        `json:"return_id,omitempty"`
 	InfractionID  string        `json:"infraction_id,omitempty"`
-	Amount        ledger.Amount `json:"amount,omitempty"` // base units; of a return or an infraction
-	Reason        string        `json:"reason,omitempty"` // of a rejection or a return
+	Amount        ledger.Amount `json:"amount,omitempty"` // base units of a return or an infraction
+	Reason        string        `json:"reason,omitempty"` // the code of a rejection or a return
 	Situation     string        `json:"situation,omitempty"`
 
 	Arrived *Arrived `json:"arrived,omitempty"`
@@ -34,7 +34,7 @@ type Arrived struct {
 	Payer       Owner         `json:"payer"`
 }
 
-// kinds are those that the protocol knows, by their names there.
+// kinds are the kinds of notice of this version, by their names in the protocol.
 var kinds = func() map[string]scheme.NoticeKind {
 	all := map[string]scheme.NoticeKind{}
 	for k := scheme.PaymentArrived; k <= scheme.InfractionCancelled; k++ {
@@ -43,14 +43,14 @@ var kinds = func() map[string]scheme.NoticeKind {
 	return all
 }()
 
-// ErrKind is a notice of a kind that this version does not know: it must come
-// again, perhaps to a newer one.
+// ErrKind is the refusal of a notice of an unknown kind: the scheme must send it again,
+// perhaps to a newer version of the engine.
 var ErrKind = errors.New("unknown kind of notice")
 
-// Situations are what an infraction may be about.
+// Situations are the subjects that a report of an infraction may have.
 var Situations = []string{"SCAM", "ACCOUNT_TAKEOVER", "COERCION", "FRAUDULENT_ACCESS", "OTHER", "UNKNOWN"}
 
-// TellNotice is a notice as it is sent.
+// TellNotice returns the message with a notice.
 func TellNotice(n scheme.Notice) Notice {
 	m := Notice{
 		Kind: n.Kind.String(), EndToEndID: n.EndToEnd, Reason: n.Reason, ReturnID: n.ReturnID, InfractionID: n.Infraction,
@@ -84,7 +84,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	switch {
 	case grown.Kind == "":
 		return scheme.Notice{}, errors.New("kind is required")
-	case !known: // its fields may be as new
+	case !known: // further fields may be unknown too
 		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, strconv.QuoteToASCII(grown.Kind))
 	}
 	var m Notice
@@ -101,7 +101,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	return n, err
 }
 
-// of is the notice as its kind reads it.
+// of reads the fields of a kind.
 func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch kind {
 	case scheme.PaymentArrived:
@@ -112,7 +112,7 @@ func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	return m.outcome(kind)
 }
 
-// only refuses the fields that do not go with a kind.
+// only refuses fields that do not belong to a kind.
 func (m *Notice) only(kind scheme.NoticeKind) error {
 	for _, f := range []struct {
 		name  string
@@ -143,8 +143,8 @@ func amount(a ledger.Amount) error {
 	return nil
 }
 
-// arrival is money that is here already: only what it cannot be booked without
-// is asked for, everything else is kept as sent.
+// arrival reads a customer's payment, whose money is here already: only the fields needed
+// for booking are checked, all others are kept as sent.
 func (m *Notice) arrival() (scheme.Notice, error) {
 	a := m.Arrived
 	switch {
@@ -163,7 +163,7 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 	}}, nil
 }
 
-// outcome is what became of a payout of ours.
+// outcome reads the settlement, rejection or return of one of our payouts.
 func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 	tx, err := parseIDs(m.TransactionID, m.EndToEndID)
 	switch {
@@ -179,13 +179,13 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 	return scheme.Notice{Kind: kind, Tx: tx, EndToEnd: m.EndToEndID, Reason: m.Reason, ReturnID: m.ReturnID, Amount: m.Amount}, nil
 }
 
-// validReturnID tells whether s has the form of a return's id, which is an
-// end-to-end id's with another letter.
+// validReturnID reports whether s has the form of a return's id: an end-to-end id with D in
+// place of E.
 func validReturnID(s string) bool {
 	return len(s) > 1 && s[0] == 'D' && ledger.ValidEndToEnd("E"+s[1:])
 }
 
-// infraction is a report of a payment that we received, or its end.
+// infraction reads the report of a payment that we received, or its withdrawal.
 func (m *Notice) infraction(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch {
 	case !ledger.ValidEndToEnd(m.EndToEndID):

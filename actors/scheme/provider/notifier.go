@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// noticePatience is longer than an engine takes to answer.
+	// noticePatience is how long the notifier waits for an answer, from the request on; an
+	// engine takes less.
 	noticePatience = 15 * time.Second
-	// noticesAtOnce are sent at once; others wait for their turn.
+	// noticesAtOnce is how many notices are sent at once; further notices wait.
 	noticesAtOnce = 64
 )
 
-// Notifier brings a scheme's notices to an engine in another process. Take is
-// its scheme.Feed.
+// Notifier sends a scheme's notices to an engine in another process. Its method Take is a
+// scheme.Feed.
 type Notifier struct {
 	client *client
 	turns  chan struct{}
 	ending context.Context
 	end    context.CancelFunc
 
-	mu     sync.Mutex // guards closed, and work against being waited for while it grows
+	mu     sync.Mutex // guards closed, and orders work.Add before work.Wait
 	closed bool
 	work   sync.WaitGroup
 }
 
-// NewNotifier brings notices to the engine at an address.
+// NewNotifier returns a notifier to the engine at o.URL.
 func NewNotifier(o Options) (*Notifier, error) {
 	c, err := newClient(o, ToEngine)
 	if err != nil {
@@ -41,8 +42,7 @@ func NewNotifier(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Take implements scheme.Feed. How many may wait here is bounded by who brings
-// them.
+// Take implements scheme.Feed. The number of waiting notices is bounded by the caller.
 func (n *Notifier) Take(notice scheme.Notice, done func(error)) {
 	n.mu.Lock()
 	closed := n.closed
@@ -60,7 +60,7 @@ func (n *Notifier) Take(notice scheme.Notice, done func(error)) {
 	}()
 }
 
-// deliver is nil once the engine has acknowledged.
+// deliver sends a notice; the error is nil once the engine has acknowledged the notice.
 func (n *Notifier) deliver(notice scheme.Notice) error {
 	select {
 	case n.turns <- struct{}{}:
@@ -80,7 +80,7 @@ func (n *Notifier) deliver(notice scheme.Notice) error {
 	return nil
 }
 
-// Close ends what is being sent; none of it counts as acknowledged.
+// Close cancels the notices being sent; none of them counts as acknowledged.
 func (n *Notifier) Close() {
 	n.mu.Lock()
 	n.closed = true

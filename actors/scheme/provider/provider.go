@@ -14,7 +14,7 @@ type Provider struct{ client *client }
 
 var _ scheme.Scheme = (*Provider)(nil)
 
-// New is a provider at an address. Nothing is sent yet.
+// New returns a provider at o.URL. It sends nothing yet.
 func New(o Options) (*Provider, error) {
 	c, err := newClient(o, ToScheme)
 	if err != nil {
@@ -23,7 +23,7 @@ func New(o Options) (*Provider, error) {
 	return &Provider{c}, nil
 }
 
-// Close lets idle connections go.
+// Close closes idle connections.
 func (p *Provider) Close() { p.client.close() }
 
 // RegisterKey implements scheme.Scheme.
@@ -80,7 +80,7 @@ func (p *Provider) ask(ctx context.Context, path string, message, into any) erro
 	return p.askFor(ctx, path, message, into, MaxBody)
 }
 
-// askFor is ask, where the answer may be longer.
+// askFor is ask for an answer of at most longest bytes.
 func (p *Provider) askFor(ctx context.Context, path string, message, into any, longest int) error {
 	status, answer, err := p.client.post(ctx, path, message, longest)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"pixd/actors/ledger"
 )
 
-// The headers that every message carries; an answer has no message id of its
-// own, it is signed under the request's.
+// The headers of every message. An answer has no message id of its own: its signature
+// covers the id of the request.
 const (
 	HeaderTimestamp = "Pixd-Timestamp"
 	HeaderMessageID = "Pixd-Message-Id"
 	HeaderSignature = "Pixd-Signature"
 )
 
-// SecretBytes is how long a shared secret must be at least.
+// SecretBytes is the least length of a shared secret, in bytes.
 const SecretBytes = 32
 
-// Secret is what both sides know. It never shows itself.
+// Secret is the secret that both sides share. Formatting it never shows it.
 type Secret struct{ key []byte }
 
-// NewSecret takes the shared secret as it is given.
+// NewSecret returns the shared secret s.
 func NewSecret(s string) (Secret, error) {
 	if len(s) < SecretBytes {
 		return Secret{}, fmt.Errorf("the secret shared with the scheme must have at least %d bytes, and has %d", SecretBytes, len(s))
@@ -35,17 +35,18 @@ func NewSecret(s string) (Secret, error) {
 	return Secret{[]byte(s)}, nil
 }
 
-// String hides it.
+// String hides the secret.
 func (Secret) String() string { return "***" }
 
-// GoString hides it.
+// GoString hides the secret.
 func (Secret) GoString() string { return "***" }
 
-// Direction is who says it to whom, so that no message can be sent back as its
-// own answer.
+// Direction names sender and receiver, so that no message can be sent back as its own
+// answer.
 type Direction string
 
-// The directions of requests; an answer's is the request's with "-answer".
+// The directions of requests; an answer's direction is the request's with "-answer"
+// appended.
 const (
 	ToScheme Direction = "to-scheme"
 	ToEngine Direction = "to-engine"
@@ -53,14 +54,14 @@ const (
 
 func (d Direction) answer() Direction { return d + "-answer" }
 
-// Message is everything that a signature covers.
+// Message has every part of a message that its signature covers.
 type Message struct {
 	Direction Direction
 	Method    string
 	Path      string // the request target, as sent
 	Timestamp string
 	ID        string
-	Status    int // of an answer; 0: a request
+	Status    int // status of an answer; 0: the message is a request
 	Body      []byte
 }
 
@@ -69,8 +70,8 @@ const (
 	signatureDomain  = "pixd-scheme-1\n"
 )
 
-// Sign is the value of HeaderSignature. Each part stands with its length in
-// bytes before it, so that no part can lend bytes to its neighbour.
+// Sign returns the value of HeaderSignature. Each part is preceded by its length in bytes,
+// so that bytes cannot move between neighbouring parts.
 func (s Secret) Sign(m Message) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(signatureDomain))
@@ -87,10 +88,10 @@ func (s Secret) Sign(m Message) string {
 	return signatureVersion + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Window is how far a message's time may be from the receiver's clock, either way.
+// Window is how far a message's time may be from the receiver's clock, in either direction.
 const Window = 5 * time.Minute
 
-// What Verify refuses.
+// The errors of Verify.
 var (
 	errSignature = errors.New("the signature does not match")
 	errTimestamp = errors.New(HeaderTimestamp + " must be an ISO 8601 time in UTC, such as 2026-01-31T12:00:00.000Z")
@@ -98,8 +99,8 @@ var (
 	errMessageID = errors.New(HeaderMessageID + " must be 1 to 64 letters, digits, dots, dashes or underscores")
 )
 
-// Verify tells whether a message is what the other side signed, just now. The time
-// that it states is not 0 where the other side signed it, whenever that was.
+// Verify checks that the other side signed a message, and that its time is within Window of
+// now. It returns the message's time wherever the signature is valid, else 0.
 func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated ledger.Millis, err error) {
 	if !messageID(m.ID) {
 		return 0, errMessageID
@@ -117,7 +118,7 @@ func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated l
 	return ledger.Millis(at.UnixMilli()), err
 }
 
-// messageID tells whether s has the form of a message's id.
+// messageID reports whether s has the form of a message's id.
 func messageID(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false

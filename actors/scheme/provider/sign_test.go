@@ -40,7 +40,7 @@ var vector = Message{
 	Body: []byte(`{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E9999900420261029120000000000001"}`),
 }
 
-// TestVector: what the page on the protocol shows is what this code signs.
+// TestVector checks that Sign gives the signatures that docs/scheme-protocol.md shows.
 func TestVector(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
 	if err != nil {
@@ -56,8 +56,8 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestExamples: every message that the page shows is read, as a message of its
-// path, and says the same again.
+// TestExamples checks that every message in docs/scheme-protocol.md can be read as a
+// message of its path, and is the same when encoded again.
 func TestExamples(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
 	if err != nil {
@@ -115,8 +115,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestVerify: each part altered is refused, and the clock's window holds to the
-// millisecond.
+// TestVerify checks that a message with any part altered is refused, and that Window is
+// exact to the millisecond.
 func TestVerify(t *testing.T) {
 	s := secret(t, shared)
 	signature := s.Sign(vector)
@@ -168,8 +168,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestGuard: a message is carried out once, and what was not acknowledged may
-// come again.
+// TestGuard checks that a message is carried out once, and again only if it was not
+// acknowledged.
 func TestGuard(t *testing.T) {
 	now := noon
 	s := secret(t, shared)
@@ -191,20 +191,20 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatalf("not acknowledged, and again: %v", err)
 	}
-	first(true) // it was ended before
+	first(true) // first was called before
 	second(true)
 	second(false)
 	if _, err := admit("a"); !errors.Is(err, ErrKnown) {
 		t.Errorf("acknowledged, and again: %v", err)
 	}
-	late := vector // as far ahead as it may be
+	late := vector // a message whose time is as far ahead as allowed
 	late.ID, late.Timestamp = "b", (now + generation/2).String()
 	end, err := g.Admit(late, s.Sign(late))
 	if err != nil {
 		t.Fatal(err)
 	}
 	end(true)
-	now += generation // the last instant at which it is good
+	now += generation // the last time at which late is accepted
 	if _, err := g.Admit(late, s.Sign(late)); !errors.Is(err, ErrKnown) {
 		t.Errorf("at its last instant: %v", err)
 	}
@@ -215,7 +215,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardForgets: its memory is bounded.
+// TestGuardForgets checks that the number of remembered ids is bounded.
 func TestGuardForgets(t *testing.T) {
 	now := noon
 	g := NewGuard(secret(t, shared), ToEngine, func() ledger.Millis { return now }, nil)

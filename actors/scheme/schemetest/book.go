@@ -37,7 +37,7 @@ func limits(t *testing.T, b Body) {
 		}
 	}
 	b.submit(t, other)
-	in.await(t, other, 1) // and by now the counts before it are durable
+	in.await(t, other, 1) // by now the counts that were written before are durable
 	next := b.Again(t)
 	b.refused(t, look(next, second), ledger.RefuseRateLimited)
 	for _, p := range []scheme.Payment{first, second} {
@@ -69,7 +69,7 @@ func comesBack(t *testing.T, b Body) {
 	b.start(t, never)
 	p := payment(b, "returned@pix.test")
 	expect(t, "submit", b.submit(t, p), pending)
-	first := never.awaitOf(t, matter{p.Tx, true}, 2) // and again, as it is not acknowledged
+	first := never.awaitOf(t, matter{p.Tx, true}, 2) // twice, as the first delivery is not acknowledged
 	settlement, back := never.index(matter{tx: p.Tx}), never.index(matter{p.Tx, true})
 	if settlement < 0 || settlement > back {
 		t.Errorf("the settlement's notice is number %d, the return's %d", settlement, back)
@@ -85,7 +85,7 @@ func comesBack(t *testing.T, b Body) {
 	}
 }
 
-// index is where the first notice about a matter stands; -1: nowhere.
+// index returns the position of the first notice about a matter; -1: there is none.
 func (i *inbox) index(m matter) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -112,8 +112,7 @@ func (b Body) expectBook(t *testing.T, participants []scheme.ParticipantBook, ac
 	}
 }
 
-// The institutions' part of the tests: the asking one's, and the one that all
-// keys belong to.
+// ours is the institution that asks, theirs the institution to which all keys belong.
 const ours, theirs = "99999004", "99999005"
 
 func keepsBook(t *testing.T, b Body) {
@@ -133,7 +132,7 @@ func keepsBook(t *testing.T, b Body) {
 	dupl := now
 	dupl.Tx[15]++
 	b.submit(t, dupl)
-	b.submit(t, now) // the same again pays nothing more
+	b.submit(t, now) // repeating a submission pays nothing more
 	for _, p := range []scheme.Payment{plain, back, rejected, dupl} {
 		in.await(t, p, 1)
 	}
@@ -171,7 +170,7 @@ func namesOldest(t *testing.T, b Body) {
 		if b.book(t).OldestOpen == 0 {
 			return
 		}
-		pause(20 * time.Millisecond) // the last word may be on its way back
+		pause(20 * time.Millisecond) // the acknowledgement of the last notice may still be on its way
 	}
 	t.Errorf("still open since %v", b.book(t).OldestOpen)
 }

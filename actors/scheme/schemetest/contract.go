@@ -1,5 +1,5 @@
-// Package schemetest is the contract that every connected body of scheme.Scheme
-// keeps, whatever lies behind it. A body's own test opens it and calls Contract:
+// Package schemetest tests the contract of every connected body of scheme.Scheme. A body's
+// own test opens the body and calls Contract:
 //
 //	schemetest.Contract(t, func(t *testing.T) schemetest.Body { … })
 package schemetest
@@ -15,18 +15,17 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Body is one connected body under test. Keys script their outcomes as the
-// simulator's do; payments settle within a fraction of a second.
+// Body is one connected body under test. Recipient keys choose outcomes as in the
+// simulator; payments settle within a fraction of a second.
 type Body struct {
 	Scheme scheme.Scheme
 	Now    func() ledger.Millis // the scheme's clock
 	Start  func(scheme.Feed) error
-	// Again takes the process away, without warning, and gives another on what
-	// was durable.
+	// Again kills the process without warning and starts another on the durable data.
 	Again func(t *testing.T) Body
 }
 
-// Contract runs every story against bodies that open makes.
+// Contract runs every story, each against a body of its own from open.
 func Contract(t *testing.T, open func(t *testing.T) Body) {
 	for _, s := range []struct {
 		name string
@@ -62,7 +61,7 @@ var numbers struct {
 	n uint64
 }
 
-// payment is one of its own, to a key that scripts its outcome.
+// payment returns a new payment to a key that chooses its outcome.
 func payment(b Body, key string) scheme.Payment {
 	numbers.Lock()
 	numbers.n++
@@ -76,7 +75,7 @@ func payment(b Body, key string) scheme.Payment {
 	}
 }
 
-// matter is what a notice is about: one payment, or one return of it.
+// matter is the subject of a notice: one payment, or a return of it.
 type matter struct {
 	tx   ledger.TxID
 	back bool
@@ -84,7 +83,7 @@ type matter struct {
 
 func about(n scheme.Notice) matter { return matter{n.Tx, n.Kind == scheme.ReturnReceived} }
 
-// inbox takes notices; refuse tells how often each is sent back first.
+// inbox takes notices; it refuses the first ones about each matter, as many as refuse says.
 type inbox struct {
 	mu     sync.Mutex
 	refuse int
@@ -115,7 +114,7 @@ func (i *inbox) take(n scheme.Notice, done func(error)) {
 
 const patience = 8 * time.Second
 
-// await waits for a notice about a payment to come for the n-th time.
+// await waits until a notice about a payment has come n times.
 func (i *inbox) await(t *testing.T, p scheme.Payment, n int) scheme.Notice {
 	t.Helper()
 	got := i.awaitOf(t, matter{tx: p.Tx}, n)

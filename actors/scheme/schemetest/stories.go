@@ -193,7 +193,7 @@ func notifiesAgain(t *testing.T, b Body) {
 	p := payment(b, "ana@example.com")
 	b.submit(t, p)
 	in.await(t, p, 3)
-	pause(1200 * time.Millisecond) // longer than between the others
+	pause(1200 * time.Millisecond) // longer than the time between two deliveries before
 	if n := in.count(p); n != 3 {
 		t.Errorf("acknowledged, and it came %d times more", n-3)
 	}
@@ -226,5 +226,5 @@ func survives(t *testing.T, b Body) {
 	}
 }
 
-// pause gives time to what must not come, or is about to.
+// pause waits, for notices that must not come or are about to come.
 func pause(d time.Duration) { time.Sleep(d) }

@@ -10,8 +10,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// BenchmarkSubmit: payouts of many callers at once, on the disk, settled and
-// acknowledged.
+// BenchmarkSubmit measures payouts from many callers at once, on a disk, until they are
+// settled and acknowledged.
 func BenchmarkSubmit(b *testing.B) {
 	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -32,7 +32,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// BenchmarkBook: the book of a hundred accounts and 50,000 payouts.
+// BenchmarkBook measures reading the book of a hundred accounts and 50,000 payouts.
 func BenchmarkBook(b *testing.B) {
 	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"pixd/wal"
 )
 
-// The book's rows. docs/formats.md lists them.
+// The tags of the book's rows, which docs/formats.md lists.
 const (
-	rowKey        = 'k' // a PIX key of the engine's
+	rowKey        = 'k' // one of the engine's PIX keys
 	rowPayment    = 'p' // a payout submitted to us, by the engine's transaction id
-	rowHolder     = 'e' // which payment, in or out, holds an end-to-end id
-	rowOpen       = 'o' // a notice to deliver, by its instant; gone once acknowledged
+	rowHolder     = 'e' // the payment, in or out, that holds an end-to-end id
+	rowOpen       = 'o' // a notice to deliver, by its due time; deleted once acknowledged
 	rowArrival    = 'a' // a customer's payment, by its end-to-end id
-	rowMovement   = 'm' // what settles, by its instant and number
-	rowSums       = 's' // movements added up: the mark, and each side's sums
-	rowReturn     = 'r' // what came back of a payout, by its transaction id and ordinal
+	rowMovement   = 'm' // a settled or settling amount, by its time and number
+	rowSums       = 's' // sums of movements: the mark, and the sums of accounts and institutions
+	rowReturn     = 'r' // a return of a payout, by the payout's transaction id and ordinal
 	rowInfraction = 'i' // a report of a customer's payment, by its own id
-	rowLimited    = 'l' // how many limits a payout's lookups met, by its transaction id
-	rowCapacity   = 'c' // what every lookup meets
+	rowLimited    = 'l' // how many limits a payout's lookups have met, by its transaction id
+	rowCapacity   = 'c' // the limit that every lookup meets
 )
 
 // keyRow is one of the engine's PIX keys.
@@ -31,16 +31,16 @@ type keyRow struct {
 	Type    ledger.KeyType   `cbor:"2,keyasint"`
 }
 
-// payment is a payout as the scheme has it. What becomes of it is settled when
-// it is submitted: Reason, or none, at DueAt.
+// payment is a payout in the scheme's book. Its outcome is decided at its submission: it
+// settles at DueAt, or is rejected then where Reason is not empty.
 type payment struct {
 	Tx       ledger.TxID      `cbor:"1,keyasint"`
 	Account  ledger.AccountID `cbor:"2,keyasint"`
 	EndToEnd string           `cbor:"3,keyasint"`
 	Amount   ledger.Amount    `cbor:"4,keyasint"`
 	Key      string           `cbor:"5,keyasint"`
-	At       ledger.Millis    `cbor:"6,keyasint"` // when it was submitted
-	DueAt    ledger.Millis    `cbor:"7,keyasint"` // when it is final
+	At       ledger.Millis    `cbor:"6,keyasint"` // time of submission
+	DueAt    ledger.Millis    `cbor:"7,keyasint"` // time from which on its outcome is final
 	Reason   string           `cbor:"8,keyasint,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type arrival struct {
 	PayerName     string           `cbor:"6,keyasint,omitempty"`
 	PayerDocument string           `cbor:"7,keyasint,omitempty"`
 	PayerISPB     string           `cbor:"8,keyasint,omitempty"`
-	At            ledger.Millis    `cbor:"9,keyasint"` // the scheme's own date of it
+	At            ledger.Millis    `cbor:"9,keyasint"` // the scheme's date of the payment
 	Description   string           `cbor:"10,keyasint,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func key(tag byte, rest string) []byte {
 	return append(append(make([]byte, 0, 1+len(rest)), tag), rest...)
 }
 
-// openKey orders notices by their instant; what they are about follows.
+// openKey orders notices by their due time; about names the payment, return or report.
 func openKey(at ledger.Millis, about []byte) []byte {
 	k := append(make([]byte, 0, 9+len(about)), rowOpen)
 	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)
@@ -80,7 +80,7 @@ func set(k []byte, v any) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: k, Value: b}
 }
 
-// read decodes one row into v; false where there is none.
+// read decodes one row into v; false where there is no row.
 func read(s Store, k []byte, v any) (bool, error) {
 	b, ok, err := s.Get(k)
 	if err != nil || !ok {

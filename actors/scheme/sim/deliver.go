@@ -12,14 +12,13 @@ import (
 	"pixd/wal"
 )
 
-// deliverer is the outbox with a lock around it, and a goroutine that hands what
-// is due to the feed.
+// deliverer is the outbox with a lock, and a goroutine that gives due notices to the feed.
 type deliverer struct {
 	sim        *Sim
 	mu         sync.Mutex
 	outbox     outbox
 	reported   ledger.Millis // when a failure was last logged
-	unreported int           // failures since
+	unreported int           // failures since reported that were not logged
 	wake       chan struct{} // capacity 1
 	stop       chan struct{}
 	started    atomic.Bool
@@ -46,9 +45,9 @@ func (d *deliverer) rouse() {
 	}
 }
 
-// Due hands over the earliest notice that is due, and what is to be called with
-// its outcome, once: nil acknowledges it. It is Start without a goroutine, for
-// who drives the clock.
+// Due returns the earliest notice that is due, and a function to be called once with the
+// result: nil acknowledges the notice. It takes the place of Start where the caller drives
+// the clock.
 func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 	i, ok := s.out.take()
 	if !ok {
@@ -57,8 +56,8 @@ func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 	return i.notice, func(err error) { s.out.ended(i, err) }, true
 }
 
-// NextDue is when Due hands over the next notice, perhaps in the past; false
-// where none waits.
+// NextDue is when Due returns the next notice, perhaps in the past; false where no notice
+// waits.
 func (s *Sim) NextDue() (ledger.Millis, bool) {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
@@ -72,7 +71,7 @@ func (d *deliverer) take() (item, bool) {
 	return d.outbox.take(now)
 }
 
-// reopen makes an open row's notice again.
+// reopen makes the notice of an open row again.
 func (s *Sim) reopen(k, v []byte) (i item, err error) {
 	i = item{at: openInstant(k), key: append([]byte(nil), k...)}
 	if len(v) != 1 {
@@ -105,7 +104,7 @@ func (s *Sim) reopen(k, v []byte) (i item, err error) {
 	return i, present(ok, err)
 }
 
-// present is an error where a row is missing that another needs.
+// present returns an error where a row is missing to which another row refers.
 func present(ok bool, err error) error {
 	if err == nil && !ok {
 		return errors.New("sim: a row without what it is about")
@@ -143,7 +142,7 @@ func (d *deliverer) run(feed scheme.Feed) {
 	}
 }
 
-// sleep is how long nothing is due, unless something else happens.
+// sleep is the time from now until the next notice is due, at most an hour.
 func (d *deliverer) sleep() time.Duration {
 	at, ok := d.sim.NextDue()
 	if !ok {
@@ -152,7 +151,7 @@ func (d *deliverer) sleep() time.Duration {
 	return min(time.Duration(max(at-d.sim.now(), 0))*time.Millisecond, time.Hour)
 }
 
-// ended drops the open row of what was acknowledged; what was not comes again.
+// ended deletes the open row of an acknowledged notice; any other notice is sent again.
 func (d *deliverer) ended(i item, err error) {
 	now := d.sim.now()
 	d.mu.Lock()
@@ -171,7 +170,7 @@ func (d *deliverer) ended(i item, err error) {
 	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}})
 }
 
-// tellEvery is how often an engine that does not acknowledge is logged.
+// tellEvery is the least time in ms between two log lines about missing acknowledgements.
 const tellEvery = ledger.Millis(10_000)
 
 func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
@@ -188,11 +187,11 @@ func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
 		"end_to_end_id", n.EndToEnd, "error", err, "others_since", others)
 }
 
-// ackPatience is how long whoever made something happen waits for the engine to
-// take it, so that it is found there; the notice goes on without.
+// ackPatience is how long Pay and Return wait, from the booking on, for the engine's
+// acknowledgement; the notice is delivered even after that.
 const ackPatience = 2 * time.Second
 
-// await waits for an acknowledgement, where a goroutine delivers.
+// await waits for an acknowledgement, if a goroutine delivers notices.
 func (d *deliverer) await(ctx context.Context, acked <-chan struct{}) {
 	if !d.started.Load() {
 		return

@@ -13,8 +13,8 @@ import (
 	"pixd/wal/waltest"
 )
 
-// TestBookedMeanwhile: what is booked after a reading began, at its very
-// instant, is of the next reading.
+// TestBookedMeanwhile checks that a movement which is booked after a reading began, in the
+// same millisecond, is not part of that reading but of the next.
 func TestBookedMeanwhile(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
@@ -35,8 +35,8 @@ func TestBookedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestScriptsOfRefusedIDs: what the scheme rejects for its id is rejected,
-// whatever its key says would become of it.
+// TestScriptsOfRefusedIDs checks that a payment with an invalid or used end-to-end id is
+// rejected, whatever its key's script says.
 func TestScriptsOfRefusedIDs(t *testing.T) {
 	p := newPump(t)
 	for n, key := range []string{"silent@pix.test", "returned@pix.test"} {
@@ -62,7 +62,8 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 	}
 }
 
-// TestInfractionsAreToldAgain to the next process, both of them.
+// TestInfractionsAreToldAgain checks that the next process sends both notices of a report
+// again.
 func TestInfractionsAreToldAgain(t *testing.T) {
 	p := newPump(t)
 	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
@@ -96,7 +97,7 @@ func TestInfractionsAreToldAgain(t *testing.T) {
 	}
 }
 
-// late is a shelf whose entries become visible and durable when it is told.
+// late is a shelf whose entries become visible and durable only when flush is called.
 type late struct {
 	shelf
 	queue []*wal.Entry
@@ -114,7 +115,7 @@ func (l *late) flush(n int) {
 	l.queue = l.queue[n:]
 }
 
-// TestLimitsCountAtOnce: limits count before they are durable, and once.
+// TestLimitsCountAtOnce checks that limits count once, and before they are durable.
 func TestLimitsCountAtOnce(t *testing.T) {
 	p := newPump(t)
 	l := &late{shelf: *p.shelf}
@@ -126,7 +127,7 @@ func TestLimitsCountAtOnce(t *testing.T) {
 			t.Errorf("lookup %d: %v", n, err)
 		}
 		if n == 1 {
-			l.flush(1) // the first is durable, the second is not
+			l.flush(1) // the first count is durable, the second is not
 		}
 	}
 	if len(l.queue) != 2 || len(p.limited) != 1 {
@@ -138,8 +139,8 @@ func TestLimitsCountAtOnce(t *testing.T) {
 	}
 }
 
-// TestRegisteredTwiceAtOnce: that a key is registered is told when it is durable, also
-// to who registers it again while it is on its way.
+// TestRegisteredTwiceAtOnce checks that a registration is confirmed only once it is
+// durable, also to a caller who repeats it meanwhile.
 func TestRegisteredTwiceAtOnce(t *testing.T) {
 	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
@@ -151,7 +152,7 @@ func TestRegisteredTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestAskedBeforeDurable: what is not durable yet is told to nobody who asks.
+// TestAskedBeforeDurable checks that Ask does not answer with a state that is not durable.
 func TestAskedBeforeDurable(t *testing.T) {
 	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
@@ -160,7 +161,7 @@ func TestAskedBeforeDurable(t *testing.T) {
 	if _, err := s.Submit(hurried, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("submitted before it is durable: %v", err)
 	}
-	store.Commit(10) // it can be read, and may be lost
+	store.Commit(10) // the payment can be read, and may still be lost
 	if state, err := s.Ask(hurried, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
 		t.Errorf("asked before it is durable: %v %v", state, err)
 	}
@@ -170,8 +171,8 @@ func TestAskedBeforeDurable(t *testing.T) {
 	}
 }
 
-// openLate is a simulator whose disk can be made late, and the context of who does not wait
-// for it.
+// openLate returns a simulator on a store that can stop syncing, and a context that has
+// ended already.
 func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -183,7 +184,7 @@ func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	return s, store, hurried
 }
 
-// lateStore syncs at once, until it is late: then never.
+// lateStore syncs at once while late is false, and never while it is true.
 type lateStore struct {
 	*waltest.InMemory
 	late bool
@@ -197,8 +198,8 @@ func (s *lateStore) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
-// TestNoticesNameTheAccount that the key or the payment came with, of every kind, also
-// where the next process tells them.
+// TestNoticesNameTheAccount checks that notices of every kind name the account of the key
+// or the payment, also when the next process sends them.
 func TestNoticesNameTheAccount(t *testing.T) {
 	p := newPump(t)
 	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})

@@ -22,7 +22,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
 
-// TestGolden pins the book's rows: a book outlives the engine that wrote it.
+// TestGolden checks the encoding of the book's rows, because later versions must read a
+// book.
 func TestGolden(t *testing.T) {
 	tx := ledger.NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
 	rows := []any{
@@ -72,7 +73,7 @@ func TestGolden(t *testing.T) {
 
 const goldenNoon = ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
 
-// TestGoldenBook pins which rows each thing writes.
+// TestGoldenBook checks which rows each operation writes.
 func TestGoldenBook(t *testing.T) {
 	at := goldenNoon
 	s := openOn(t, vfs.NewMem(), func(o *Options) {
@@ -130,8 +131,8 @@ func dump(t *testing.T, s *Sim) string {
 	return b.String()
 }
 
-// TestOlderBook: a book of a version that knew no movements is read, and its
-// payments count, once.
+// TestOlderBook checks that a book of a version without movements can be read, and that its
+// payments count once.
 func TestOlderBook(t *testing.T) {
 	rows, err := os.ReadFile(filepath.Join("testdata", "book-before-movements.golden"))
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"pixd/wal"
 )
 
-// Report is a payer reporting a payment that an account received.
+// Report is a payer's report of a payment that an account received.
 type Report struct {
 	EndToEnd  string
 	Amount    ledger.Amount // base units; 0: all of it
-	Situation string        // as the directory names it
+	Situation string        // in the directory's words
 }
 
-// infraction is such a report in the book.
+// infraction is a Report in the book.
 type infraction struct {
 	ID          string           `cbor:"1,keyasint"` // a UUID v7
 	EndToEnd    string           `cbor:"2,keyasint"`
@@ -25,10 +25,10 @@ type infraction struct {
 	Amount      ledger.Amount    `cbor:"4,keyasint"`
 	Situation   string           `cbor:"5,keyasint"`
 	At          ledger.Millis    `cbor:"6,keyasint"`
-	CancelledAt ledger.Millis    `cbor:"7,keyasint,omitempty"` // 0: it stands
+	CancelledAt ledger.Millis    `cbor:"7,keyasint,omitempty"` // 0: the report is not withdrawn
 }
 
-// cancelled marks the open row of the notice that a report is withdrawn.
+// cancelled is the tag of the open row for the notice of a report's withdrawal.
 const cancelled = 'x'
 
 func (i *infraction) opened() scheme.Notice {
@@ -41,10 +41,10 @@ func (i *infraction) withdrawn() scheme.Notice {
 	return scheme.Notice{Kind: scheme.InfractionCancelled, EndToEnd: i.EndToEnd, Account: i.Account, Infraction: i.ID}
 }
 
-// ErrUnknownInfraction is an id that no Report gave.
+// ErrUnknownInfraction is the refusal of an id that Report never returned.
 var ErrUnknownInfraction = errors.New("the scheme knows no such infraction")
 
-// Report opens an infraction about a customer's payment and tells the engine.
+// Report books an infraction about a customer's payment and notifies the engine.
 func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	if err := s.settle(ctx); err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	return i.ID, wait(ctx, done)
 }
 
-// Withdraw cancels an infraction and tells the engine; once is enough.
+// Withdraw withdraws an infraction and notifies the engine. Repeating it has no effect.
 func (s *Sim) Withdraw(ctx context.Context, id string) error {
 	s.single.Lock()
 	defer s.single.Unlock()
@@ -95,7 +95,7 @@ func (s *Sim) Withdraw(ctx context.Context, id string) error {
 	return wait(ctx, done)
 }
 
-// tell books a report as it now is, with its notice.
+// tell writes a report in its present state, with its notice.
 func (s *Sim) tell(at ledger.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
 	reported := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
 	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.open(tag)}, func() { s.out.add(reported) })

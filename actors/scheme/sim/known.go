@@ -8,21 +8,21 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Known is what the scheme knows of one payment.
+// Known is the scheme's knowledge of one payment.
 type Known struct {
 	Kind     MovementKind // MovedPayout or MovedPayment
-	Tx       ledger.TxID  // of a payout
+	Tx       ledger.TxID  // transaction id of a payout
 	EndToEnd string
 	Account  ledger.AccountID
 	Amount   ledger.Amount // base units
 	Key      string
 	State    scheme.State
-	At       ledger.Millis // when it was submitted, or when the customer paid
+	At       ledger.Millis // time of the submission, or of the customer's payment
 	FinalAt  ledger.Millis // 0: it is pending
 	Returns  []Returned    // oldest first
 }
 
-// Returned is (part of) a payout that came back.
+// Returned is a return of a payout, in full or in part.
 type Returned struct {
 	ID     string
 	Amount ledger.Amount
@@ -30,7 +30,7 @@ type Returned struct {
 	At     ledger.Millis
 }
 
-// Know tells of the payment, in or out, that holds an end-to-end id.
+// Know returns the payment, in or out, that holds an end-to-end id.
 func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 	if err := s.settle(ctx); err != nil {
 		return Known{}, err

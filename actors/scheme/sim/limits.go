@@ -10,14 +10,15 @@ import (
 	"pixd/wal"
 )
 
-// Capacity is what every lookup meets, before its key's script.
+// Capacity is the directory's capacity: the limit that every lookup meets, whatever its
+// key.
 type Capacity uint8
 
 // The capacities.
 const (
 	Available       Capacity = iota
 	ClientLimited            // the paying user's limit
-	BucketExhausted          // the institution's
+	BucketExhausted          // the institution's limit
 )
 
 var capacities = map[Capacity]struct {
@@ -31,7 +32,7 @@ var capacities = map[Capacity]struct {
 
 func (c Capacity) String() string { return capacities[c].name }
 
-// ParseCapacity reads what String wrote; false for anything else.
+// ParseCapacity reads a name that String returns; false for anything else.
 func ParseCapacity(s string) (Capacity, bool) {
 	for c, known := range capacities {
 		if known.name == s {
@@ -41,15 +42,15 @@ func ParseCapacity(s string) (Capacity, bool) {
 	return 0, false
 }
 
-// capacityRow is what SetCapacity left.
+// capacityRow is the capacity last set by SetCapacity.
 type capacityRow struct {
 	Lookups Capacity `cbor:"1,keyasint"`
 }
 
 var capacityKey = []byte{rowCapacity}
 
-// SetCapacity says what every lookup meets from now on, also of later processes
-// on the same book.
+// SetCapacity sets the directory's capacity from now on, also for later processes on the
+// same book.
 func (s *Sim) SetCapacity(ctx context.Context, c Capacity) error {
 	s.single.Lock()
 	defer s.single.Unlock()
@@ -66,14 +67,15 @@ func (s *Sim) restoreCapacity() error {
 	return err
 }
 
-// limitedRow is how many limits a payout's lookups met.
+// limitedRow is the number of limits that a payout's lookups have met.
 type limitedRow struct {
 	Times uint64 `cbor:"1,keyasint"`
 }
 
-// limit is the limit that a payout's lookup meets: everybody's, else its
-// script's, so many times. The count is in the book, where any number of waiting
-// payouts may lie; its last steps are lost at a kill, and then met again.
+// limit returns the limit that a payout's lookup meets: the capacity's, else the limit of
+// its key's script, as often as the script says. The count is in the book, because the
+// number of waiting payouts has no bound. A kill may lose the last counts; the payout then
+// meets those limits again.
 func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
 	if c := Capacity(s.lookups.Load()); c != Available {
 		return capacities[c].limit, nil
@@ -100,7 +102,7 @@ func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
 	return o.limit, nil
 }
 
-// met is how many limits a payout's lookups met so far.
+// met returns how many limits a payout's lookups have met so far.
 func (s *Sim) met(tx ledger.TxID) (uint64, error) {
 	s.mu.Lock()
 	n, ok := s.limited[tx]
@@ -113,7 +115,7 @@ func (s *Sim) met(tx ledger.TxID) (uint64, error) {
 	return row.Times, err
 }
 
-// limits reads client-limited, bucket-exhausted and both with -<n>.
+// limits reads the scripts client-limited and bucket-exhausted, with or without -<n>.
 func limits(local string) (outcome, bool) {
 	for name, code := range map[string]ledger.RefusalCode{
 		"client-limited": ledger.RefuseRateLimited, "bucket-exhausted": ledger.RefuseBucket,

@@ -10,32 +10,32 @@ import (
 	"pixd/wal"
 )
 
-// MovementKind is what moved.
+// MovementKind is the kind of a movement of money.
 type MovementKind uint8
 
 // The kinds of movement.
 const (
 	MovedPayout  MovementKind = iota + 1 // an account paid
 	MovedPayment                         // a customer paid an account
-	MovedReturn                          // (part of) a payout came back
+	MovedReturn                          // a payout came back, in full or in part
 )
 
-// movement is money that settles at the instant in its key. The row is written
-// with what makes it settle, so it may lie in the future; from its instant on it
-// counts, and it never changes.
+// movement is money that settles at the time in its key. The row is written together with
+// its payment, so its time may lie in the future; the movement counts from that time on,
+// and never changes.
 type movement struct {
 	Kind     MovementKind     `cbor:"1,keyasint"`
 	Account  ledger.AccountID `cbor:"2,keyasint"`
 	Amount   ledger.Amount    `cbor:"3,keyasint"`
 	Other    string           `cbor:"4,keyasint"` // the counterparty's ISPB
-	EndToEnd string           `cbor:"5,keyasint"` // of the payment
+	EndToEnd string           `cbor:"5,keyasint"` // end-to-end id of the payment
 	Tx       ledger.TxID      `cbor:"6,keyasint,omitzero"`
 	ReturnID string           `cbor:"7,keyasint,omitempty"`
 }
 
-// mark is a place among the movements: they stand by instant, and within one
-// instant by number, in which they were booked. So what is booked later never
-// comes before what could already be read.
+// mark is a position among the movements, which are ordered by time and, within one
+// millisecond, by their numbers in the order of booking. So a movement booked later never
+// comes before one that could already be read.
 type mark struct {
 	At     ledger.Millis `cbor:"1,keyasint"`
 	Number uint64        `cbor:"2,keyasint"`
@@ -44,7 +44,7 @@ type mark struct {
 func (m mark) after(o mark) bool { return m.At > o.At || m.At == o.At && m.Number > o.Number }
 
 func (m mark) key() []byte {
-	k := append(make([]byte, 0, 18), rowMovement) // next adds one
+	k := append(make([]byte, 0, 18), rowMovement) // room for the byte that next appends
 	k = binary.BigEndian.AppendUint64(k, uint64(m.At))
 	return binary.BigEndian.AppendUint64(k, m.Number)
 }
@@ -53,10 +53,10 @@ func markOf(k []byte) mark {
 	return mark{ledger.Millis(binary.BigEndian.Uint64(k[1:9])), binary.BigEndian.Uint64(k[9:17])}
 }
 
-// next is the least key after the mark's.
+// next is the least key after the mark's key.
 func (m mark) next() []byte { return append(m.key(), 0) }
 
-// moved is a movement's row. The caller holds order until it is appended.
+// moved returns a movement's row. The caller holds order until the row is appended.
 func (s *Sim) moved(at ledger.Millis, m *movement) wal.Op {
 	s.count++
 	if s.unadded.Add(1) >= addEvery {
@@ -65,8 +65,8 @@ func (s *Sim) moved(at ledger.Millis, m *movement) wal.Op {
 	return set(mark{at, s.count}.key(), m)
 }
 
-// here is the newest mark that can be read in full: what is booked after it
-// stands behind it. It yields once all up to it is durable.
+// here returns the newest mark up to which all movements can be read: movements booked
+// later come after it. It returns once all movements up to it are durable.
 func (s *Sim) here(ctx context.Context) (mark, error) {
 	s.order.Lock()
 	m := mark{s.now(), s.count}
@@ -75,13 +75,13 @@ func (s *Sim) here(ctx context.Context) (mark, error) {
 	return m, wait(ctx, done)
 }
 
-// through calls fn for each movement after from that counts at here.
+// through calls fn for each movement from the key from on, up to the mark here.
 func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more bool, err error)) error {
 	end := binary.BigEndian.AppendUint64([]byte{rowMovement}, uint64(here.At)+1)
 	return s.store.Scan(from, end, func(k, v []byte) (bool, error) {
 		at := markOf(k)
 		if at.Number > here.Number {
-			return true, nil // booked since, at this very instant
+			return true, nil // booked after here was taken, in the same millisecond
 		}
 		var m movement
 		if err := decode(k, v, &m); err != nil {
@@ -91,23 +91,23 @@ func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more boo
 	})
 }
 
-// Movement is money that has settled.
+// Movement is a settled movement of money.
 type Movement struct {
 	At       ledger.Millis
 	Kind     MovementKind
-	Tx       ledger.TxID // of a payout, and of its return; else zero
+	Tx       ledger.TxID // transaction id of a payout or of a returned payout; else zero
 	EndToEnd string
-	ReturnID string // of a return
+	ReturnID string // the return's own id
 	Account  ledger.AccountID
 	Amount   ledger.Amount // base units
 	Other    string        // the counterparty's ISPB
 }
 
-// ErrCursor is a cursor that no page of movements gave.
+// ErrCursor is the refusal of a cursor that Movements never returned.
 var ErrCursor = errors.New("not a next_cursor of the movements")
 
-// Movements are up to limit (1 or more) of what has settled at or after since,
-// oldest first, from a cursor on, where one is given; next is empty at the end.
+// Movements returns up to limit (1 or more) movements settled at or after since, oldest
+// first. With a cursor the page begins after that cursor; next is empty on the last page.
 func (s *Sim) Movements(ctx context.Context, since ledger.Millis, cursor string, limit int) (page []Movement, next string, err error) {
 	from := mark{At: max(since, 0)}.key()
 	if cursor != "" {

@@ -8,18 +8,18 @@ import (
 	"pixd/wal"
 )
 
-// item is a notice to deliver at an instant.
+// item is a notice with its due time.
 type item struct {
 	at     ledger.Millis
-	key    []byte // its open row
+	key    []byte // key of its open row
 	notice scheme.Notice
-	acked  chan struct{} // closed once acknowledged; may be nil
-	tries  int           // without success
-	order  uint64        // among those of one instant
+	acked  chan struct{} // closed once the notice is acknowledged; may be nil
+	tries  int           // deliveries without an acknowledgement
+	order  uint64        // orders the notices of one due time
 }
 
-// open is the row that keeps a notice until it is acknowledged; tag says what
-// it is about.
+// open is the row that keeps a notice until it is acknowledged; tag says whether the notice
+// is about a payment, an arrival, a return or a report.
 func (i item) open(tag byte) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: i.key, Value: []byte{tag}}
 }
@@ -40,19 +40,20 @@ func (q *items) Pop() any {
 	return x
 }
 
-// openAtOnce bounds the notices delivered and not acknowledged, where Options do not.
+// openAtOnce is how many notices may be delivered and not acknowledged, where Options say
+// 0.
 const openAtOnce = 4096
 
-// outbox decides which notice is delivered when: a machine, told the time, that
-// one caller uses at once.
+// outbox decides which notice is delivered when. It is a machine that is given the time;
+// its caller ensures that only one call runs at once.
 type outbox struct {
 	wait items
 	open int
-	most int // that may be open at once
+	most int // how many notices may be open, that is delivered and not acknowledged
 	came uint64
 }
 
-// add puts a notice into the outbox, and tells whether it is the first now.
+// add puts a notice into the outbox and reports whether it is now the first.
 func (l *outbox) add(i item) bool {
 	l.came++
 	i.order = l.came
@@ -61,7 +62,7 @@ func (l *outbox) add(i item) bool {
 	return first
 }
 
-// next is when the first in the outbox is due; false where none may be delivered.
+// next is when the first notice is due; false where no notice may be delivered.
 func (l *outbox) next() (ledger.Millis, bool) {
 	if len(l.wait) == 0 || l.open >= l.most {
 		return 0, false
@@ -69,7 +70,7 @@ func (l *outbox) next() (ledger.Millis, bool) {
 	return l.wait[0].at, true
 }
 
-// take hands over the first in the outbox, where it is due.
+// take returns the first notice, if it is due.
 func (l *outbox) take(now ledger.Millis) (item, bool) {
 	if at, ok := l.next(); !ok || at > now {
 		return item{}, false
@@ -78,8 +79,8 @@ func (l *outbox) take(now ledger.Millis) (item, bool) {
 	return heap.Pop(&l.wait).(item), true
 }
 
-// end follows what became of a notice that was handed over: what was not
-// acknowledged comes again. It tells whether the outbox moves on by it.
+// end takes the result of a delivered notice: without an acknowledgement the notice is put
+// back. It reports whether the next notice may have to be delivered earlier than before.
 func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
@@ -89,15 +90,15 @@ func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	return moves
 }
 
-// The longest pauses. Of infractions an engine may not know the kind: they are
-// to keep nothing else waiting.
+// The longest pauses between two deliveries of a notice, in ms. An engine may not know the
+// kinds of notice about infractions: these must not delay other notices.
 const (
 	pause           = ledger.Millis(60_000)
 	infractionPause = 10 * pause
 )
 
-// again is when a notice that was not acknowledged comes again: after 1 s, then
-// twice as late each time, up to the longest pause.
+// again returns a notice that was not acknowledged with its next due time: 1 s from now,
+// then after a pause twice as long each time, up to the longest pause.
 func (i item) again(now ledger.Millis) item {
 	longest := pause
 	if i.notice.Kind == scheme.InfractionOpened || i.notice.Kind == scheme.InfractionCancelled {

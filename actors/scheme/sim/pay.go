@@ -10,27 +10,27 @@ import (
 	"pixd/wal"
 )
 
-// Payment is a customer paying one of the engine's keys.
+// Payment is a customer's payment to one of the engine's keys.
 type Payment struct {
 	Key           string        // as the directory spells it
 	Amount        ledger.Amount // base units, 1 to ledger.MaxAmount
 	TxID          string
 	Description   string
-	EndToEnd      string        // empty: made up
-	At            ledger.Millis // the scheme's own date of it; 0: now
+	EndToEnd      string        // empty: an id is made
+	At            ledger.Millis // the scheme's date of the payment; 0: now
 	PayerName     string
 	PayerDocument string
 	PayerISPB     string
 }
 
-// What Pay refuses.
+// The errors of Pay.
 var (
 	ErrUnknownKey = errors.New("no key of this engine is registered under that name")
 	ErrEndToEnd   = errors.New("end_to_end_id belongs to another payment")
 )
 
-// Pay books a customer's payment and tells the engine. A repeated end-to-end
-// id answers the first result and pays nothing.
+// Pay books a customer's payment and notifies the engine. A repeated end-to-end id returns
+// the first payment's result and pays nothing.
 func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledger.Amount, err error) {
 	row, err := s.arrive(p)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledge
 	return row.EndToEnd, row.Amount, nil
 }
 
-// first is the result of the payment that holds an end-to-end id, which may
-// have been on its way to the book; conflict where it is no customer's.
+// first returns the result of the customer's payment that holds an end-to-end id, after
+// waiting until that payment is durable; conflict where the id is held by a payout.
 func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, ledger.Amount, error) {
 	if err := s.settle(ctx); err != nil {
 		return "", 0, err
@@ -72,7 +72,7 @@ func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (strin
 	return a.EndToEnd, a.Amount, nil
 }
 
-// arrive fills in what the customer did not say.
+// arrive makes a payment's row, with default values for what the customer left out.
 func (s *Sim) arrive(p Payment) (*arrival, error) {
 	owner, ok, err := s.key(p.Key)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Sim) repeated(endToEnd string) (*arrival, error) {
 	return &a, nil
 }
 
-// enter writes the arrival, its movement and its notice down.
+// enter writes an arrival, its movement and its notice.
 func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -136,8 +136,8 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 	}), nil
 }
 
-// movement is the arrival in the sums. It counts from when it was booked, also
-// where the customer paid earlier.
+// movement is the movement of an arrival. It counts from the time of booking, even where
+// the customer paid earlier.
 func (a *arrival) movement() *movement {
 	return &movement{Kind: MovedPayment, Account: a.Account, Amount: a.Amount, Other: a.PayerISPB, EndToEnd: a.EndToEnd}
 }

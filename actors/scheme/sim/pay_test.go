@@ -16,7 +16,7 @@ import (
 
 var shop = ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
 
-// till is a simulator whose notices are counted by end-to-end id.
+// till is a simulator with a feed that keeps notices by end-to-end id.
 type till struct {
 	*Sim
 	mu       sync.Mutex
@@ -41,7 +41,8 @@ func newTill(t *testing.T) *till {
 	return k
 }
 
-// TestPay: what a customer says arrives as said; what is left out is made up.
+// TestPay checks that a customer's payment arrives as it was made, with values made up for
+// omitted fields.
 func TestPay(t *testing.T) {
 	k := newTill(t)
 	e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
@@ -71,7 +72,7 @@ func TestPay(t *testing.T) {
 	}
 }
 
-// TestPayUnknownKey: nobody here has that key.
+// TestPayUnknownKey checks that a payment to an unregistered key is refused.
 func TestPayUnknownKey(t *testing.T) {
 	k := newTill(t)
 	if _, _, err := k.Pay(t.Context(), Payment{Key: "nobody@example.com", Amount: 5}); !errors.Is(err, ErrUnknownKey) {
@@ -79,7 +80,7 @@ func TestPayUnknownKey(t *testing.T) {
 	}
 }
 
-// TestPayRepeated answers the first result and pays nothing.
+// TestPayRepeated checks that a repeated payment gets the first result and pays nothing.
 func TestPayRepeated(t *testing.T) {
 	k := newTill(t)
 	first, _, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
@@ -95,8 +96,8 @@ func TestPayRepeated(t *testing.T) {
 	}
 }
 
-// TestPayConcurrently: customers who pay under one id at once pay once, and
-// are all told the same.
+// TestPayConcurrently checks that customers who pay under one id at once pay once, and all
+// get the same result.
 func TestPayConcurrently(t *testing.T) {
 	k := newTill(t)
 	for round := range 40 {
@@ -127,7 +128,7 @@ func TestPayConcurrently(t *testing.T) {
 	}
 }
 
-// TestPayUnderAPayoutsID is refused: the id is no customer's.
+// TestPayUnderAPayoutsID checks that a customer cannot pay under a payout's end-to-end id.
 func TestPayUnderAPayoutsID(t *testing.T) {
 	k := newTill(t)
 	p := payoutAt(now())
@@ -148,8 +149,8 @@ func TestPayUnderAPayoutsID(t *testing.T) {
 	}
 }
 
-// TestPayNobodyTakes: whoever paid is not kept for ever by an engine that does
-// not acknowledge.
+// TestPayNobodyTakes checks that Pay returns even if the engine never acknowledges the
+// notice.
 func TestPayNobodyTakes(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), nil)
 	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
@@ -173,7 +174,7 @@ func payoutAt(at ledger.Millis) scheme.Payment {
 	}
 }
 
-// TestEndToEndLife: an id lives twelve hours around its minute.
+// TestEndToEndLife checks that an id is accepted within twelve hours of its minute.
 func TestEndToEndLife(t *testing.T) {
 	noon := ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
 	const minute, hour = ledger.Millis(60_000), ledger.Millis(3_600_000)
@@ -203,7 +204,8 @@ func TestEndToEndLife(t *testing.T) {
 	}
 }
 
-// TestSettlesByTheClock: pending until its instant, settled from it on.
+// TestSettlesByTheClock checks that a payment is pending before its due time and settled
+// from then on.
 func TestSettlesByTheClock(t *testing.T) {
 	at := ledger.Millis(1772366400000)
 	s := openOn(t, vfs.NewMem(), func(o *Options) {

@@ -54,7 +54,7 @@ func (f *shelf) Append(e *wal.Entry) wal.Ticket {
 
 func (f *shelf) Close() error { return nil }
 
-// pump is a simulator in one goroutine, whose clock moves when it is told.
+// pump is a simulator in one goroutine, whose clock the test moves.
 type pump struct {
 	*Sim
 	t     *testing.T
@@ -73,7 +73,7 @@ func newPump(t *testing.T) *pump {
 	return p
 }
 
-// open is also a crash: what was appended is there, and nothing else.
+// open opens the simulator again on the entries appended so far, as after a crash.
 func (p *pump) open() {
 	p.t.Helper()
 	s, err := Open(Options{
@@ -117,7 +117,7 @@ func (p *pump) sums() scheme.Sums {
 	return b.Accounts[0].Sums
 }
 
-// drain acknowledges, or not, what is due, and tells what it was.
+// drain gives err to every due notice, and returns the kinds of those notices.
 func (p *pump) drain(err error) (reported []string) {
 	for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
 		reported = append(reported, n.Kind.String())
@@ -128,8 +128,8 @@ func (p *pump) drain(err error) (reported []string) {
 
 var errAway = errors.New("away")
 
-// TestPumped: a whole life in one goroutine, and the same life gives the same
-// book, byte for byte.
+// TestPumped checks that the simulator can run in one goroutine, and that the same calls
+// write the same book, byte for byte.
 func TestPumped(t *testing.T) {
 	life := func() string {
 		p := newPump(t)
@@ -168,8 +168,8 @@ func TestPumped(t *testing.T) {
 	}
 }
 
-// TestAddedUpOnce: wherever the process ends around adding up, each movement
-// counts once.
+// TestAddedUpOnce checks that each movement counts once, wherever the process ends around
+// addUp.
 func TestAddedUpOnce(t *testing.T) {
 	p := newPump(t)
 	want := scheme.Sums{}
@@ -216,8 +216,8 @@ func TestAddedUpOnce(t *testing.T) {
 	}
 }
 
-// TestClockGoesBack: nothing is booked behind what was added up, in this process
-// or the next.
+// TestClockGoesBack checks that no movement is booked before the mark when the clock goes
+// back, in this process or in the next.
 func TestClockGoesBack(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
@@ -236,14 +236,15 @@ func TestClockGoesBack(t *testing.T) {
 	if got := p.sums(); got.Sent != 7 {
 		t.Errorf("sent %d", got.Sent)
 	}
-	p.at += 1000 // it goes on from where it stood
+	p.at += 1000 // the clock goes on from where it stood still
 	if got, reported := p.sums(), p.drain(nil); got.Sent != 15 || len(reported) != 4 {
 		t.Errorf("sent %d, told of %d", got.Sent, len(reported))
 	}
 }
 
-// TestInfractionsKeepNothingWaiting: not taken, they come again ever later, are
-// not logged each time, and do not count as open work.
+// TestInfractionsKeepNothingWaiting checks that notices of infractions which are not
+// acknowledged come again after ever longer pauses, are not logged each time, and do not
+// count as open in the book.
 func TestInfractionsKeepNothingWaiting(t *testing.T) {
 	p := newPump(t)
 	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
@@ -281,7 +282,7 @@ func TestInfractionsKeepNothingWaiting(t *testing.T) {
 	}
 }
 
-// TestSumsDoNotWrap: a sum that does not fit is an error, not a small sum.
+// TestSumsDoNotWrap checks that a sum which does not fit is an error.
 func TestSumsDoNotWrap(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1<<62)
@@ -295,8 +296,8 @@ func TestSumsDoNotWrap(t *testing.T) {
 	}
 }
 
-// TestLineMovesOn: where as many notices are open as may be, the end of one lets the next
-// go, and says so.
+// TestLineMovesOn checks that, when as many notices are open as allowed, the end of one
+// lets the next be taken, and that end reports this.
 func TestLineMovesOn(t *testing.T) {
 	l := outbox{most: 2}
 	for range 3 {

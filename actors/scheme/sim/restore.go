@@ -5,8 +5,8 @@ import (
 	"pixd/wal"
 )
 
-// restoreMovements finds the mark, the newest number, and how much stands
-// behind the mark.
+// restoreMovements reads the mark of the sums, the newest movement's number, and the number
+// of movements after the mark.
 func (s *Sim) restoreMovements() error {
 	ok, err := read(s.store, markKey, &s.added)
 	if err != nil {
@@ -31,12 +31,12 @@ func (s *Sim) restoreMovements() error {
 	return err
 }
 
-// atOnce are the movements that makeMovements writes in one entry.
+// atOnce is how many movements makeMovements writes in one entry.
 const atOnce = 1000
 
-// makeMovements gives a book from before there were movements those of its
-// payments, and then the mark that says so; a new book gets the mark alone. Cut
-// short, it does the same again.
+// makeMovements adds the movements to a book that was written before movements existed, and
+// then a mark, which shows that this was done; a new book gets only the mark. If the
+// process ends before the mark is written, the next one does the same again.
 func (s *Sim) makeMovements() error {
 	var ops []wal.Op
 	add := func(at ledger.Millis, m *movement) error {

@@ -11,17 +11,17 @@ import (
 	"pixd/wal"
 )
 
-// Return is a counterparty giving back (part of) a payout.
+// Return is a counterparty's return of a payout, in full or in part.
 type Return struct {
 	EndToEnd string
-	Amount   ledger.Amount // base units; 0: what is left
+	Amount   ledger.Amount // base units; 0: everything not returned yet
 	Reason   string        // the scheme's code; empty: MD06
 }
 
-// defaultReason is that the receiving customer asked for the return.
+// defaultReason is the scheme's code for a return that the receiving customer asked for.
 const defaultReason = "MD06"
 
-// What Return and Report refuse.
+// The errors of Return and Report.
 var (
 	ErrUnknownPayment = errors.New("the scheme knows no such payment")
 	ErrNotSettled     = errors.New("the payment has not settled")
@@ -29,15 +29,15 @@ var (
 	ErrBeyond         = errors.New("the amount is more than what there is")
 )
 
-// returned is (part of) a payout that comes back.
+// returned is a return in the book; its time may lie in the future.
 type returned struct {
-	ID       string           `cbor:"1,keyasint"` // D…
+	ID       string           `cbor:"1,keyasint"` // the return's own id, which begins with D
 	Tx       ledger.TxID      `cbor:"2,keyasint"`
 	EndToEnd string           `cbor:"3,keyasint"`
 	Account  ledger.AccountID `cbor:"4,keyasint"`
 	Amount   ledger.Amount    `cbor:"5,keyasint"`
 	Reason   string           `cbor:"6,keyasint"`
-	At       ledger.Millis    `cbor:"7,keyasint"` // when it is final
+	At       ledger.Millis    `cbor:"7,keyasint"` // time from which on it is final
 }
 
 func (r *returned) notice() scheme.Notice {
@@ -47,8 +47,8 @@ func (r *returned) notice() scheme.Notice {
 	}
 }
 
-// Return gives back (part of) a settled payout and tells the engine: its id is
-// the return's own.
+// Return books the return of a settled payout, in full or in part, and notifies the engine.
+// It returns the return's own id.
 func (s *Sim) Return(ctx context.Context, r Return) (id string, err error) {
 	if r.Reason == "" {
 		r.Reason = defaultReason
@@ -92,8 +92,8 @@ func (s *Sim) bookReturn(ctx context.Context, r Return, acked chan struct{}) (st
 	return i.notice.ReturnID, wait(ctx, done)
 }
 
-// settledPayout is the payout that holds an end-to-end id: no other under that
-// id can settle.
+// settledPayout returns the payout that holds an end-to-end id, the only one that can
+// settle under that id.
 func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 	return &p, nil
 }
 
-// giveBack is a return's rows: itself, its movement and its notice, at an
-// instant of its own. The caller holds order until they are appended.
+// giveBack returns the rows of a return: the return, its movement and its notice, all at
+// the given time. The caller holds order until the rows are appended.
 func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason string, at ledger.Millis) ([]wal.Op, item) {
 	r := &returned{
 		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Entropy()))[1:],
@@ -138,7 +138,7 @@ func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason 
 	}, i
 }
 
-// returns are what came or comes back of a payout, oldest first.
+// returns are all returns of a payout, also those with a future time, oldest first.
 func (s *Sim) returns(tx ledger.TxID) (all []returned, err error) {
 	from := key(rowReturn, string(tx[:]))
 	err = s.store.Scan(from, wal.PrefixEnd(from), func(k, v []byte) (bool, error) {

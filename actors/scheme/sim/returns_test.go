@@ -13,7 +13,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestReturnsAtOnce: what comes back is never more than what was paid.
+// TestReturnsAtOnce checks that concurrent returns never exceed the payout.
 func TestReturnsAtOnce(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), nil)
 	p := payoutAt(now())
@@ -46,7 +46,8 @@ func TestReturnsAtOnce(t *testing.T) {
 	}
 }
 
-// TestReturnedByScript leaves nothing to return, from its settlement on.
+// TestReturnedByScript checks that a payout which its script returns has nothing left to
+// return from its settlement on.
 func TestReturnedByScript(t *testing.T) {
 	at := goldenNoon
 	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return at } })
@@ -69,8 +70,8 @@ func TestReturnedByScript(t *testing.T) {
 	}
 }
 
-// TestBookUnderWork: while payments come and settle, and are added up, the book
-// only grows, and balances.
+// TestBookUnderWork checks that the book only grows and balances while payments settle and
+// are added up.
 func TestBookUnderWork(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), func(o *Options) { o.SettleDelay = 3 * time.Millisecond })
 	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
@@ -127,7 +128,7 @@ func TestBookUnderWork(t *testing.T) {
 	}
 }
 
-// TestAddsUpByItself: where nobody reads the book, it is added up all the same.
+// TestAddsUpByItself checks that movements are added up even if the book is never read.
 func TestAddsUpByItself(t *testing.T) {
 	at := goldenNoon
 	var clock atomic.Int64

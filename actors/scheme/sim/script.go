@@ -8,20 +8,20 @@ import (
 	"pixd/actors/ledger"
 )
 
-// outcome is what the simulator does with a payment.
+// outcome is what the simulator does with a payment; the zero outcome settles it.
 type outcome struct {
-	limit    ledger.RefusalCode // the directory's limit is met
-	times    uint64             // so many times for each payout; 0: for ever
-	lookup   ledger.RefusalCode // the directory refuses
-	submit   ledger.RefusalCode // the provider refuses
+	limit    ledger.RefusalCode // the directory's limit that a lookup meets
+	times    uint64             // how often each payout meets that limit; 0: always
+	lookup   ledger.RefusalCode // the directory refuses the lookup with this code
+	submit   ledger.RefusalCode // the provider refuses the submission with this code
 	now      bool               // settles inside the submit call
-	silent   bool               // accepted, and nothing is ever heard of it
-	returned bool               // comes back in full once it settled
+	silent   bool               // accepted, and never settled or rejected
+	returned bool               // comes back in full after it has settled
 	reason   string             // rejected after acceptance, with this code
-	owner    string             // the document of the key's owner, where scripted
+	owner    string             // the document of the key's owner, where the script names one
 }
 
-// scriptDomain is where e-mail keys script their outcome by their local part.
+// scriptDomain is the domain of the e-mail keys that choose an outcome.
 const scriptDomain = "@pix.test"
 
 var scripts = map[string]outcome{
@@ -39,9 +39,9 @@ var scripts = map[string]outcome{
 	"returned":              {returned: true},
 }
 
-// script reads the outcome of a key: settles after the delay, unless an e-mail
-// key at pix.test says otherwise. "+anything" before the @ makes distinct keys
-// with one outcome.
+// script reads the outcome of a key: the payment settles after the delay, unless the key is
+// an e-mail at pix.test whose local part chooses otherwise. A "+" and anything after it,
+// before the @, makes distinct keys with one outcome.
 func script(k ledger.Key) outcome {
 	local, ok := strings.CutSuffix(k.Value, scriptDomain)
 	if k.Type != ledger.KeyEmail || !ok {
@@ -63,15 +63,15 @@ func script(k ledger.Key) outcome {
 	return outcome{}
 }
 
-// The participants that the simulator plays. 99999xxx are the scheme's own
-// fictitious ISPBs.
+// The institutions that the simulator plays. 99999xxx are fictitious ISPBs of the scheme's
+// own.
 const (
 	payerISPB     = "99999003"
 	recipientISPB = "99999005"
 )
 
-// owner is whom the directory names for a key: the document that the key
-// states, else a made-up person, the same for the same key.
+// owner returns the owner of a key in the directory: with the document that the key states,
+// else a made-up person, the same for the same key.
 func owner(k ledger.Key, o outcome) ledger.Party {
 	own := ledger.Party{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
 	if own.Document == "" {
@@ -88,7 +88,7 @@ func owner(k ledger.Key, o outcome) ledger.Party {
 	return own
 }
 
-// cpf is nine digits with their two check digits (modulo 11).
+// cpf appends the two check digits (modulo 11) of a CPF to its first nine digits.
 func cpf(base uint64) string {
 	s := strconv.FormatUint(1_000_000_000+base, 10)[1:]
 	for range 2 {

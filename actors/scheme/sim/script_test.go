@@ -6,7 +6,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestScript: what each key does. Keys choose outcomes as test cards do.
+// TestScript checks the outcome that each key chooses.
 func TestScript(t *testing.T) {
 	for _, c := range []struct {
 		kind ledger.KeyType
@@ -52,8 +52,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestOwner: a key that states a document belongs to it; any other to somebody
-// made up, the same each time, with a valid CPF.
+// TestOwner checks that a key which states a document belongs to that document, and any
+// other key to a made-up person with a valid CPF, the same each time.
 func TestOwner(t *testing.T) {
 	for _, c := range []struct {
 		key                  ledger.Key
@@ -70,7 +70,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestCheckDigits against documents whose digits are known.
+// TestCheckDigits checks cpf against documents whose digits are known.
 func TestCheckDigits(t *testing.T) {
 	for base, want := range map[uint64]string{
 		123456789: "12345678909", 111444777: "11144477735", 0: "00000000000", 529982247: "52998224725",

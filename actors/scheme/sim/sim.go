@@ -16,14 +16,14 @@ import (
 	"pixd/wal"
 )
 
-// Options are what a simulator is made of.
+// Options configure a simulator.
 type Options struct {
 	Dir         string
 	FS          wal.FS        // nil: the disk
-	Store       Store         // the book, instead of one in Dir; Close closes it
-	OwnISPB     string        // the engine's institution; empty: OwnISPB
-	SettleDelay time.Duration // from submission to settlement; 0 settles inside the submit call
-	OpenAtOnce  int           // notices delivered and not acknowledged; 0: 4,096
+	Store       Store         // the book, in place of one in Dir; Close closes it
+	OwnISPB     string        // the engine's institution; empty: the constant OwnISPB
+	SettleDelay time.Duration // from submission to settlement; 0: a payment settles inside the submit call
+	OpenAtOnce  int           // most notices delivered and not acknowledged; 0: 4,096
 	Now         func() ledger.Millis
 	Entropy     func() [10]byte
 	OnFailure   func(error)
@@ -33,51 +33,51 @@ type Options struct {
 	MemTableBytes uint64 // default 32 MiB
 }
 
-// OwnISPB is the engine's institution where Options name none.
+// OwnISPB is the engine's institution where Options.OwnISPB is empty.
 const OwnISPB = "99999004"
 
-// Sim is the scheme and everyone behind it.
+// Sim is the scheme, the counterparties' banks and the customers.
 type Sim struct {
 	opts  Options
 	store Store
-	last  atomic.Int64 // the newest instant that now gave
-	ahead int64        // ms that the clock runs ahead, where it had gone back before Open
+	last  atomic.Int64 // the newest time that now returned
+	ahead int64        // ms added to the clock, which was behind the book at Open
 
-	// order is held from giving an instant and a number to appending what has
-	// them, so that they stand in the book in the order they were given.
+	// order is held from taking a time and a number until the row with them is appended, so
+	// that rows are appended in the order of these.
 	order sync.Mutex
 	count uint64 // the newest movement's number
 
-	mu      sync.Mutex             // guards what is on its way to the book; taken after order
+	mu      sync.Mutex             // guards the maps of rows that are not durable yet; taken after order
 	holders map[string]ledger.TxID // end-to-end ids whose row is not durable yet
 	keys    map[string]keyRow      // keys whose row is not durable yet
-	limited map[ledger.TxID]uint64 // limits met by a payout, likewise
-	lookups atomic.Uint32          // Capacity: what every lookup meets
+	limited map[ledger.TxID]uint64 // limits met by payouts whose row is not durable yet
+	lookups atomic.Uint32          // the Capacity last set
 
-	adding   sync.Mutex    // held while movements are added up
-	added    mark          // how far they are; guarded by adding
-	openFrom ledger.Millis // no notice about money is open before it; guarded by adding
-	unadded  atomic.Int64  // movements booked since the mark was moved
-	counting atomic.Bool   // a goroutine is at it
+	adding   sync.Mutex    // held while movements are added to the sums
+	added    mark          // the mark up to which the sums count; guarded by adding
+	openFrom ledger.Millis // no notice about money is open before this time; guarded by adding
+	unadded  atomic.Int64  // movements booked since addUp last began
+	counting atomic.Bool   // a goroutine is adding movements to the sums
 
-	single sync.Mutex // held by what looks at the book before it adds to it: one at a time
+	single sync.Mutex // held by calls that read the book before they add to it: one at a time
 
-	ids  *keyed.Filter // every end-to-end id in the book, once it was filled
+	ids  *keyed.Filter // every end-to-end id in the book, once filled; nil with a Store of the caller's
 	out  *deliverer
 	stop context.CancelFunc
 	ctx  context.Context // ends with Close
 	work sync.WaitGroup
 }
 
-// idFilter is its size, in bytes: good for six million ids.
+// idFilter is the size of ids in bytes: enough for six million ids.
 const idFilter = 8 << 20
 
 var _ scheme.Scheme = (*Sim)(nil)
 
-// bookFormat names the book, so that it is never taken for an engine's journal.
+// bookFormat marks the book, so that it is never taken for an engine's journal.
 const bookFormat = "pixd-sim-1"
 
-// Open opens the book, or makes it. Nothing is delivered before Start or Due.
+// Open opens the book, or creates it. No notice is delivered before Start or Due.
 func Open(o Options) (*Sim, error) {
 	if o.OwnISPB == "" {
 		o.OwnISPB = OwnISPB
@@ -111,7 +111,7 @@ func Open(o Options) (*Sim, error) {
 	return s, nil
 }
 
-// restore reads what an earlier process left.
+// restore reads the state that an earlier process left in the book.
 func (s *Sim) restore() error {
 	if err := s.restoreMovements(); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (s *Sim) restore() error {
 	})
 }
 
-// fill tells the filter every end-to-end id in the book; ids that come meanwhile
-// are told by hold.
+// fill adds every end-to-end id in the book to the filter; hold adds the ids that come
+// meanwhile.
 func (s *Sim) fill() {
 	err := s.store.Scan([]byte{rowHolder}, []byte{rowHolder + 1}, func(k, _ []byte) (bool, error) {
 		s.ids.Add(k)
@@ -142,8 +142,8 @@ func (s *Sim) fill() {
 	}
 }
 
-// Start delivers to the feed what is due, beginning with what an earlier
-// process left unacknowledged. It is called once, and not together with Due.
+// Start delivers due notices to the feed, first those that an earlier process left
+// unacknowledged. It is called once, and not together with Due.
 func (s *Sim) Start(feed scheme.Feed) error {
 	s.out.start(feed)
 	return nil
@@ -157,13 +157,13 @@ func (s *Sim) Close() error {
 	return s.store.Close()
 }
 
-// RegisterKey makes a key of the engine's known to customers.
+// RegisterKey registers one of the engine's keys, so that customers can pay to it.
 func (s *Sim) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
 	row := keyRow{Account: a, Type: k.Type}
 	s.mu.Lock()
 	_, onItsWay := s.keys[k.Value]
 	s.mu.Unlock()
-	// What is only on its way may be lost: it is written again, and waited for.
+	// A row that is not durable yet may be lost: the key is written again, and waited for.
 	if known, ok, err := s.key(k.Value); err != nil || ok && known == row && !onItsWay {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *Sim) key(k string) (keyRow, bool, error) {
 	return row, ok, err
 }
 
-// Lookup is the directory. What limits it comes before what it knows.
+// Lookup implements scheme.Scheme. A limit is checked before the key.
 func (s *Sim) Lookup(_ context.Context, q scheme.Query) (ledger.Party, error) {
 	o := script(q.Key)
 	limit, err := s.limit(q.Tx, o)

@@ -11,9 +11,9 @@ import (
 	"pixd/wal"
 )
 
-// Submit takes a payment, and settles it after the delay unless its key's
-// script says otherwise. The same again answers what the first did; the same
-// end-to-end id under another transaction is rejected with DUPL.
+// Submit takes a payment, which settles after the delay unless its key's script says
+// otherwise. The same payment again gets the first one's answer; another transaction with
+// the same end-to-end id is rejected with DUPL.
 func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
 	o := script(p.Key)
 	if o.submit != ledger.RefuseNothing {
@@ -34,15 +34,15 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 }
 
 const (
-	// idLife is how far an end-to-end id's minute may be from the scheme's clock.
+	// idLife is how far the minute in an end-to-end id may be from the scheme's clock.
 	// Source: SPI catalogue, FF08.
 	idLife = 12 * time.Hour
-	// never is when a payment is final that nothing is ever heard of.
+	// never is the due time of a payment that stays pending for ever.
 	never = ledger.Millis(math.MaxInt64)
 )
 
-// take writes a payment down; row is nil where the book has it already, or will
-// have once the result yields.
+// take writes a payment; row is nil where the book has the payment already, or will have it
+// once done has a value.
 func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -70,8 +70,7 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
 }
 
-// decide is what becomes of a payment that is new to the book. The caller holds
-// order.
+// decide decides the outcome of a payment that is new to the book. The caller holds order.
 func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	now := s.now()
 	row := &payment{
@@ -97,9 +96,9 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 
 func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / time.Millisecond) }
 
-// follows is what a payment brings with it: its notice, the movement where it
-// settles, and what the script sends back. own is the key of its open row, where it
-// has one. The caller holds order.
+// follows adds the rows that a payment brings: its notice, its movement if it settles, and
+// the return that its script asks for. own is the key of the notice's open row; nil: there
+// is no notice. The caller holds order.
 func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
 	if row.DueAt == never {
 		return ops, nil, nil
@@ -121,11 +120,11 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []
 
 var tagPayment = []byte{rowPayment}
 
-// courtesy is how long the notice of what settles at once waits, in milliseconds:
-// the answer to the submit says it too, and is only now and then lost.
+// courtesy is by how much the notice of a payment that settles inside the submit call is
+// delayed, in ms: the answer to the submission already says so, and is seldom lost.
 const courtesy = 1000
 
-// taken follows a payment's durability: its row answers for it now.
+// taken adds the notices of a payment to the outbox, once the payment is durable.
 func (s *Sim) taken(row *payment, own []byte, back *item) {
 	s.letGo(row.EndToEnd, row.Tx)
 	if own != nil {
@@ -140,7 +139,7 @@ func (s *Sim) taken(row *payment, own []byte, back *item) {
 	}
 }
 
-// hold notes whose an end-to-end id is, while its row is on its way to the book.
+// hold notes which payment holds an end-to-end id until that row is durable.
 func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 	s.mu.Lock()
 	s.holders[endToEnd] = tx
@@ -148,7 +147,7 @@ func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 	s.ids.Add(key(rowHolder, endToEnd))
 }
 
-// letGo is the end of hold.
+// letGo removes the note that hold has made.
 func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 	s.mu.Lock()
 	if s.holders[endToEnd] == tx {
@@ -157,8 +156,8 @@ func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 	s.mu.Unlock()
 }
 
-// holder is the payment that has an end-to-end id: the zero id is a customer's.
-// The caller holds order, where what is found is to stay so.
+// holder returns the payment that holds an end-to-end id; the zero id is a customer's
+// payment. The caller holds order where the result must stay true.
 func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	s.mu.Lock()
 	tx, ok := s.holders[endToEnd]
@@ -180,7 +179,7 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	return ledger.TxID(b), true, nil
 }
 
-// Ask tells what the scheme knows of a payment, once that is durable.
+// Ask returns the scheme's state of a payment, once that state is durable.
 func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, _ string) (scheme.State, error) {
 	state, there, err := s.known(tx)
 	if err == nil && there {

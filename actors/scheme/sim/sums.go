@@ -12,20 +12,19 @@ import (
 	"pixd/wal"
 )
 
-// Sums are kept to a mark, and written together with it: what stands behind the
-// mark is added when the book is read, so no crash loses or doubles a movement.
-// The rows: the mark, one for each account, one for each institution.
+// Sums count the movements up to a mark, and are written together with the mark; movements
+// after it are added when the book is read. So no crash loses or doubles a movement. The
+// rows are: the mark, one for each account, one for each institution.
 const (
 	sumsMark    = 'f'
 	sumsAccount = 'a'
 	sumsISPB    = 'i'
 )
 
-// addEvery is how many movements may stand behind the mark before they are
-// added up.
+// addEvery is how many movements may come after the mark before addUp runs.
 const addEvery = 8192
 
-// sums are one side's, as they lie in the book.
+// sums are the sums of an account or an institution, as stored in the book.
 type sums struct {
 	Sent       ledger.Amount `cbor:"1,keyasint,omitempty"`
 	Received   ledger.Amount `cbor:"2,keyasint,omitempty"`
@@ -34,7 +33,7 @@ type sums struct {
 	Messages   uint64        `cbor:"5,keyasint,omitempty"`
 }
 
-// tally is what movements come to.
+// tally holds the sums of some movements.
 type tally struct {
 	accounts map[ledger.AccountID]*sums
 	ispbs    map[string]*sums
@@ -51,7 +50,7 @@ func of[K comparable](m map[K]*sums, k K) *sums {
 
 var errTooMuch = errors.New("sim: sums do not fit 63 bits")
 
-// raise adds without wrapping around.
+// raise adds, and returns an error where the result would wrap around.
 func raise(to *ledger.Amount, by ledger.Amount) error {
 	n, ok := to.Add(by)
 	if !ok {
@@ -92,7 +91,7 @@ func ispbKey(ispb string) []byte { return append([]byte{rowSums, sumsISPB}, ispb
 
 var markKey = []byte{rowSums, sumsMark}
 
-// behind is what the movements after the mark come to, at here. The caller
+// behind returns the sums of the movements between the mark added and here. The caller
 // holds adding.
 func (s *Sim) behind(here mark) (*tally, error) {
 	t := newTally()
@@ -101,7 +100,7 @@ func (s *Sim) behind(here mark) (*tally, error) {
 	})
 }
 
-// addUp adds to the sums what has settled before this millisecond, and moves
+// addUp adds the movements settled before this millisecond to the stored sums, and moves
 // the mark there.
 func (s *Sim) addUp() error {
 	s.adding.Lock()
@@ -111,7 +110,7 @@ func (s *Sim) addUp() error {
 	if err != nil {
 		return err
 	}
-	here = mark{here.At - 1, here.Number} // nothing comes there any more
+	here = mark{here.At - 1, here.Number} // no movement of that millisecond can be booked any more
 	if !here.after(s.added) {
 		return nil
 	}
@@ -137,7 +136,7 @@ func (s *Sim) addUp() error {
 	return nil
 }
 
-// raised is a row of sums with more.
+// raised adds to ops the row of sums at k, increased by by.
 func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	var row sums
 	if _, err := read(s.store, k, &row); err != nil {
@@ -149,7 +148,7 @@ func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	return append(ops, set(k, &row)), nil
 }
 
-// addUpLater has it done beside deliveries, by one goroutine.
+// addUpLater runs addUp in a goroutine of its own if it is needed and not running yet.
 func (s *Sim) addUpLater() {
 	if s.unadded.Load() < addEvery || !s.counting.CompareAndSwap(false, true) {
 		return
@@ -162,9 +161,9 @@ func (s *Sim) addUpLater() {
 	})
 }
 
-// Book implements scheme.Scheme: what has settled by now, in the order of the
-// institutions' and the accounts' numbers. It costs an entry's commit, the rows
-// of the answer and at most some thousands of movements.
+// Book implements scheme.Scheme: it returns everything settled by now, in the order of the
+// institutions' and the accounts' numbers. It costs the commit of one entry, reading the
+// rows of the answer, and reading at most some thousands of movements.
 func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
 	if s.unadded.Load() >= addEvery {
 		if err := s.addUp(); err != nil {
@@ -191,7 +190,7 @@ func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
 	return t.book(here.At, oldest), nil
 }
 
-// addRows adds the sums up to the mark.
+// addRows adds the stored sums, which count up to the mark.
 func (s *Sim) addRows(t *tally) error {
 	return s.store.Scan([]byte{rowSums, sumsAccount}, []byte{rowSums, sumsISPB + 1}, func(k, v []byte) (bool, error) {
 		var row sums
@@ -223,10 +222,10 @@ func (s *sums) reported() scheme.Sums {
 	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo}
 }
 
-// oldestOpen is the instant of the oldest notice that is due, about money, and
-// not acknowledged; 0: none. It looks from where the last look ended, because
-// what is booked later is never due before that, and rows that are gone still
-// cost a look. The caller holds adding.
+// oldestOpen is the due time of the oldest notice about money that is due and not
+// acknowledged; 0: none. It searches from where the last search ended, because later
+// notices are never due before that time, and deleted rows still cost time. The caller
+// holds adding.
 func (s *Sim) oldestOpen(now ledger.Millis) (oldest ledger.Millis, err error) {
 	err = s.store.Scan(openKey(s.openFrom, nil), openKey(now+1, nil), func(k, v []byte) (bool, error) {
 		if len(v) == 1 && (v[0] == rowInfraction || v[0] == cancelled) {
