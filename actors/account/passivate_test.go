@@ -39,8 +39,8 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
 	var notices, tasks [accounts * each]once
 	var stop atomic.Bool
-	var house, work sync.WaitGroup
-	house.Go(func() {
+	var maintenance, work sync.WaitGroup
+	maintenance.Go(func() {
 		for !stop.Load() {
 			w.Passivate()
 		}
@@ -79,7 +79,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 		return all(t, "notice", notices[:]) == accounts*each && all(t, "due task", tasks[:]) == accounts*each
 	})
 	stop.Store(true)
-	house.Wait()
+	maintenance.Wait()
 	for id := ledger.AccountID(1); id <= accounts; id++ {
 		if got := w.totals(id); got.Balance != each*(7+5) || got.Items != 2*each {
 			t.Errorf("%v ended with %+v", id, got)

@@ -165,11 +165,11 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 
 // payout takes over one record of a payout and checks it against the records before it.
 func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
-	world, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
+	made, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
 		p = &chronicled{
 			tx:   *r.Tx,
-			held: *r.Tx, hold: world.at, account: r.Account, had: map[string]bool{},
+			held: *r.Tx, hold: made.at, account: r.Account, had: map[string]bool{},
 			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value},
 		}
 		c.payouts[r.Tx.ID] = p
@@ -185,19 +185,19 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		}
 	}
 	if old == nil {
-		c.keepsID(l, p, world)
+		c.keepsID(l, p, made)
 	}
 	c.unchanged(l, r, p)
 	c.decided(l, r, p.tx.Payout.Decision)
-	c.repeats(l, r, world)
+	c.repeats(l, r, made)
 	c.doubt(l, r, old)
-	c.young(l, r, world)
+	c.young(l, r, made)
 	if !p.had[r.Tx.EndToEnd] {
 		p.had[r.Tx.EndToEnd] = true
 		c.under[r.Tx.EndToEnd] = append(c.under[r.Tx.EndToEnd], p)
 	}
 	if _, used := c.begun[r.Tx.EndToEnd]; !used {
-		c.begun[r.Tx.EndToEnd] = moment{world.at, r.Seq}
+		c.begun[r.Tx.EndToEnd] = moment{made.at, r.Seq}
 	}
 	first := c.begun[r.Tx.EndToEnd]
 	p.out, p.outBy = first.at, first.by
@@ -206,20 +206,20 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		l.fail("record %d of %v forgets whom %v pays", r.Seq, r.Account, r.Tx.ID)
 	}
 	p.tx = *r.Tx
-	c.waits(l, r, old, world)
+	c.waits(l, r, old, made)
 	switch r.Kind {
 	case ledger.PayoutAccepted, ledger.PayoutSent:
 		if p.sent == 0 {
-			p.sent = world.at
+			p.sent = made.at
 		}
 	case ledger.PayoutQueued, ledger.PayoutRequeued:
 		if p.queued.at == 0 {
-			p.queued = world
+			p.queued = made
 		}
 	case ledger.PayoutSettled, ledger.PayoutSettledLate:
-		p.settled, p.settledBy = world.at, r.Seq
+		p.settled, p.settledBy = made.at, r.Seq
 	case ledger.PayoutFailed:
-		p.gaveUp(l, world)
+		p.gaveUp(l, made)
 		c.rightlyFailed(l, r, old)
 	case ledger.PayoutRejected:
 		c.duplicate(l, p)

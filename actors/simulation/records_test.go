@@ -68,12 +68,12 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 
 // stamped checks that a record's time is engine time, or the time of the account's record
 // before it or of the newest record of an earlier process, where that is later.
-func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, world written) {
-	if want := max(world.clock, world.floor, head.Time); r.Time != want {
+func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, made written) {
+	if want := max(made.clock, made.floor, head.Time); r.Time != want {
 		l.fail("record %d of %v is stamped %v, engine time is %v", r.Seq, r.Account, r.Time, want)
 	}
-	if !world.doubted && world.clock+clocksDiffer < world.at || !world.doubted && world.clock > world.at+clocksDiffer {
-		l.fail("record %d of %v is made at %v, by a clock that says %v and is not doubted", r.Seq, r.Account, world.at, world.clock)
+	if !made.doubted && made.clock+clocksDiffer < made.at || !made.doubted && made.clock > made.at+clocksDiffer {
+		l.fail("record %d of %v is made at %v, by a clock that says %v and is not doubted", r.Seq, r.Account, made.at, made.clock)
 	}
 }
 
@@ -121,7 +121,7 @@ func expiryOf(endToEnd string) ledger.Millis {
 
 // keepsID checks that a new payout shares the end-to-end id of an equal payout that is in
 // flight or may still settle.
-func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
+func (c *chronicle) keepsID(l *life, p *chronicled, made written) {
 	if p.tx.Payout.OwnEndToEnd {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *chronicle) keepsID(l *life, p *chronicled, world written) {
 		t := &first.tx
 		open := t.Voided() || unknownDuplicate(t)
 		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // then it takes the other payout's id when it is sent
-		if first == p || (!t.Status.InFlight() || waits) && !(open && world.at+clocksDiffer < expiryOf(t.EndToEnd)) {
+		if first == p || (!t.Status.InFlight() || waits) && !(open && made.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
 		}
 		kept = append(kept, t.ID)
@@ -157,12 +157,12 @@ func unknownDuplicate(t *ledger.Transaction) bool {
 
 // young checks that no derived id is sent which, by an undoubted clock, the scheme may
 // refuse for its age.
-func (c *chronicle) young(l *life, r *ledger.Record, world written) {
+func (c *chronicle) young(l *life, r *ledger.Record, made written) {
 	t := r.Tx
-	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.Payout.OwnEndToEnd || world.doubted || t.Payout.Repeat || t.Doubted {
+	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.Payout.OwnEndToEnd || made.doubted || t.Payout.Repeat || t.Doubted {
 		return
 	}
-	if age := world.clock - (expiryOf(t.EndToEnd) - 12*3_600_000); age > 11*3_600_000 {
+	if age := made.clock - (expiryOf(t.EndToEnd) - 12*3_600_000); age > 11*3_600_000 {
 		l.fail("%v goes out under an id of %d minutes", t.ID, age/60_000)
 	}
 }
@@ -192,8 +192,8 @@ func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transac
 }
 
 // repeats checks that no more payouts are in flight under one id than allowed.
-func (c *chronicle) repeats(l *life, r *ledger.Record, world written) {
-	most := world.repeats
+func (c *chronicle) repeats(l *life, r *ledger.Record, made written) {
+	most := made.repeats
 	if most == 0 {
 		most = 1_000
 	}

@@ -4,23 +4,23 @@ import "pixd/actors/ledger"
 
 // waits checks that a payout's waiting time is the one that the flags set, in engine time,
 // and that no payout of an inactive account leaves the queue or is approved.
-func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, world written) {
+func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, made written) {
 	t, long := r.Tx, ledger.Millis(0)
 	switch r.Kind {
 	case ledger.PayoutSending, ledger.PayoutApproved:
-		if !world.active {
+		if !made.active {
 			l.fail("%v goes out (%v), and its account is not active", t.ID, r.Kind)
 		}
-		long = world.terms.OrphanAfter
+		long = made.terms.OrphanAfter
 	case ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSent:
-		long = world.terms.OrphanAfter
+		long = made.terms.OrphanAfter
 	case ledger.PayoutQueued, ledger.PayoutRequeued:
-		if first := old.Payout.QueueEnds == 0; first && t.Payout.QueueEnds != world.clock+world.terms.QueueTTL || !first && t.Payout.QueueEnds != old.Payout.QueueEnds {
-			l.fail("%v may stay in the queue for %d ms", t.ID, t.Payout.QueueEnds-world.clock)
+		if first := old.Payout.QueueEnds == 0; first && t.Payout.QueueEnds != made.clock+made.terms.QueueTTL || !first && t.Payout.QueueEnds != old.Payout.QueueEnds {
+			l.fail("%v may stay in the queue for %d ms", t.ID, t.Payout.QueueEnds-made.clock)
 		}
-		long = max(0, t.Payout.QueueEnds-world.clock)
+		long = max(0, t.Payout.QueueEnds-made.clock)
 	case ledger.PayoutPending:
-		long = world.terms.ApprovalTTL
+		long = made.terms.ApprovalTTL
 	default:
 		return
 	}
@@ -30,18 +30,18 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, wo
 	if r.Kind == ledger.PayoutAccepted && !t.Transfer.Doubt {
 		return // the due row of the hold stays, perhaps of an earlier process
 	}
-	if t.Transfer.DueAt > world.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.Transfer.DueAt != world.clock+long {
-		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.Transfer.DueAt-world.clock)
+	if t.Transfer.DueAt > made.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.Transfer.DueAt != made.clock+long {
+		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.Transfer.DueAt-made.clock)
 	}
 }
 
 // gaveUp checks that a payout is not voided, and does not expire, before its time by
 // simulated time, nor while engine time is doubted.
-func (p *chronicled) gaveUp(l *life, world written) {
+func (p *chronicled) gaveUp(l *life, made written) {
 	since, limit := ledger.Millis(0), ledger.Millis(0)
 	switch p.tx.ReasonCode {
 	case ledger.ReasonVoided:
-		since, limit = p.sent, world.terms.OrphanAfter
+		since, limit = p.sent, made.terms.OrphanAfter
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
@@ -51,13 +51,13 @@ func (p *chronicled) gaveUp(l *life, world written) {
 	default:
 		return
 	}
-	if world.doubted {
+	if made.doubted {
 		l.fail("%v is given up (%s) while the clock is doubted", p.tx.ID, p.tx.ReasonCode)
 	}
 	if p.tx.Doubted && p.tx.ReasonCode != ledger.ReasonVoided {
 		return // its due time was set by a clock that was wrong
 	}
-	if world.at-since < limit-l.slack() {
-		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, world.at-since)
+	if made.at-since < limit-l.slack() {
+		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, made.at-since)
 	}
 }

@@ -53,7 +53,7 @@ type Engine struct {
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: newEntropy(), endToEnd: keyed.NewFilter(endToEndFilter)}
 	if err := e.open(); err != nil {
-		return nil, errors.Join(err, e.closeRooms())
+		return nil, errors.Join(err, e.closeAll())
 	}
 	return e, nil
 }
@@ -241,10 +241,10 @@ func (e *Engine) reapIdle(ctx context.Context) {
 // already.
 func (e *Engine) Close() error {
 	e.ready.Store(false)
-	return e.closeRooms()
+	return e.closeAll()
 }
 
-func (e *Engine) closeRooms() error {
+func (e *Engine) closeAll() error {
 	if e.cancel != nil {
 		e.cancel()
 	}
