@@ -11,9 +11,11 @@ type Chain struct {
 	Suffix   string // suffix of the attempt's id
 	Attempt  uint64
 	Shared   *EndToEndRow // the row of EndToEnd, where this payout is a repeat under that id
-	Holder   TxID         // in Shared: the transaction that moved money, else the first that may have moved it; zero: none known here
-	Moved    *Moved       // an older use of Suffix whose row is kept under its full id, so that the suffix is free
-	Foreign  bool         // another account has used EndToEnd
+	// In Shared: the transaction that moved money, else the first that may have moved it;
+	// zero: none is known here.
+	Holder  TxID
+	Moved   *Moved // an older use of Suffix whose row is kept under its full id, so that the suffix is free
+	Foreign bool   // another account has used EndToEnd
 
 	UnderSuffix bool // the merchant named EndToEnd, and it was derived here before
 }

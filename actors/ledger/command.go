@@ -188,12 +188,16 @@ func (ReceiveReturn) command()  {}
 // Facts are the data that a decision needs beside the account's head. Gather reads them
 // from rows: first from rows that are not durable yet, then from the store.
 type Facts struct {
-	Tx    *Transaction // the payout to resolve or to attend to, the credit with the same reference, or the payment already received under an end-to-end id
+	// The payout to resolve or to attend to; or the credit with the same reference; or the
+	// payment already received under an end-to-end id.
+	Tx    *Transaction
 	Open  *Transaction // the charge that a received payment names
 	Chain Chain        // state of the requested payout's end-to-end id
 	Row   *EndToEndRow // end-to-end row of the payout to resolve
 
-	Holder   *TxID        // for a payout rejected as a duplicate: the transaction that has its end-to-end id; nil: none known here
+	// For a payout rejected as a duplicate: the transaction that has its end-to-end id;
+	// nil: none is known here.
+	Holder   *TxID
 	Return   *Transaction // the transaction that the same return id has already credited in this account
 	Credited bool         // the same return id has credited another account
 	Inactive bool         // the account is inactive; see NeedsActive

@@ -52,8 +52,10 @@ type Body struct {
 	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that Stored answers, or the claim that a refusal gives up
 	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
-	Row      *EndToEndRow `cbor:"8,keyasint,omitempty"` // the end-to-end row after the record, where several payouts share it or the payout was refused
-	DueWas   Millis       `cbor:"9,keyasint,omitempty"` // due time of the payout's earlier due row, which is deleted; 0: none
+	// The end-to-end row after the record, where several payouts share it or the payout was
+	// refused.
+	Row    *EndToEndRow `cbor:"8,keyasint,omitempty"`
+	DueWas Millis       `cbor:"9,keyasint,omitempty"` // due time of the payout's earlier due row, which is deleted; 0: none
 
 	DueWasKind DueKind `cbor:"10,keyasint,omitempty"` // kind of that earlier due row
 	Prev       uint64  `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction; 0: there is none

@@ -130,11 +130,13 @@ func ParseRefusal(name string) (RefusalCode, bool) {
 // Refusal says why a command was not carried out. Nothing of it was journaled or, with
 // AfterHold, the hold that was journaled is released.
 type Refusal struct {
-	Code      RefusalCode
-	Field     string // the field at fault, if any
-	Message   string // text for people
-	Ceiling   Amount // with RefuseCeiling
-	AfterHold bool   // the refusal came after the hold: from the directory, the provider, or the account's control on the key's owner
+	Code    RefusalCode
+	Field   string // the field at fault, if any
+	Message string // text for people
+	Ceiling Amount // with RefuseCeiling
+	// The refusal came after the hold: from the directory, the provider, or the account's
+	// control on the key's owner.
+	AfterHold bool
 }
 
 func refuse(c RefusalCode, message string) *Refusal { return &Refusal{Code: c, Message: message} }

@@ -6,8 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestControl: an owner whom the account's control keeps money from is refused
-// before anything is submitted; in doubt, the hold stays and nothing is sent
+// TestControl checks that a payout to an owner whom the account's control forbids is
+// refused before it is submitted, and that in doubt the hold stays and nothing is submitted
 // again.
 func TestControl(t *testing.T) {
 	s := ledger.DefaultSettings()
