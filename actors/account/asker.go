@@ -11,8 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// asker is the party that handed the account a command. The account calls exactly one of
-// answered and failed, once, when the command has its result.
+// asker is the party that handed the account a command. It gets the command's result once.
 type asker interface {
 	// answered is called once everything that the answer says is durable. at says what came
 	// of looking after a payout; it is nil for other commands, and where a child goes on

@@ -12,9 +12,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// launch is the journal's release of a child: child is an actor that the account's actor
-// has spawned, or nil in a shell without actors, where children alone decides how to run
-// job.
+// launch is the Out that starts a child once the entry of its payout is durable. child is
+// the actor that the account's actor has spawned. It is nil in a shell without actors,
+// where children.Begin runs the job in its own way.
 type launch struct {
 	children Children
 	child    *actor.PID

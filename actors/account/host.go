@@ -217,7 +217,7 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	to := d.callers.Get().(*caller)
 	to.number = d.number.Add(1)
 	to.joined.Store(false)
-	asks := *to // a copy: the pool may give to to another request while this message is still queued
+	asks := *to // a copy: the pool may give the caller to another request while this message is still queued
 	d.send(id, e, &call{command: c, from: &asks})
 	return d.wait(to)
 }

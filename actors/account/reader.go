@@ -39,7 +39,7 @@ func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) 
 }
 
 // Claim implements ledger.Reader. Most requests have a new key, so the store is read only
-// where the filters over the claims of from to to do not exclude the key.
+// where the filters do not exclude the key for the hours of the given span.
 func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil

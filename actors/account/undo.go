@@ -70,7 +70,7 @@ func (s *Shell) unwritten(r *undo) {
 			(&outcomes{to: w}).Release(wal.ErrSequence)
 		}
 	}
-	if r.ended != nil { // may be a payout in started too, whose next child never began
+	if r.ended != nil { // may be a payout in r.started too, whose next child never began
 		s.running[r.ended.tx.ID] = *r.ended
 	}
 }

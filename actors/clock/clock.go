@@ -34,7 +34,7 @@ type Clock struct {
 	floor ledger.Millis // no stamp is earlier than this
 	start ledger.Millis // engine time when the clock was made
 
-	unsure atomic.Bool // the scheme's time does not agree, or the scheme has not stated a time
+	unsure atomic.Bool // the scheme's time is unknown or differs, and no operator has accepted that
 	behind atomic.Bool // the floor was ahead of engine time at the start, and no operator has accepted that
 
 	mu       sync.Mutex

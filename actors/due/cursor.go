@@ -20,8 +20,9 @@ func newCursor(k ledger.DueKind) cursor {
 	return cursor{kind: k, next: lo}
 }
 
-// scan calls fn for the rows that are due by until, for most of them at the most, and stops
-// at a row that fn does not take. over is true where the cursor has passed all due rows.
+// scan calls fn for the rows that are due by until, in order. It stops at a row that fn
+// does not take, and after the number of rows that most allows. over is true where the
+// cursor has passed all due rows.
 func (c *cursor) scan(rows Rows, until ledger.Millis, most int, fn func(ledger.Due) (taken bool, err error)) (over bool, err error) {
 	_, hi := ledger.DueRange(c.kind, 0, max(until+1, 0))
 	if bytes.Compare(c.next, hi) >= 0 {

@@ -16,7 +16,7 @@ type Scanner struct {
 	alerts Alerts
 	now    func() ledger.Reading
 	log    *slog.Logger
-	wake   chan struct{} // capacity 1
+	wake   chan struct{} // wakes Run; capacity 1
 
 	mu      sync.Mutex
 	machine *Machine

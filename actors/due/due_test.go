@@ -142,8 +142,8 @@ var errDisk = errors.New("disk")
 // and no other payout.
 func TestStart(t *testing.T) {
 	s := newShelf()
-	s.due(1<<50, 1, 1, ledger.DuePayout) // held
-	s.due(1<<50, 1, 2, ledger.DuePayout) // accepted
+	s.due(1<<50, 1, 1, ledger.DuePayout) // a held payout
+	s.due(1<<50, 1, 2, ledger.DuePayout) // a payout that accept makes an accepted one
 	s.accept(1, 2)
 	s.due(1<<50, 1, 3, ledger.DueSending)
 	s.accept(1, 3)
@@ -344,8 +344,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSeldom checks that a task that ends nothing runs again after 3 s, then after twice as
-// long each time, up to a minute.
+// TestSeldom checks that a task that changes nothing runs again after 3 s, then after twice
+// as long each time, up to a minute.
 func TestSeldom(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
 		s := newShelf()

@@ -7,7 +7,7 @@ import "pixd/actors/ledger"
 // tasks that end by the clock.
 //
 // Three cursors read the due rows of each kind. The front cursor follows the clock and
-// never goes back, so that payouts whose tasks end nothing cannot keep it from later rows.
+// never goes back, so that payouts whose tasks change nothing cannot keep it from later rows.
 // The trail cursor follows ten seconds later and finds rows that were not on disk yet when
 // the front cursor passed. The back cursor begins again every minute and finds rows for
 // which the list of postponed tasks (putOff) had no room.
@@ -19,7 +19,7 @@ type lane struct {
 	fresh   int // running tasks that run for the first time
 	again   int // running tasks that were postponed before
 	later   putOff
-	tokens  ledger.Millis // tokens for tasks that will probably end nothing, in thousandths of a token
+	tokens  ledger.Millis // tokens for tasks that will probably change nothing, in thousandths of a token
 	counted ledger.Millis // when tokens were last added
 	back    ledger.Millis // when the back cursors begin again
 
@@ -36,7 +36,7 @@ const (
 	backEvery  = ledger.Millis(60_000)
 )
 
-// The rate of tasks that will probably end nothing: of payouts whose tasks ended nothing
+// The rate of tasks that will probably change nothing: of payouts whose tasks changed nothing
 // several times, or that a back cursor found. A hundred of them start in a second, which is
 // a hundredth of a CPU core. Each task that ends its payout's waiting allows two more.
 const (

@@ -25,7 +25,7 @@ type Task struct {
 	ID      ledger.EntityID
 	Seq     uint64         // sequence of a record about the payout; 0 with Retry
 	Retry   bool           // the payout is queued and directory capacity may be back; false: its due time has come
-	Queue   ledger.QueueID // with Retry
+	Queue   ledger.QueueID // the payout's queue; set only with Retry
 
 	due ledger.Due // the due row; empty with Retry
 }
@@ -72,7 +72,7 @@ type Machine struct {
 	resume  []cursor // cursors of the pass over all rows at the start; the first is in use
 	working map[ledger.EntityID]started
 	lanes   []*lane                   // one lane for each need
-	closed  map[ledger.AccountID]bool // quarantined
+	closed  map[ledger.AccountID]bool // quarantined accounts
 
 	find   ledger.Millis // when to look for queues again
 	queues map[ledger.QueueID]*queue
@@ -125,7 +125,7 @@ func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) 
 	return s.tasks, err
 }
 
-// step is one Tick.
+// step is the state of one call of Tick.
 type step struct {
 	now   ledger.Millis
 	rows  Rows
@@ -136,7 +136,7 @@ type step struct {
 type started struct {
 	lane  *lane
 	again bool // the task ran before
-	tries int  // how often the task ran and ended nothing
+	tries int  // how often the task ran and changed nothing
 }
 
 // begin starts the task of a due row.

@@ -6,9 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// putOff holds the postponed tasks, at most most of them; the back cursors find those for
-// which there is no room. Tasks that often ended nothing are in hopeless, and the other
-// tasks take their place where there is no room.
+// putOff holds the postponed tasks. The field most limits their number; a task for which
+// there is no room is found again by a back cursor. Tasks that often changed nothing are in
+// hopeless, and are dropped first where there is no room for another task.
 type putOff struct {
 	most     int
 	byID     map[ledger.EntityID]*later
@@ -20,12 +20,12 @@ type putOff struct {
 type later struct {
 	due   ledger.Due
 	at    ledger.Millis // when the task runs again
-	tries int           // how often the task ran and ended nothing
+	tries int           // how often the task ran and changed nothing
 	place int           // index in its heap
 }
 
-// hopelessAfter bounds the tries of a task in hopeful. A task that ended nothing more often
-// is in hopeless.
+// hopelessAfter bounds the tries of a task in hopeful. A task that changed nothing more
+// often than that is in hopeless.
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {

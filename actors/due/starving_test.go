@@ -58,10 +58,10 @@ func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n
 	return txID(n)
 }
 
-// TestNothingStarves checks that, behind a hundred thousand due payouts whose tasks end
-// nothing, another payout's task runs within a minute, for several reasons why tasks end
-// nothing and even with room for only four postponed tasks; and that ten minutes later the
-// hundred thousand payouts cost few tasks.
+// TestNothingStarves checks that, behind a hundred thousand due payouts whose tasks change
+// nothing, another payout's task runs within a minute, whatever the reason and even with
+// room for only four postponed tasks; and that ten minutes later the hundred thousand
+// payouts cost few tasks.
 func TestNothingStarves(t *testing.T) {
 	const futile = 100_000
 	for name, c := range map[string]struct {
@@ -139,7 +139,7 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 	}
 }
 
-// TestReturns checks that all tasks that ended nothing for an hour run soon once the scheme
+// TestReturns checks that all tasks that changed nothing for an hour run soon once the scheme
 // answers again.
 func TestReturns(t *testing.T) {
 	const n = 20_000

@@ -23,7 +23,7 @@ type book struct {
 
 const noon = ledger.Millis(1772366400000)
 
-// terms are durations in milliseconds that no test exceeds.
+// terms are the service's terms in these tests, in which no payout expires or is voided.
 var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
 
 func newBook(t *testing.T) *book {

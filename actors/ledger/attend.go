@@ -4,7 +4,7 @@ package ledger
 // result.
 type Goal uint8
 
-// The goals.
+// The goals of a child.
 const (
 	// GoalPay looks the key up and submits a payout that was just held or just approved.
 	GoalPay Goal = iota

@@ -106,7 +106,7 @@ type RequestPayout struct {
 // PayoutResult is the result of a payout as its child or a notice of the scheme reports it.
 type PayoutResult uint8
 
-// The results.
+// The results of a payout.
 const (
 	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has the payout, or may have it (in doubt)
 	PayoutIsSettled
@@ -128,7 +128,7 @@ type ResolvePayout struct {
 	Owner    Party       // owner of the key, where the lookup found one
 	Reason   string      // the scheme's code, with PayoutIsRejected
 	Refusal  RefusalCode // with PayoutIsRefused and PayoutIsLimited
-	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it
+	Doubt    bool        // with PayoutIsAccepted: the scheme may not have the payment
 }
 
 // Attend looks after a payout that waits.
@@ -150,7 +150,7 @@ type DecideApproval struct {
 
 // ReceiveReturn credits money that a payout's recipient sent back.
 type ReceiveReturn struct {
-	ID       TxID // of the payout
+	ID       TxID // id of the payout
 	EndToEnd string
 	ReturnID string // the scheme's id of the return, D…
 	Amount   Amount // base units, positive

@@ -22,7 +22,7 @@ const dueKeyBytes = 1 + 1 + 8 + 8 + 16
 // DueKind is the kind of a due row: why its payout waits. Its values are stored.
 type DueKind byte
 
-// The kinds.
+// The kinds of due rows.
 const (
 	DuePayout   DueKind = 1 // held, or accepted if there is also an open row: the payout waits for the scheme
 	DueSending  DueKind = 2 // sending: the payout is on its way to the scheme
@@ -35,7 +35,7 @@ const (
 // how many run at once, so that tasks which wait for the scheme do not delay the others.
 type Need uint8
 
-// The needs.
+// The needs of due tasks.
 const (
 	NeedsScheme Need = 1 // the scheme must answer
 	NeedsClock  Need = 2 // the due time has passed, and engine time is not doubted

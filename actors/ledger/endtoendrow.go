@@ -107,8 +107,9 @@ func (r *EndToEndRow) all() []Member {
 	return append([]Member{{ID: r.ID, Seq: r.Seq}}, r.Members...)
 }
 
-// refused returns the row after the transaction id was refused inside the call by the
-// record seq. The transaction that has the id gets the new sequence; a repeat is removed.
+// refused returns the row after the record seq has refused the transaction id, which was
+// never shown. The transaction that has the end-to-end id gets the new sequence; a repeat
+// is removed.
 func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	if r.ID == id {
 		r.Seq = seq

@@ -21,7 +21,7 @@ const (
 	PayoutAccepted  RecordKind = 7  // the scheme has the payout, or may have it
 	PayoutSettled   RecordKind = 8  // balance debited, hold released
 	PayoutRejected  RecordKind = 9  // the scheme rejected it after acceptance: hold released
-	PayoutRefused   RecordKind = 10 // refused inside the call: hold released, the payout is never shown
+	PayoutRefused   RecordKind = 10 // refused before it was shown: hold released
 	PayoutFailed    RecordKind = 11 // failed after acceptance, not by the scheme: hold released
 	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
 
@@ -49,7 +49,7 @@ const (
 // kindRow has the properties of a record kind. Every property of a kind is here and nowhere
 // else: the sums of the head, the legal transitions, the rows.
 type kindRow struct {
-	name    string // in dumps and messages
+	name    string // name in dumps and messages
 	entity  entity
 	from    []TxStatus // the statuses that the record may follow; 0: it may be the transaction's first record
 	to      TxStatus

@@ -25,15 +25,15 @@ type EventKind uint8
 // The events that a record emits. They are numbered in the order listed, and the last one
 // has the number Totals.Events.
 const (
-	EventReceived        EventKind = 1 // pix.received
-	EventChargePaid      EventKind = 2 // pix.charge.paid
-	EventCompleted       EventKind = 3 // pix.completed
-	EventPayoutConfirmed EventKind = 4 // pix.payout.confirmed
-	EventPayoutRejected  EventKind = 5 // pix.payout.rejected
-	EventPayoutFailed    EventKind = 6 // pix.payout.failed
-	EventPayoutQueued    EventKind = 7 // pix.payout.queued
-	EventReturnReceived  EventKind = 8 // pix.return.received
-	EventPayoutReturned  EventKind = 9 // pix.payout.returned
+	EventReceived        EventKind = 1 // webhook event pix.received
+	EventChargePaid      EventKind = 2 // webhook event pix.charge.paid
+	EventCompleted       EventKind = 3 // webhook event pix.completed
+	EventPayoutConfirmed EventKind = 4 // webhook event pix.payout.confirmed
+	EventPayoutRejected  EventKind = 5 // webhook event pix.payout.rejected
+	EventPayoutFailed    EventKind = 6 // webhook event pix.payout.failed
+	EventPayoutQueued    EventKind = 7 // webhook event pix.payout.queued
+	EventReturnReceived  EventKind = 8 // webhook event pix.return.received
+	EventPayoutReturned  EventKind = 9 // webhook event pix.payout.returned
 )
 
 // Moved is an end-to-end row that is written under its id's full key: of an older use of

@@ -14,7 +14,7 @@ const (
 	RefuseKeyType       // pix_key_type is none of the five types
 	RefuseKeyAmbiguous  // eleven digits without a type: may be a CPF or a phone
 	RefuseDescription   // not a string, or longer than 140 characters
-	RefuseRecipientISPB // not 8 digits
+	RefuseRecipientISPB // recipient_ispb is not 8 digits
 	RefuseEndToEnd      // not in the scheme's form, or used by another account
 	RefusePurpose       // not a string, or longer than 500 characters
 
@@ -133,7 +133,7 @@ type Refusal struct {
 	Code    RefusalCode
 	Field   string // the field at fault, if any
 	Message string // text for people
-	Ceiling Amount // with RefuseCeiling
+	Ceiling Amount // the account's limit; set with RefuseCeiling
 	// The refusal came after the hold: from the directory, the provider, or the account's
 	// control on the key's owner.
 	AfterHold bool

@@ -47,19 +47,19 @@ func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
 type TxStatus uint8
 
 // The statuses. Held and Refused are never shown to the merchant: a payout is shown once it
-// is accepted, queued or pending approval, and a payout that is refused inside the call is
+// is accepted, queued or pending approval, and a payout that is refused before that is
 // never shown.
 const (
 	StatusActive    TxStatus = 1  // a charge waits for its payer
-	StatusCompleted TxStatus = 2  // credited
+	StatusCompleted TxStatus = 2  // final: the amount was credited
 	StatusHeld      TxStatus = 3  // gross amount held; the scheme has not answered yet
 	StatusAccepted  TxStatus = 4  // the scheme has it or, in doubt, may have it
 	StatusQueued    TxStatus = 5  // waits for directory capacity
 	StatusPending   TxStatus = 6  // waits for an operator's approval
-	StatusSettled   TxStatus = 7  // final
+	StatusSettled   TxStatus = 7  // final: the scheme settled it
 	StatusRejected  TxStatus = 8  // final: the scheme rejected it after acceptance
 	StatusFailed    TxStatus = 9  // final: refused after acceptance, expired, declined or voided
-	StatusRefused   TxStatus = 10 // final: refused inside the call
+	StatusRefused   TxStatus = 10 // final: refused before it was shown
 	StatusSending   TxStatus = 11 // shown before, and on its way to the scheme, which may have it
 )
 
@@ -178,17 +178,17 @@ type PayoutPart struct {
 	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant named the id
 	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the id was derived here before
 	Former      []string `cbor:"8,keyasint,omitempty"`  // earlier ids, before renewals, the oldest first
-	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction has the same id
-	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that transaction; shown where the scheme rejects with DUPL
+	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction has the same end-to-end id
+	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that other transaction; shown where the scheme rejects the payout with DUPL
 
-	// Set only where something happened on the payout's way.
+	// Set only for a payout that did not go straight from its hold to its settlement.
 	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that was reached last; 0: none
 	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // when the payout fails if it is still queued
 	Decision          Approval `cbor:"13,keyasint,omitempty"`
 	Operator          string   `cbor:"14,keyasint,omitempty"` // the operator who decided
-	Unsure            bool     `cbor:"15,keyasint,omitempty"` // it failed by a refusal, but an earlier submission may still arrive at the scheme
-	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when it settled, where it had been voided before
-	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected it after it had been voided
+	Unsure            bool     `cbor:"15,keyasint,omitempty"` // the payout failed by a refusal, but an earlier submission may still arrive at the scheme
+	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when the payout settled, where it had been voided before
+	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected the payout after it had been voided
 	Returned          Amount   `cbor:"18,keyasint,omitempty"` // sum that was returned so far
 }
 
@@ -201,7 +201,7 @@ func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
 // Bucket is one of the directory's limits. Its values are stored.
 type Bucket uint8
 
-// The buckets (DICT).
+// The directory's limits (DICT).
 const (
 	BucketClient      Bucket = 1 // the limit of the paying user
 	BucketInstitution Bucket = 2
@@ -218,7 +218,7 @@ func (b Bucket) Reason() string {
 // Approval is an operator's decision about a payout. Its values are stored.
 type Approval uint8
 
-// The decisions.
+// The decisions of an operator.
 const (
 	Approved Approval = 1
 	Declined Approval = 2

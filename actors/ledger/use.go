@@ -16,7 +16,7 @@ type use struct {
 	named    Millis   // when the scheme begins to refuse endToEnd
 	former   []string // ids that were renewed
 	now      Reading
-	sent     bool // a transaction may have been sent: not all were refused inside the call
+	sent     bool // a transaction may have been sent: not all were refused before they were shown
 	matter   int  // number of the row's transactions that still matter
 }
 

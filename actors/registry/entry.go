@@ -27,7 +27,7 @@ type APIKey struct {
 	SecretHash  [32]byte         `cbor:"3,keyasint"` // SHA-256 of the secret as the client sends it
 	Permissions Permissions      `cbor:"4,keyasint,omitempty"`
 	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // as the operator wrote it
-	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // 0: never
+	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // when the key expires; 0: never
 	Signing     bool             `cbor:"7,keyasint,omitempty"` // false: no POST request works with this key
 	Active      bool             `cbor:"8,keyasint,omitempty"`
 	CreatedAt   ledger.Millis    `cbor:"9,keyasint"`
@@ -129,7 +129,7 @@ type PixKey struct {
 // Permissions is a set of permissions. Its bit values are stored.
 type Permissions uint16
 
-// The permissions.
+// The permissions of an API key.
 const (
 	PixWrite Permissions = 1 << iota
 	PixRead

@@ -40,8 +40,8 @@ func TestParseWhitelist(t *testing.T) {
 
 		{"::1", counts, "::1", "::2 127.0.0.1"},
 		{"2001:db8::1", counts, "2001:db8::1", "2001:db8::2"},
-		{"2001:db8:0:0:0:0:0:1", counts, "2001:db8::1", ""},                    // full, not padded
-		{"2001:0db8:0000:0000:0000:0000:0000:0001", counts, "2001:db8::1", ""}, // full, padded
+		{"2001:db8:0:0:0:0:0:1", counts, "2001:db8::1", ""},                    // all eight groups, not padded
+		{"2001:0db8:0000:0000:0000:0000:0000:0001", counts, "2001:db8::1", ""}, // all eight groups, padded
 		{"2001:db8:0:1:1:1:1:1", counts, "2001:db8:0:1:1:1:1:1", ""},
 		{"2001:DB8::1", never, "", ""},
 		{"2001:0DB8:0000:0000:0000:0000:0000:0001", never, "", ""},

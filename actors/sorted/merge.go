@@ -15,7 +15,7 @@ import (
 type Merged struct {
 	heap cursors
 	row  Row
-	key  []byte // row's own copies
+	key  []byte // own copies of the current row's key and of the rest of the row
 	body []byte
 	err  error
 }

@@ -71,7 +71,8 @@ func TestWithinOneRecord(t *testing.T) {
 // TestEmpty checks that a sorter without rows gives no rows.
 func TestEmpty(t *testing.T) { same(t, nil, sorter(t, 1<<10)) }
 
-// TestNothingLeft checks that the file has no name, and that a missing folder is an error.
+// TestNothingLeft checks that a sorter's file has no name, and that a missing folder is an
+// error.
 func TestNothingLeft(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, 1<<10)

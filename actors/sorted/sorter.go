@@ -26,7 +26,7 @@ type Row struct {
 // ascending Order.
 type Sorter struct {
 	file *os.File
-	end  int64 // size of the file
+	end  int64 // size of the file so far
 	room int
 
 	arena  []byte
@@ -42,7 +42,7 @@ type place struct {
 	body     uint32 // where the rest of the row begins
 }
 
-// run is a sorted part in the file.
+// run is a sorted part of the file, given by its first offset and the offset after it.
 type run struct{ from, to int64 }
 
 // New makes a sorter that keeps at most about twice room bytes in memory, and the other

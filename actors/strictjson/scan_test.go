@@ -18,7 +18,7 @@ func TestScan(t *testing.T) {
 	for _, c := range []struct {
 		body   string
 		rules  Rules
-		reason string // empty: usable
+		reason string // expected reason; empty: the body is usable
 		offset int
 	}{
 		{`{}`, message, "", 0},

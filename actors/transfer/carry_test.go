@@ -36,7 +36,7 @@ func (s *scripted) next(ctx context.Context, call string) (Reply, error) {
 	r := reply(s.t, line)
 	switch {
 	case r.Refused != nil:
-		return r, errors.Join(errors.New("the provider said"), r.Refused) // wrapped, as adapters do
+		return r, errors.Join(errors.New("the provider said"), r.Refused) // the refusal is wrapped in another error, as a scheme may do
 	case r.Failed:
 		return r, errLost
 	}

@@ -24,7 +24,7 @@ func TestControl(t *testing.T) {
 	}
 	m := New(Job{Goal: ledger.GoalResume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
-	m.Step(Reply{}) // the scheme does not know it
+	m.Step(Reply{}) // the scheme does not know the payout
 	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}

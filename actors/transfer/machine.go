@@ -26,7 +26,7 @@ type Job struct {
 // Act is the next thing for the shell to do.
 type Act uint8
 
-// The acts.
+// The acts of a machine.
 const (
 	Lookup Act = iota + 1
 	Submit
@@ -163,7 +163,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 func (m *Machine) submitted(r Reply) Act {
 	switch {
 	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed):
-		return m.open() // says nothing about the payment itself
+		return m.open() // this refusal says nothing about the payment itself
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown:
