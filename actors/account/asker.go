@@ -11,27 +11,29 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// asker is who handed the account a command. It hears once what came of it.
+// asker is the party that handed the account a command. It gets the command's result once.
 type asker interface {
-	// answered: everything that the answer tells is durable. The second says what came of
-	// looking after a payout; nil where it does not matter, or a child goes on with it.
+	// answered is called once everything that the answer says is durable. at says what came
+	// of looking after a payout; it is nil for other commands, and where a child goes on
+	// with the payout.
 	answered(a *ledger.Answer, at *ledger.Attended)
-	// failed: nothing of the command was carried out, or, with ErrCut, what becomes of
-	// it is not known here.
+	// failed is called where nothing of the command was carried out, or, with ErrCut, where
+	// it is not known here whether the command will be carried out.
 	failed(err error)
-	// keeps tells who brings what nobody else knows: it is kept, and tried again where a
-	// request would fail.
+	// keeps is true for an asker whose command holds a fact that nobody else knows (a
+	// child's report, a scheme's notice). After a panic the account tries such a command
+	// again, where a request would fail.
 	keeps() bool
 }
 
-// Tasks hears what came of due tasks.
+// Tasks receives the results of due tasks.
 type Tasks interface {
 	// Done is called once for each task that an account was given.
 	Done(t due.Task, r due.Result)
 }
 
-// taskOf is a due task that asks. Where the account starts a child for it, the child
-// brings the task's end.
+// taskOf is the asker of a due task. Where the account starts a child for the task, the
+// child's report ends the task.
 type taskOf struct {
 	tasks Tasks
 	task  due.Task
@@ -41,32 +43,33 @@ func (t *taskOf) answered(_ *ledger.Answer, at *ledger.Attended) { ended(t.tasks
 func (t *taskOf) failed(err error)                               { t.tasks.Done(t.task, due.Result{Err: err}) }
 func (t *taskOf) keeps() bool                                    { return false }
 
-// ended tells what came of a due task, where it has come to an end.
+// ended reports the result of a due task. It does nothing where task is nil, or where at is
+// nil because a child goes on with the payout.
 func ended(tasks Tasks, task *due.Task, at *ledger.Attended) {
 	if task != nil && at != nil {
 		tasks.Done(*task, due.Result{Again: at.Again, Unheard: at.Unheard, Open: at.Open, Queued: at.Queued, Skipped: at.Skipped})
 	}
 }
 
-// Report is what a child brings back.
+// Report is a child's result for the account.
 type Report struct {
 	Account ledger.AccountID
 	Outcome ledger.ResolvePayout
-	Task    *due.Task     // that the child was started for; nil: none
-	Again   time.Duration // how long it waits before it is brought again
+	Task    *due.Task     // the due task that the child was started for; nil: none
+	Again   time.Duration // how long to wait before this report is sent to the account again
 }
 
-// Children carry payouts.
+// Children start children and take back reports that an account could not take.
 type Children interface {
-	// Begin has one carry a job: what it carries is durable.
+	// Begin gives a child its job. The payout that the job names is durable by then.
 	Begin(child *actor.PID, j *transfer.Job)
-	// NotTaken says that an account could not take a report: it must be brought again,
-	// because nobody else knows it.
+	// NotTaken says that an account could not take a report. The report must be sent again,
+	// because nobody else knows its outcome.
 	NotTaken(r *Report, err error)
 }
 
-// reportOf is a child's report that asks. The task hears of the first failure, and need
-// not wait for the last try.
+// reportOf is the asker of a child's report. The child's due task gets the first failure as
+// its result and does not wait for later tries of the report.
 type reportOf struct {
 	deps   *Dependencies
 	report Report
@@ -86,12 +89,13 @@ func (r *reportOf) failed(err error) {
 
 func (r *reportOf) keeps() bool { return true }
 
-// noticeOf is the scheme's word that asks: done hears that its effect is durable.
+// noticeOf is the asker of a scheme's notice. done is called with nil once the notice's
+// effect is durable, or with the error that prevented the effect.
 type noticeOf struct{ done func(error) }
 
 func (n noticeOf) answered(a *ledger.Answer, _ *ledger.Attended) {
 	if r := a.Refusal; r != nil && !r.AfterHold {
-		n.done(errors.New(r.Message)) // word of money that cannot be booked yet: it must come again
+		n.done(errors.New(r.Message)) // the notice is about money that cannot be booked yet: it must come again
 		return
 	}
 	n.done(nil)

@@ -10,29 +10,29 @@ import (
 	"pixd/wal"
 )
 
-// bench drives one machine by hand.
+// bench calls one machine directly, without a shell, over a store in memory.
 type bench struct {
 	t       *testing.T
 	store   *memory
 	machine *Machine
 	now     ledger.Millis
-	behind  ledger.Millis // how far engine time is behind the newest record
+	behind  ledger.Millis // how far engine time is behind the newest record, in ms
 	doubted bool
 	entropy uint64
-	durable bool // every entry is durable at once
+	durable bool // every earlier entry is durable when a step begins
 }
 
 var testConfig = &Config{Renderer: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
 
 var testTerms = ledger.Terms{Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 
-// rendering is a function as a Renderer.
+// rendering makes a function a Renderer.
 type rendering func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
 
 // Render implements Renderer.
 func (f rendering) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) { return f(a, s) }
 
-// renderForTest shows the answer in a line.
+// renderForTest renders an answer as one line: the transaction's status and the style.
 var renderForTest = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Refusal != nil {
 		return ledger.Stored{}, false
@@ -67,12 +67,12 @@ func (b *bench) reading() ledger.Reading {
 	return ledger.Reading{Time: b.now, Clock: b.now - b.behind, Doubted: b.doubted}
 }
 
-// outcome is what a step came to: its entry, and its effects by their kinds.
+// outcome is the result of a step: its entry, and its effects by kind.
 type outcome struct {
 	Entry   wal.Entry
-	Answer  *ledger.Answer // of Reply
-	Outcome *ledger.Answer // of Finish
-	Start   []transfer.Job // of Launch
+	Answer  *ledger.Answer // of the effect Reply
+	Outcome *ledger.Answer // of the effect Finish
+	Start   []transfer.Job // one job for each effect Launch
 }
 
 func (m *Machine) outcome(e wal.Entry, effects []Effect) (out outcome) {
@@ -102,21 +102,22 @@ func (b *bench) step(c ledger.Command) outcome {
 	return b.machine.outcome(e, effects)
 }
 
-// settings are an account's, who is nobody in particular.
+// settings are an account's default settings with a name and a document.
 func settings() ledger.Settings {
 	s := ledger.DefaultSettings()
 	s.Name, s.Document = "Loja", "12345678901"
 	return s
 }
 
-// approvedFrom are settings under which payouts of an amount wait for an operator.
+// approvedFrom returns settings under which payouts of threshold or more wait for an
+// operator's approval.
 func approvedFrom(threshold ledger.Amount) ledger.Settings {
 	s := settings()
 	s.ApprovalThreshold = &threshold
 	return s
 }
 
-// endToEnd makes a whole end-to-end id of its last characters.
+// endToEnd makes a full end-to-end id that ends in tail.
 func endToEnd(tail string) string {
 	return "E99999003202603011200" + fmt.Sprintf("%011s", tail)
 }

@@ -8,8 +8,9 @@ import (
 	"pixd/wal"
 )
 
-// cost is what one entry puts into the journal: keys written or deleted, and
-// bytes of keys and values. The batch row is shared and not counted.
+// cost counts what one entry writes into the journal: the keys that it sets or deletes, and
+// the bytes of keys and values. The batch's own row is shared by all entries and not
+// counted.
 func cost(e *wal.Entry) (keys, bytes int) {
 	const recordKey = 17
 	for _, r := range e.Records {
@@ -21,8 +22,8 @@ func cost(e *wal.Entry) (keys, bytes int) {
 	return keys, bytes
 }
 
-// TestBudget: few, short keys for each operation. A change that writes more has
-// to say so here and in docs/formats.md.
+// TestBudget checks that each operation writes few and short keys. A change that writes
+// more must change the numbers here and in docs/formats.md.
 func TestBudget(t *testing.T) {
 	b := newBench(t)
 	b.machine.config = &Config{Renderer: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}

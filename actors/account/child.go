@@ -12,24 +12,26 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// launch starts a child: an actor that the account's actor has spawned, or, without
-// actors, whatever Children makes of it.
+// launch is the Out that starts a child once the entry of its payout is durable. child is
+// the actor that the account's actor has spawned. It is nil in a shell without actors,
+// where children.Begin runs the job in its own way.
 type launch struct {
 	children Children
 	child    *actor.PID
 	job      transfer.Job
 }
 
-// Release implements wal.Out: what the child carries is durable, so it may begin.
-// A hold that was never written has no payout, and who asked hears of that.
+// Release implements wal.Out. Without an error the payout of the job is durable, so the
+// child may begin. If the entry was refused, the payout was never written and no child
+// begins; the caller gets the error through another Out of the same entry.
 func (l *launch) Release(err error) {
 	if err == nil {
 		l.children.Begin(l.child, &l.job)
 	}
 }
 
-// Begin implements Children. Where the end has begun it starts none: the next start
-// finds the payout by its due row.
+// Begin implements Children. Once Close has begun, no child is started: the next start of
+// the engine finds the payout by its due row.
 func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	if d.children.begin() {
 		d.root.Send(child, j)
@@ -40,11 +42,11 @@ func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 
 // carried is a payout that a child carries.
 type carried struct {
-	tx    *ledger.Transaction // as it stood when the child began
+	tx    *ledger.Transaction // the payout's state when the child began
 	child *actor.PID
 }
 
-// child is an idle child of the account's, or a new one.
+// child returns an idle child of the account, or spawns a new one.
 func (s *Shell) child() *actor.PID {
 	if n := len(s.idle); n > 0 {
 		pid := s.idle[n-1]
@@ -52,19 +54,19 @@ func (s *Shell) child() *actor.PID {
 		return pid
 	}
 	if s.actor == nil {
-		return nil // without actors
+		return nil // a shell that runs without actors has no children
 	}
 	return s.actor.Spawn(s.ChildProps)
 }
 
-// rested takes a child back that has nothing to carry.
+// rested puts a child that has finished its payout on the list of idle children.
 func (s *Shell) rested(pid *actor.PID) {
 	if pid != nil {
 		s.idle = append(s.idle, pid)
 	}
 }
 
-// reapChildren stops idle children: an account at rest keeps none.
+// reapChildren stops the account's idle children.
 func (s *Shell) reapChildren() {
 	for _, pid := range s.idle {
 		s.actor.Stop(pid)
@@ -72,14 +74,14 @@ func (s *Shell) reapChildren() {
 	s.idle = nil
 }
 
-// brought takes what a child has brought.
+// brought puts the reporting child on the idle list and hands its report to the account.
 func (s *Shell) brought(b *transfer.Brought) {
 	s.rested(b.Child)
 	s.Take(ReportMessage(s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain}))
 }
 
-// overChildren supervises children: one that panics is stopped, and what it had sent is
-// not known, so that its payout is in doubt.
+// overChildren supervises children. A child that panics is stopped. It is not known what
+// the child had sent to the scheme, so its payout is in doubt.
 type overChildren struct{ host *Host }
 
 // HandleFailure implements actor.SupervisorStrategy.
@@ -96,7 +98,7 @@ func (o overChildren) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, ch
 	d.children.work.Done()
 }
 
-// children knows how many run, and lets none begin after the end.
+// children counts the children that run, and lets no child begin after end was called.
 type children struct {
 	mu    sync.Mutex
 	ended bool
@@ -118,7 +120,8 @@ func (c *children) end() {
 	c.mu.Unlock()
 }
 
-// over is closed once the last child has reported, after end.
+// over returns a channel that is closed once the last running child has reported. It is
+// called after end.
 func (c *children) over() <-chan struct{} {
 	done := make(chan struct{})
 	go func() { c.work.Wait(); close(done) }()

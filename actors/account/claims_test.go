@@ -10,7 +10,7 @@ import (
 
 const testHour = ledger.Millis(60 * 60 * 1000)
 
-// counting counts how often the store is asked for a claim.
+// counting counts how often a claim is read from the store.
 type counting struct {
 	*memory
 	asked *int
@@ -23,7 +23,7 @@ func (c counting) Get(key []byte) ([]byte, bool, error) {
 	return c.memory.Get(key)
 }
 
-// claims is a bench whose machine believes a filter of its own.
+// claims is a bench whose machine has its own filters over idempotency claims.
 type claims struct {
 	*bench
 	asked int
@@ -36,7 +36,8 @@ func newClaims(t *testing.T) *claims {
 	return c
 }
 
-// start is a process that begins in the hour since: nothing but the store is left.
+// start simulates a process start: a new machine over the same store, with a filter that
+// counts as complete from the hour since on.
 func (c *claims) start(since int64) {
 	config := *testConfig
 	config.Recent, config.Claims = NewRecent(recentSlots), keyed.NewHours(since, 1<<12)
@@ -47,7 +48,8 @@ func (c *claims) start(since int64) {
 	c.machine = machine
 }
 
-// ask validates a CPF under a key, and tells whether an earlier answer came.
+// ask makes a request under an idempotency key, and returns whether the answer was a replay
+// of an earlier one.
 func (c *claims) ask(key string) (replayed bool) {
 	c.t.Helper()
 	claim := &ledger.Claim{}
@@ -68,8 +70,9 @@ func (c *claims) ask(key string) (replayed bool) {
 	return e.Answer.Replay
 }
 
-// TestClaimMissesCostNothing: once a day was witnessed, a new key asks the store
-// nothing, and a known one once.
+// TestClaimMissesCostNothing checks that, after the filters have witnessed a day, a request
+// under a new key hardly ever reads the store and a request under a known key reads it
+// about once.
 func TestClaimMissesCostNothing(t *testing.T) {
 	c := newClaims(t)
 	n := 0
@@ -87,7 +90,7 @@ func TestClaimMissesCostNothing(t *testing.T) {
 			t.Errorf("key-%d is new and was answered", n)
 		}
 	}
-	if c.asked > 10 { // a full hour's filter is wrong once in a while
+	if c.asked > 10 { // a full hour's filter sometimes says that it may have a key which it lacks
 		t.Errorf("200 new keys asked the store %d times", c.asked)
 	}
 	c.asked = 0
@@ -101,9 +104,10 @@ func TestClaimMissesCostNothing(t *testing.T) {
 	}
 }
 
-// forgotten claims keys in each of 24 hours, starts again within the last with a
-// filter that says to have witnessed everything after since, and counts the keys
-// that are new to it, then and for as long as they count.
+// forgotten claims keys in each of 24 hours and starts again within the last hour, with a
+// filter that counts as complete from the hour since(now) on. Then it repeats every key
+// until the key's 24 hours are over, and counts the repeats that were not answered as
+// replays.
 func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	const perHour = 5
 	key := func(h, i int) string { return fmt.Sprintf("%d/%d", h, i) }
@@ -129,8 +133,9 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	return lost
 }
 
-// TestClaimsAfterAStart: every key of the ledger.Millis(24*60*60*1000) before the start is known; a filter
-// that believes itself in hours it did not see loses them, and this test sees it.
+// TestClaimsAfterAStart checks that after a start every key of the last 24 hours is still
+// known, and that forgotten counts lost keys when a filter counts as complete for hours
+// that it did not witness.
 func TestClaimsAfterAStart(t *testing.T) {
 	if lost := newClaims(t).forgotten(func(now int64) int64 { return now }); lost != 0 {
 		t.Errorf("%d replays were lost", lost)
@@ -139,7 +144,7 @@ func TestClaimsAfterAStart(t *testing.T) {
 		t.Error("a filter that trusts itself too early lost nothing: this test proves nothing")
 	}
 	c := newClaims(t)
-	c.ask("within") // claimed in the hour of the start, by the process before
+	c.ask("within") // claimed in the hour of the start, but before the start
 	c.start(hourOf(c.now))
 	if !c.ask("within") {
 		t.Error("a key of the start's own hour was forgotten")

@@ -12,9 +12,9 @@ import (
 	"pixd/actors/transfer"
 )
 
-// TestClose: who waits for a scheme that is silent is cut, what comes later is
-// refused, and no account touches the journal any more. A scheme that does not end
-// when it is told to is an error.
+// TestClose checks what Close does while the scheme does not answer: a request that waits
+// is cut, every later request is refused, and no account writes to the journal any more.
+// Close returns an error if a child's call to the scheme does not end.
 func TestClose(t *testing.T) {
 	w := newHarness(t, Limits{ClosePatience: 50 * time.Millisecond})
 	w.fund(1, 1000)
@@ -28,7 +28,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("who waited: %+v", r)
 	}
 	seq := w.store.Submitted()
-	for id := ledger.AccountID(1); id <= 2; id++ { // one in memory, one that is not
+	for id := ledger.AccountID(1); id <= 2; id++ { // account 1 is in memory, account 2 is not
 		if _, err := w.Do(id, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrCut) {
 			t.Errorf("a request to %v: %v", id, err)
 		}
@@ -48,8 +48,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseWaits: Close returns once the children that run have come back, and a
-// payout whose hold becomes durable after that has none.
+// TestCloseWaits checks that Close returns only after the running children have ended, and
+// that a child whose payout becomes durable after Close does not begin.
 func TestCloseWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -74,8 +74,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestEndingRefusesWhatWaits: work that an account has not taken up when the end
-// begins is refused, so that the end need not wait for it.
+// TestEndingRefusesWhatWaits checks that a message which an account has not taken up when
+// the host begins to close is refused, so that Close need not wait for it.
 func TestEndingRefusesWhatWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
 	s := &Shell{Dependencies: &w.deps}
@@ -94,7 +94,8 @@ func TestEndingRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// TestNoPassivateAfterTheEnd: an account whose actor has ended is not asked.
+// TestNoPassivateAfterTheEnd checks that Passivate does not send to an account whose actor
+// has ended.
 func TestNoPassivateAfterTheEnd(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: time.Millisecond})
 	w.fund(1, 1000)

@@ -10,34 +10,35 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Dependencies are what an account's shell works with, the same for all accounts: the host's
-// actors, or a simulation's single goroutine.
+// Dependencies are what an account's shell needs from outside. They are the same for all
+// accounts of a host, or of a simulation, which runs all shells in one goroutine.
 type Dependencies struct {
 	Config  *Config
 	Journal Journal
 	Rows    Rows
 	Tail    Tail
-	// Opening is what a claimed account is opened under; false: no such account.
+	// Opening returns the settings that an account of the registry starts with; false: the
+	// registry has no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
-	// Active tells whether an account is; nil: all are.
+	// Active tells whether an account is active; nil: every account is active.
 	Active  func(ledger.AccountID) bool
 	Now     func() ledger.Reading
 	Entropy func() [10]byte
 	Log     *slog.Logger
 
 	Children   Children
-	ChildProps *actor.Props // of an account's children; not used without actors
+	ChildProps *actor.Props // Props of an account's children; not used without actors
 	Tasks      Tasks
-	// Again sends a message to an account, later.
+	// Again sends a message to an account asynchronously: the caller does not wait.
 	Again func(ledger.AccountID, any)
-	// Ending is not nil once the end has begun: what no account has taken up by then
-	// is refused with it. Nil: there is no end.
+	// Ending returns nil until the host begins to close, then an error. A command that an
+	// account takes up after that is refused with this error. Nil: the host never closes.
 	Ending func() error
 	// Write appends an entry and returns when it is durable.
 	Write func(*wal.Entry) error
 }
 
-// complete fills in what may be left out.
+// complete fills in the optional fields that are nil.
 func (a *Dependencies) complete() {
 	if a.Config.Recent == nil {
 		a.Config.Recent = NewRecent(recentSlots)
@@ -53,7 +54,7 @@ func (a *Dependencies) complete() {
 	}
 }
 
-// nobody hears what came of due tasks.
+// nobody is a Tasks that ignores the results of due tasks.
 type nobody struct{}
 
 // Done implements Tasks.

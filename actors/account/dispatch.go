@@ -2,10 +2,10 @@ package account
 
 import "sync/atomic"
 
-// workers runs mailboxes on goroutines that are used again. protoactor's own
-// dispatcher starts a goroutine for every burst of messages, whose stack grows
-// anew each time: with a journal's read at the bottom of it that was an eighth
-// of the engine's time.
+// workers runs mailboxes on goroutines that are used again. protoactor's own dispatcher
+// starts a goroutine for every burst of messages, and that goroutine's stack grows anew
+// each time: with a read of the journal at the bottom of the stack this took an eighth of
+// the engine's time.
 type workers struct {
 	work chan func()
 	idle atomic.Int64
@@ -13,14 +13,14 @@ type workers struct {
 }
 
 const (
-	idleWorkers = 256 // kept for the next burst
-	throughput  = 300 // messages of one mailbox before it yields to others
+	idleWorkers = 256 // idle goroutines that are kept for the next burst
+	throughput  = 300 // messages of one mailbox that run before it yields to other mailboxes
 )
 
 func newWorkers() *workers { return &workers{work: make(chan func()), end: make(chan struct{})} }
 
-// Schedule implements actor.Dispatcher. It never waits: where no worker is
-// idle, one is started.
+// Schedule implements actor.Dispatcher. It never waits: where no worker is idle, it starts
+// a new worker.
 func (w *workers) Schedule(fn func()) {
 	select {
 	case w.work <- fn:
@@ -48,6 +48,6 @@ func (w *workers) run(fn func()) {
 	}
 }
 
-// close lets idle workers go, and busy ones once they are done. What is
-// scheduled after it still runs.
+// close ends idle workers at once, and a busy worker once its function has returned. A
+// function that is scheduled after close still runs.
 func (w *workers) close() { close(w.end) }

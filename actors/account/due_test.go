@@ -8,8 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestTaskOfQuarantined: a due task whose account is quarantined while its child is away
-// ends, so that the scanner's places are not used up.
+// TestTaskOfQuarantined checks that a due task ends with an error when its account is
+// quarantined while the task's child runs, so that the scanner can start other tasks.
 func TestTaskOfQuarantined(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -38,8 +38,8 @@ func TestTaskOfQuarantined(t *testing.T) {
 	}
 }
 
-// TestTaskVoids: the due time of an accepted payout has come, and the scheme does
-// not know it.
+// TestTaskVoids checks that a due task of an accepted payout does nothing before the due
+// time, and voids the payout after it when the scheme does not know the payout.
 func TestTaskVoids(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)

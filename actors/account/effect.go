@@ -7,39 +7,45 @@ import (
 // EffectKind says what an Effect is.
 type EffectKind uint8
 
-// The kinds. What must be durable before one takes place stands with each.
+// The kinds of effect. The comment of each kind says what must be durable before the effect
+// takes place.
 const (
-	// Reply answers who handed the command in, with Answer and Attended. First durable:
-	// the step's entry, and everything that the step was decided on.
+	// Reply gives the asker of the command Answer and Attended. First durable: the step's
+	// entry, and everything that the step was decided on.
 	Reply EffectKind = iota + 1
-	// Park keeps who handed the command in until the outcome of Payout is there. It takes
+	// Park keeps the asker of the command waiting until Payout has its outcome. It takes
 	// place at once: only the shell's memory changes.
 	Park
-	// Finish answers everyone who is parked for Payout, with Answer. First durable: the
+	// Finish gives Answer to every asker that is parked for Payout. First durable: the
 	// step's entry.
 	Finish
-	// Launch starts a child for Child. First durable: the step's entry, and everything
-	// that the step was decided on.
+	// Launch starts a child for Child. First durable: the step's entry, and everything that
+	// the step was decided on.
 	Launch
-	// Raise tells the operators of Alert. First durable: the step's entry, in which the
-	// alert's row lies.
+	// Raise reports Alert to the operators. First durable: the step's entry, which also
+	// holds the alert's row.
 	Raise
 )
 
 // Effect is one thing that a step asks the shell to do.
 type Effect struct {
-	Kind     EffectKind
-	Payout   ledger.TxID
-	Answer   *ledger.Answer
-	Attended *ledger.Attended // with Reply: what came of looking after a payout; nil where a child goes on with it
-	Join     bool             // with Park: another request waits for it already: a 2xx is a replay here
-	Other    bool             // and that request's body was another
-	Child    ledger.Launch
-	Alert    ledger.Alert
+	Kind   EffectKind
+	Payout ledger.TxID
+	Answer *ledger.Answer
+	// With Reply: the result of looking after a payout; nil where a child goes on with it.
+	Attended *ledger.Attended
+	// With Park: another request already waits for this payout, so a 2xx answer is a replay
+	// for the asker that is parked now.
+	Join bool
+	// With Park and Join: the body of that other request was different.
+	Other bool
+	Child ledger.Launch
+	Alert ledger.Alert
 }
 
-// effects are what a decision asks the shell to do, in this order: who asked is answered
-// or parked, who waited is answered, the operators hear, and children start.
+// effects lists what a decision asks the shell to do, in this order: answer or park the
+// asker of the command, answer the askers parked for the payout that ended, report alerts
+// to the operators, start children.
 func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer) []Effect {
 	out := append(make([]Effect, 0, 3), m.reply(c, d, a))
 	if t := d.Ended; t != nil {
@@ -63,7 +69,7 @@ func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer
 	return out
 }
 
-// reply is what becomes of who asked.
+// reply is the effect for the asker of the command: Park or Reply.
 func (m *Machine) reply(c ledger.Command, d *ledger.Decision, a *ledger.Answer) Effect {
 	switch earlier := d.Earlier; {
 	case earlier != nil && earlier.Stored == nil:

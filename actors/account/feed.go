@@ -9,24 +9,27 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Feed routes the scheme's notices to accounts: an arrival by the key it was
-// paid to, word of a payout by our transaction id, never by its end-to-end id
-// alone. The account that a notice may name is for an engine of several machines, which
-// routes by it; here it must only not contradict.
+// Feed routes the scheme's notices to accounts: a received payment by the PIX key that it
+// was paid to; a notice about a payout by our transaction id, never by the end-to-end id
+// alone. A notice may also name the account. An engine of several machines would route by
+// that name; here the name must only not contradict the account that was found.
 type Feed struct {
-	// Get reads a row of the journal.
+	// Get reads a row of the store.
 	Get func(key []byte) (value []byte, ok bool, err error)
-	// Key is whose one of our PIX keys is.
+	// Key returns the account that one of our PIX keys belongs to.
 	Key func(key string) (ledger.AccountID, bool)
-	// Recent is the accounts' own; may be nil.
+	// Recent is the table that the accounts use too; may be nil.
 	Recent *Recent
-	// Notice hands an account its part; see Host.Notice.
+	// Notice hands the command that a notice means to its account; see Host.Notice.
 	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
 
-	returning sync.Map // ids of returns on their way to an account, so that two accounts do not credit one
+	// Ids of returns that an account is working on, so that two accounts never credit the
+	// same return.
+	returning sync.Map
 }
 
-// What a feed cannot route. It must come again, perhaps to a newer version.
+// The errors of notices that cannot be routed. The scheme must send such a notice again,
+// perhaps to a newer version of the engine.
 var (
 	errNotOurs = errors.New("names a payout that is not ours")
 	errAccount = errors.New("names another account than the payout's")
@@ -72,7 +75,7 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 	f.Notice(id, c, done)
 }
 
-// about is what a notice of a payout tells its account.
+// about makes the account's command from a notice that is about a payout.
 func about(n scheme.Notice) (ledger.Command, error) {
 	switch n.Kind {
 	case scheme.PaymentSettled:
@@ -85,8 +88,9 @@ func about(n scheme.Notice) (ledger.Command, error) {
 	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
 }
 
-// owner is the account of the payout that a notice names: by its id row once
-// it was shown, by its end-to-end row while it is only held.
+// owner returns the account of the payout that a notice names. It reads the table of recent
+// payouts, then the payout's id row, which exists once the payout is shown, then the
+// end-to-end rows, which name a payout that is only held.
 func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 	if f.Recent != nil {
 		if p := f.Recent.get(n.Tx); p != nil {

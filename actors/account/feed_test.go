@@ -8,8 +8,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestFeedKnowsItsOwn: a notice must name our transaction to the last bit, and a
-// kind that somebody takes; else it comes again.
+// TestFeedKnowsItsOwn checks that a notice is taken only when it names our transaction to
+// the last bit, does not name another account, and is of a known kind.
 func TestFeedKnowsItsOwn(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
@@ -26,13 +26,13 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 		return err
 	}
 	other := held.ID
-	other[15] ^= 1 // bits that the transaction_id does not carry
+	other[15] ^= 1 // a bit that the public transaction_id does not include
 	settled := scheme.Notice{Kind: scheme.PaymentSettled, Tx: held.ID, EndToEnd: held.EndToEnd}
 	named, misnamed := settled, settled
 	named.Account, misnamed.Account = testAccount, testAccount+1
 	stranger := settled
 	stranger.Tx = other
-	for round := range 2 { // while it is held, and once it is shown
+	for round := range 2 { // in round 0 the payout is held, in round 1 it is shown
 		if err := take(settled); err != nil || reported[testAccount] != 2*round+1 {
 			t.Errorf("round %d: ours: %v, told %v", round, err, reported)
 		}
@@ -58,8 +58,9 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// TestOneReturnAtOnce: while a return is on its way to one account, a notice of the same
-// return's id waits, whatever payout it names: else both accounts would credit it.
+// TestOneReturnAtOnce checks that, while one account works on a return, a second notice of
+// the same return id is refused, even if it names another payout. Otherwise two accounts
+// would credit the same return.
 func TestOneReturnAtOnce(t *testing.T) {
 	var done []func(error)
 	row := func(a ledger.AccountID, id ledger.TxID) []byte {

@@ -19,8 +19,8 @@ import (
 	"pixd/wal"
 )
 
-// harness is a host over a real journal, with a scheme that does as it is
-// told. Its clock goes on by a millisecond each time it is looked at.
+// harness is a host over a real journal, with a simulated scheme that a test controls. Its
+// clock advances by a millisecond each time it is read.
 type harness struct {
 	tasks waitingTasks
 	*Host
@@ -32,7 +32,7 @@ type harness struct {
 	drawn  atomic.Uint64
 }
 
-// storeRows reads the store as the engine does.
+// storeRows implements Rows over the store, as the engine does.
 type storeRows struct{ *wal.Store }
 
 func (r storeRows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
@@ -86,7 +86,7 @@ func (w *harness) draw() (c [10]byte) {
 	return c
 }
 
-// touchyRender cannot bear a charge that is described as poison.
+// touchyRender panics on a charge whose description is "poison".
 var touchyRender = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	if a.Tx != nil && a.Tx.Description == "poison" {
 		panic("poison")
@@ -113,7 +113,7 @@ func (w *harness) totals(id ledger.AccountID) ledger.Totals {
 	return w.must(id, ledger.ReadAccount{}).Head.Totals
 }
 
-// eventually waits for something to come true.
+// eventually waits up to about 5 s until ok returns true.
 func (w *harness) eventually(what string, ok func() bool) {
 	w.t.Helper()
 	for range 5000 {
@@ -135,18 +135,18 @@ func under(key byte) *ledger.Claim { return &ledger.Claim{Scope: [16]byte{key}} 
 
 var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &ledger.Claim{Scope: [16]byte{66}}}
 
-// counter is a scheme that takes everything, counts, and holds still where it
-// is told to, whatever the caller's patience.
+// counter is a scheme that accepts every payment and counts the calls. After hold its calls
+// wait until release, even after their context has ended.
 type counter struct {
 	lookups, submits, asks atomic.Int64
-	refuse                 atomic.Bool // the directory knows nobody
+	refuse                 atomic.Bool // lookups find no owner
 
 	mu         sync.Mutex
 	lookupHold chan struct{}
 	submitHold chan struct{}
 }
 
-// hold makes lookups or submits wait until release.
+// hold makes lookups, or submits and asks, wait until release.
 func (c *counter) hold(lookups bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,12 +202,12 @@ func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error
 
 func (c *counter) Book(context.Context) (scheme.Book, error) { return scheme.Book{}, nil }
 
-// gate is a journal whose word, while it is shut, does not get out.
+// gate is a journal that, while it is shut, writes entries but reports none as durable.
 type gate struct {
 	Journal
 	mu   sync.Mutex
 	shut bool
-	word wal.Ticket // what was durable when it was shut
+	word wal.Ticket // the newest durable ticket when the gate was shut
 	outs []wal.Out
 	seen int
 }
@@ -239,7 +239,8 @@ func (g *gate) Append(e *wal.Entry) wal.Ticket {
 	return g.Journal.Append(e)
 }
 
-// Durable implements Journal: what is durable behind a shut gate nobody knows.
+// Durable implements Journal. While the gate is shut, it reports the ticket that was
+// durable when the gate was shut.
 func (g *gate) Durable() wal.Ticket {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,7 +272,7 @@ func (g *gate) open() {
 	g.outs = nil
 }
 
-// damage writes a head row that claims what the records do not say.
+// damage writes a head row that does not match the account's records.
 func (w *harness) damage(id ledger.AccountID) {
 	done := make(chan error, 1)
 	w.store.Append(&wal.Entry{
@@ -283,7 +284,8 @@ func (w *harness) damage(id ledger.AccountID) {
 	}
 }
 
-// waitingTasks tell each who started a task what came of it.
+// waitingTasks hands the result of each task to the function that was given when the task
+// was started.
 type waitingTasks struct {
 	mu      sync.Mutex
 	waiting map[due.Task][]func(due.Result)
@@ -301,7 +303,7 @@ func (w *waitingTasks) Done(t due.Task, r due.Result) {
 	then[0](r)
 }
 
-// due starts a task; then hears what came of it.
+// due starts a due task; then is called with the task's result.
 func (w *harness) due(t due.Task, then func(due.Result)) {
 	w.tasks.mu.Lock()
 	w.tasks.waiting[t] = append(w.tasks.waiting[t], then)

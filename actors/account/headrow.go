@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// HeadRow is an account's head as a row: sequence, checksum and time of its newest
-// record, then the ledger's form. sum is that record's checksum.
+// HeadRow encodes an account's head as a row: sequence, checksum and time of the newest
+// record in it, then the ledger's encoding of the head. sum is that record's checksum.
 func HeadRow(head *ledger.Account, sum uint64) ledger.Row {
 	b := binary.BigEndian.AppendUint64(nil, head.Seq)
 	b = binary.BigEndian.AppendUint64(b, sum)
@@ -18,8 +18,8 @@ func HeadRow(head *ledger.Account, sum uint64) ledger.Row {
 
 const headRowStart = 24
 
-// HeadRowAt is the sequence of the record that a head row stands at; false where it names
-// none.
+// HeadRowAt returns the sequence of the newest record that a head row includes; false where
+// the row holds no sequence.
 func HeadRowAt(b []byte) (seq uint64, ok bool) {
 	if len(b) < 8 {
 		return 0, false
@@ -28,7 +28,7 @@ func HeadRowAt(b []byte) (seq uint64, ok bool) {
 	return seq, seq > 0
 }
 
-// DecodeHeadRow reads what HeadRow has written of an account.
+// DecodeHeadRow decodes a row that HeadRow has encoded.
 func DecodeHeadRow(id ledger.AccountID, b []byte) (head ledger.Account, sum uint64, err error) {
 	head.ID = id
 	at, ok := HeadRowAt(b)

@@ -19,29 +19,29 @@ import (
 	"pixd/wal"
 )
 
-// Journal is what accounts need of the journal.
+// Journal is the part of the journal that accounts use.
 type Journal interface {
 	Append(*wal.Entry) wal.Ticket
 	Durable() wal.Ticket
 	Tell(wal.Stream, []wal.Out)
 }
 
-// Limits bound what one engine takes on at once.
+// Limits bound the work that one engine takes on at once.
 type Limits struct {
-	PerAccount    int           // requests of one account in work, and as many reads; default 4 096
-	Payouts       int           // payouts of all accounts between hold and outcome; default 16 384
-	SchemeTimeout time.Duration // lookup and submit of one payout together
-	IdleAfter     time.Duration // an account without work is passivated; default 1 min
+	PerAccount    int           // requests of one account in work, and, counted apart, its reads; default 4,096
+	Payouts       int           // payouts of all accounts between hold and outcome; default 16,384
+	SchemeTimeout time.Duration // for the lookup and the submit of one payout together
+	IdleAfter     time.Duration // an account without work for this long is passivated; default 1 min
 
-	// How much longer than the scheme may take a caller waits: one that joined
-	// another's work, and then one whose outcome must come.
+	// How long a caller waits for its answer. A caller that joined another request waits
+	// SchemeTimeout plus JoinGrace; every other caller waits LastGrace longer.
 	JoinGrace time.Duration // default 5 s
 	LastGrace time.Duration // default 20 s
 
-	ClosePatience time.Duration // default 10 s
+	ClosePatience time.Duration // how long Close waits for accounts and children; default 10 s
 }
 
-// Options are what a host is made of.
+// Options are the settings and dependencies of a host.
 type Options struct {
 	Config  Config
 	Limits  Limits
@@ -49,18 +49,19 @@ type Options struct {
 	Rows    Rows
 	Tail    Tail
 	Scheme  scheme.Scheme
-	Tasks   Tasks // nil: nobody is told what came of due tasks
-	// Opening is what a claimed account is opened under; false: no such account.
+	Tasks   Tasks // nil: the results of due tasks are ignored
+	// Opening returns the settings that an account of the registry starts with; false: the
+	// registry has no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
-	// Active tells whether an account is; nil: all are.
+	// Active tells whether an account is active; nil: every account is active.
 	Active  func(ledger.AccountID) bool
 	Now     func() ledger.Reading
 	Entropy func() [10]byte
 	Log     *slog.Logger
 }
 
-// Host finds the actor of an account, or restores it, and knows how much
-// each has in work.
+// Host finds the actor of an account, or restores the account, and counts the requests that
+// each account has in work.
 type Host struct {
 	deps   Dependencies
 	limits Limits
@@ -71,10 +72,10 @@ type Host struct {
 	stop     context.CancelFunc
 	workers  *workers
 	children children
-	props    *actor.Props // of every account
+	props    *actor.Props // Props of every account's actor
 	toTrim   struct {
 		sync.Mutex
-		entries []*entry // used since they were last trimmed
+		entries []*entry // accounts used since they were last trimmed
 	}
 	entries keyed.Map[ledger.AccountID, *entry]
 	payouts atomic.Int64
@@ -82,18 +83,19 @@ type Host struct {
 	number  atomic.Uint64
 }
 
-// entry is an account's place in the host. Its lock is held while a message
-// is sent, so that none can reach an actor that was passivated.
+// entry is an account's place in the host. mu is locked while a message is sent, so that no
+// message reaches an actor that was passivated.
 type entry struct {
 	mu     sync.Mutex
 	pid    *actor.PID
 	used   ledger.Millis
 	inWork atomic.Int64
-	reads  atomic.Int64 // a lane of their own: new work does not keep them out
-	toTrim atomic.Bool  // in the host's list
+	reads  atomic.Int64 // reads in work, counted apart: new work does not keep reads out
+	toTrim atomic.Bool  // whether the entry is in the host's toTrim list
 }
 
-// NewHost is a host without accounts in memory: they come when asked for.
+// NewHost makes a host with no account in memory: an account is restored when a message for
+// it comes.
 func NewHost(p Options) *Host {
 	d := &Host{limits: p.Limits}
 	d.running, d.stop = context.WithCancel(context.Background())
@@ -128,7 +130,7 @@ func NewHost(p Options) *Host {
 	if d.limits.LastGrace == 0 {
 		d.limits.LastGrace = 20 * time.Second
 	}
-	// The library's own words are for whoever looks for them.
+	// The log of the actor library: below a warning it appears only with debugging on.
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quiet{p.Log.Handler()})
 	}))
@@ -137,8 +139,8 @@ func NewHost(p Options) *Host {
 	return d
 }
 
-// lastNet is the supervision behind the shell's own: whatever gets past it
-// stops the actor instead of starting it again without its state.
+// lastNet supervises the accounts' actors behind the shell's own recovery. A panic that the
+// shell did not contain stops the actor. Starting it again would lose its state.
 type lastNet struct {
 	log    *slog.Logger
 	alerts Alerts
@@ -153,8 +155,8 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 	s.StopChildren(child)
 }
 
-// again sends an account a message from where nobody may wait for its entry: the
-// journal's own goroutine.
+// again sends an account a message without waiting for the entry's lock. It is called on
+// the journal's own goroutine, which must not wait.
 func (d *Host) again(id ledger.AccountID, message any) { go d.send(id, d.entry(id), message) }
 
 // write appends an entry and waits until it is durable.
@@ -171,8 +173,8 @@ func (d *Host) entry(id ledger.AccountID) *entry {
 	return d.entries.GetOrMake(id, newEntry)
 }
 
-// send hands a message to the account's actor, restoring the account first
-// where it is not in memory.
+// send hands a message to the account's actor. Where the account is not in memory, send
+// first starts an actor, which restores the account.
 func (d *Host) send(id ledger.AccountID, e *entry, message any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,10 +191,10 @@ func (d *Host) send(id ledger.AccountID, e *entry, message any) {
 	d.root.Send(e.pid, message)
 }
 
-// Do carries a command out and returns its answer once that is durable. The
-// errors are the ledger's: ErrBusy at admission, before anything was decided;
-// ErrWaited where another request under the same key is still being worked on;
-// ErrCut where the outcome is not known.
+// Do carries a command out and returns its answer once the answer is durable. The errors
+// are the ledger's: ErrUnknown where the registry has no such account; ErrBusy where a
+// limit is reached, before anything was decided; ErrWaited where another request under the
+// same idempotency key is still being worked on; ErrCut where the outcome is not known.
 func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	if _, ok := d.deps.Opening(id); !ok {
 		return ledger.Answer{}, ledger.ErrUnknown
@@ -215,14 +217,14 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	to := d.callers.Get().(*caller)
 	to.number = d.number.Add(1)
 	to.joined.Store(false)
-	asks := *to // the pool may hand the other on while the message is on its way
+	asks := *to // a copy: the pool may give the caller to another request while this message is still queued
 	d.send(id, e, &call{command: c, from: &asks})
 	return d.wait(to)
 }
 
 func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	select {
-	case r := <-to.ch: // most answers are here within a millisecond
+	case r := <-to.ch: // most answers arrive within a millisecond
 		return d.take(to, r)
 	default:
 	}
@@ -245,8 +247,8 @@ func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	}
 }
 
-// take gives the channel back for another request, unless something went
-// wrong: then a second reply may still come, and it must find nobody.
+// take gives the caller's channel back to the pool for another request. After an error it
+// does not: a second reply may still come, and no other request may receive that reply.
 func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
 	if r.number != to.number {
 		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
@@ -257,19 +259,20 @@ func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
 	return r.answer, r.err
 }
 
-// When a report that was not taken is brought again: twice as late each time.
+// How long to wait before a report that an account could not take is sent again: 1 s first,
+// then twice as long each time, up to 1 min.
 const (
 	outcomeAgain  = time.Second
 	outcomeAtMost = time.Minute
 )
 
-// bring hands an account a child's report. It has no caller and no limit.
+// bring hands an account a child's report. Reports are exempt from the limits of requests.
 func (d *Host) bring(r *Report) {
 	d.send(r.Account, d.entry(r.Account), ReportMessage(&d.deps, *r))
 }
 
-// NotTaken brings a report again until it is taken or the engine ends: at its next
-// start the scheme is asked.
+// NotTaken sends a report to its account again until the account takes it or the host
+// closes. In the second case the next start asks the scheme about the payout.
 func (d *Host) NotTaken(r *Report, err error) {
 	if d.running.Err() != nil {
 		return
@@ -283,16 +286,16 @@ func (d *Host) NotTaken(r *Report, err error) {
 	time.AfterFunc(r.Again, func() { d.bring(&again) })
 }
 
-// Notice hands an account what the scheme says; done(nil) once its effect is
-// durable.
+// Notice hands an account the command that a notice of the scheme means. done(nil) is
+// called once the effect is durable, done(err) where it failed.
 func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
 	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
 
-// Recent is what was accepted a moment ago, over all accounts.
+// Recent returns the table of recently accepted payouts of all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
-// Due starts a task: it looks after a payout whose due time has come, that a lost
-// process had in hand, or that waits for capacity which may be back. Tasks hears once
-// what came of it.
+// Due starts a due task: the account looks after a payout whose due time has come, whose
+// child was lost in a crash, or which waits for directory capacity. Tasks.Done gets the
+// result once.
 func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), DueMessage(d.deps.Tasks, t)) }

@@ -10,7 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestOneBalance: five hundred payouts at once against money for fifty.
+// TestOneBalance checks that exactly 50 of 500 simultaneous payouts are accepted when the
+// balance is enough for 50.
 func TestOneBalance(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 50*100)
@@ -40,8 +41,8 @@ func TestOneBalance(t *testing.T) {
 	}
 }
 
-// TestPassivateUnderLoad: accounts go and come back while requests arrive, and
-// none is lost.
+// TestPassivateUnderLoad checks that no credit is lost when accounts are passivated and
+// restored while requests arrive.
 func TestPassivateUnderLoad(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	var work, away sync.WaitGroup
@@ -80,7 +81,8 @@ func TestPassivateUnderLoad(t *testing.T) {
 	}
 }
 
-// TestStaysWhileItWorks: an account with a payout under way is not passivated.
+// TestStaysWhileItWorks checks that an account is not passivated while one of its payouts
+// is under way.
 func TestStaysWhileItWorks(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 1000)
@@ -97,7 +99,7 @@ func TestStaysWhileItWorks(t *testing.T) {
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 }
 
-// begin sends a command and does not wait.
+// begin sends a command from a goroutine of its own and does not wait for the answer.
 func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
 	done := make(chan response, 1)
 	go func() {
@@ -107,12 +109,13 @@ func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
 	return done
 }
 
-// TestRefusedAtAdmission: over a limit nothing is begun, and others are not touched.
+// TestRefusedAtAdmission checks that a request above a limit is refused and begins nothing,
+// while requests that are within the limits go through.
 func TestRefusedAtAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        Limits
-		next          ledger.AccountID // who is refused
-		other         ledger.AccountID // who is not
+		next          ledger.AccountID // the account whose payout is refused
+		other         ledger.AccountID // the account whose otherCommands is accepted
 		otherCommands ledger.Command
 	}{
 		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
@@ -126,12 +129,12 @@ func TestRefusedAtAdmission(t *testing.T) {
 			first, second := w.begin(1, payoutTo(1, nil)), w.begin(1, payoutTo(2, nil))
 			w.eventually("both submits", func() bool { return w.scheme.submits.Load() == 2 })
 			seq := w.store.Submitted()
-			for range 3 { // what is refused takes no place
+			for range 3 { // a refused request does not count towards the limit
 				if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
 					t.Errorf("a third was answered %v", err)
 				}
 			}
-			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads go on
+			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads have a limit of their own
 				t.Errorf("a read was answered %v", err)
 			}
 			other := w.begin(c.other, c.otherCommands)
@@ -142,13 +145,13 @@ func TestRefusedAtAdmission(t *testing.T) {
 					t.Error(r.err)
 				}
 			}
-			w.must(1, payoutTo(4, nil)) // there is room again
+			w.must(1, payoutTo(4, nil)) // the earlier payouts no longer count towards the limit
 		})
 	}
 }
 
-// TestFirstTouch: an account that was only claimed is opened by whoever comes
-// first, also for those who come at the same time; one nobody claimed is unknown.
+// TestFirstTouch checks that the first of several simultaneous requests opens an account
+// that has no record yet, and that an account which the registry lacks is unknown.
 func TestFirstTouch(t *testing.T) {
 	w := newHarness(t, Limits{})
 	if _, err := w.Do(99, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrUnknown) {
@@ -168,8 +171,8 @@ func TestFirstTouch(t *testing.T) {
 	}
 }
 
-// TestReadsPark: a read shows what precedes it, and is answered once that is
-// durable.
+// TestReadsPark checks that a read includes an earlier credit that is not durable yet, and
+// is answered only once that credit is durable.
 func TestReadsPark(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -192,7 +195,8 @@ func TestReadsPark(t *testing.T) {
 	<-credit
 }
 
-// TestNothingLeavesEarly: the scheme hears of a payout once its hold is durable.
+// TestNothingLeavesEarly checks that the scheme is not called about a payout before the
+// payout's hold is durable.
 func TestNothingLeavesEarly(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -209,7 +213,8 @@ func TestNothingLeavesEarly(t *testing.T) {
 	}
 }
 
-// TestOneKeyManyRequests: one execution, and the others are replays of it.
+// TestOneKeyManyRequests checks that many simultaneous requests under one idempotency key
+// are carried out once, and that all other answers are replays.
 func TestOneKeyManyRequests(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -225,8 +230,9 @@ func TestOneKeyManyRequests(t *testing.T) {
 	}
 }
 
-// TestSilentScheme: who joined gives up and may try again; whose request it was
-// is cut, for the outcome is open; the payout is still carried.
+// TestSilentScheme checks what happens while the scheme does not answer: a request that
+// joined another ends with ErrWaited, the first request is cut because its outcome is open,
+// and the payout's child goes on.
 func TestSilentScheme(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
 	w.fund(1, 1000)

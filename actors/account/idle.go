@@ -10,8 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Trim lets every account that was used since the last call give back what it
-// does not need at rest; one that still moves is asked again next time.
+// Trim asks every account that was used since the last call to free the memory that an idle
+// account does not need. An account that still has work is asked again by the next call.
 func (d *Host) Trim() {
 	d.toTrim.Lock()
 	entries := d.toTrim.entries
@@ -27,7 +27,7 @@ func (d *Host) Trim() {
 	}
 }
 
-// mark puts an entry on the list of those to trim.
+// mark puts an entry on the list of accounts to trim, unless it is on the list already.
 func (d *Host) mark(e *entry) {
 	if e.toTrim.CompareAndSwap(false, true) {
 		d.toTrim.Lock()
@@ -40,8 +40,8 @@ func (d *Host) mark(e *entry) {
 // entries share the journal's syncs.
 const passivateAtOnce = 64
 
-// Passivate passivates accounts that have had no work for a while, and tells how
-// many are in memory still.
+// Passivate passivates accounts that have had no work for Limits.IdleAfter, and returns how
+// many accounts are still in memory.
 func (d *Host) Passivate() int {
 	before := d.deps.Now().Clock - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
 	var left atomic.Int64
@@ -61,8 +61,9 @@ func (d *Host) Passivate() int {
 	return int(left.Load())
 }
 
-// retire drains one account that is idle, with its entry locked so that nobody
-// sends; true where the account stays in memory.
+// retire passivates one account that has been idle since before. The entry is locked, so
+// nobody can send to the account meanwhile. It returns true where the account stays in
+// memory.
 func (d *Host) retire(e *entry, before ledger.Millis) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +71,7 @@ func (d *Host) retire(e *entry, before ledger.Millis) bool {
 		return false
 	}
 	if d.running.Err() != nil {
-		return true // its actor may have ended: it would not answer
+		return true // the actor may have ended already and would not answer
 	}
 	if e.inWork.Load() != 0 || e.reads.Load() != 0 || e.used >= before {
 		return true
@@ -85,30 +86,31 @@ func (d *Host) retire(e *entry, before ledger.Millis) bool {
 	return false
 }
 
-// refuse tells whoever sent a message to a host that has closed.
+// refuse fails the command in a message that was sent to a closed host. Other messages are
+// dropped.
 func refuse(message any, why error) {
 	if m, ok := message.(*call); ok {
 		m.from.failed(fmt.Errorf("%w: %w", ledger.ErrCut, why))
 	}
 }
 
-// isWork tells messages that refuse can refuse.
+// isWork tells whether a message is a command, which refuse answers.
 func isWork(message any) bool {
 	_, is := message.(*call)
 	return is
 }
 
-// closePatience is how long Close waits for accounts and payouts' children to
-// finish what they do.
+// closePatience is how long, by default, Close waits for accounts and payouts' children to
+// finish their work.
 const closePatience = 10 * time.Second
 
-// errRestless says that something of the accounts' still reads or writes.
+// errRestless says that an account or a payout's child still reads or writes.
 var errRestless = errors.New("account: accounts or their payouts do not come to rest")
 
-// Close ends calls to the scheme that are under way, and waits for them: the
-// payouts they carry are resumed at the next start. When it returns nil, no
-// account and no payout's child reads or writes any more, and what is below may
-// be closed.
+// Close cancels the children's calls to the scheme and waits for accounts and children to
+// finish; the next start resumes the payouts of these children. When Close returns nil, no
+// account and no child reads or writes any more, and the journal and the store may be
+// closed.
 func (d *Host) Close() error {
 	d.stop()
 	d.children.end()
@@ -127,8 +129,8 @@ func (d *Host) Close() error {
 	return nil
 }
 
-// closeAccounts tells every account in memory that this is the end; each result is
-// closed once one of them has done all that it was told before.
+// closeAccounts sends every account in memory its last message. Each returned channel is
+// closed once one account has handled all messages before that one.
 func (d *Host) closeAccounts() (last []<-chan struct{}) {
 	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
 		e.mu.Lock()

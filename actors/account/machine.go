@@ -9,29 +9,31 @@ import (
 	"pixd/wal"
 )
 
-// Config is what every account's machine is given.
+// Config is the configuration that all accounts' machines share.
 type Config struct {
 	Renderer Renderer
-	// HeadEvery is the interval of head rows, in records: a hard setting.
+	// HeadEvery is how many records lie between two head rows. It is a setting that cannot
+	// change while the store exists.
 	HeadEvery uint64
-	// Terms are the service's own.
+	// Terms are the service's terms, the same for all accounts.
 	Terms ledger.Terms
-	// Recent remembers what was accepted a moment ago, for all accounts.
+	// Recent holds recently accepted payouts of all accounts.
 	Recent *Recent
-	// EndToEnd knows every end-to-end row there is, or nothing yet; nil: always
-	// nothing. Most payouts ask for one that is not there.
+	// EndToEnd is a filter over the keys of all end-to-end rows, which saves most reads of
+	// keys that do not exist. Nil: every key is read from the store.
 	EndToEnd *keyed.Filter
-	// Alerts keeps and tells what operators must look at; nil: nobody hears.
+	// Alerts writes and reports alerts to the operators; nil: no alert is reported.
 	Alerts Alerts
-	// Claims knows the idempotency claims of the hours that this process has
-	// witnessed; nil: none. Most requests come under a new key.
+	// Claims are filters over the idempotency claims of the hours that this process has
+	// witnessed from their beginning. They save most reads, because most requests have a
+	// new key. Nil: every claim is read from the store.
 	Claims *keyed.Hours
 }
 
-// Alerts keeps and tells what operators must look at.
+// Alerts writes and reports alerts to the operators.
 type Alerts interface {
-	// Row is the row of an alert that a decision raises, to be written with the
-	// decision's records.
+	// Row makes the row of an alert that a decision raises. The row is written in one entry
+	// with the decision's records.
 	Row(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
 	// Raised counts and logs an alert whose row is durable.
 	Raised(id ledger.AccountID, a ledger.Alert)
@@ -39,34 +41,36 @@ type Alerts interface {
 	Raise(id ledger.AccountID, a ledger.Alert)
 }
 
-// Renderer writes the answers that are kept under idempotency claims.
+// Renderer makes the answers that are stored under idempotency claims.
 type Renderer interface {
-	// Render is pure. False: the answer is none that may be kept.
+	// Render is pure. It returns false for an answer that may not be stored.
 	Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
 }
 
-// Call is one command with what the machine may not draw itself.
+// Call is one command, with the time, entropy and journal state that the machine cannot
+// read itself.
 type Call struct {
 	Command ledger.Command
-	Now     ledger.Reading // no stamp goes back behind the account's newest record
+	Now     ledger.Reading // a stamp is never earlier than the account's newest record, whatever Now says
 	Entropy [10]byte
-	Durable wal.Ticket // everything up to it is durable
-	// Inactive: the account is. Asked for only where ledger.NeedsActive says so.
+	Durable wal.Ticket // every entry up to this ticket is durable
+	// Inactive says that the account is inactive. It is set only for commands for which
+	// ledger.NeedsActive is true.
 	Inactive bool
 }
 
-// Machine is one account: its head, what of it is not durable yet, and the
-// payouts whose children run. It has no goroutine, clock or I/O: one call in,
-// effects out.
+// Machine is one account: its head, its rows and records that are not durable yet, and the
+// payouts whose children run. It has no goroutine, clock or I/O: it takes one call and
+// returns a journal entry and effects.
 type Machine struct {
 	config  *Config
 	head    ledger.Account
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
-	work    map[ledger.TxID]*ledger.Transaction // payouts with a child, as they stand; nil where none is
+	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout with a child; nil where no child runs
 
-	// The step under way, until Submitted.
+	// The records and rows of the last Step, until Submitted takes them.
 	records []ledger.Record
 	rows    []ledger.Row
 }
@@ -75,17 +79,18 @@ func newMachine(c *Config, id ledger.AccountID) *Machine {
 	return &Machine{config: c, head: ledger.Account{ID: id}}
 }
 
-// Opened tells whether the account's opening is among its records.
+// Opened tells whether the account has its first record, the one that opens it.
 func (m *Machine) Opened() bool { return m.head.Seq > 0 }
 
-// Resting tells that nothing moves: no child, nothing on its way to the disk.
+// Resting tells whether the account is idle: it has no running child, and everything that
+// it wrote is durable.
 func (m *Machine) Resting(durable wal.Ticket) bool {
 	m.overlay.forget(durable)
 	return len(m.work) == 0 && m.overlay.empty()
 }
 
-// Trim gives back what an account at rest does not need; false where something
-// still moves.
+// Trim frees the memory that an idle account does not need. It returns false where the
+// account is not idle.
 func (m *Machine) Trim(durable wal.Ticket) bool {
 	if !m.Resting(durable) {
 		return false
@@ -94,8 +99,8 @@ func (m *Machine) Trim(durable wal.Ticket) bool {
 	return true
 }
 
-// Step carries one command out in memory. An error is an infrastructure error (a row
-// could not be read), or one of Gather's: nothing has changed.
+// Step carries one command out in memory. After an error nothing has changed; the error is
+// an infrastructure error (a row could not be read) or one that Gather returns.
 func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	m.overlay.forget(c.Durable)
 	now := c.Now
@@ -118,7 +123,8 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	return e, m.effects(c.Command, &d, a), nil
 }
 
-// job is what a child carries.
+// job makes the job of a child: the payout, its goal, and the account's rule about
+// recipients.
 func (m *Machine) job(l ledger.Launch) transfer.Job {
 	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
@@ -127,8 +133,9 @@ func (m *Machine) job(l ledger.Launch) transfer.Job {
 	return j
 }
 
-// keep puts the rendered answer into the record that answers the claim. It tells
-// what the claim's own transaction has come to, whatever else was decided with it.
+// keep renders the answer of a claim and puts it into the record that stores it. The answer
+// shows the newest state of the record's own transaction, even where the decision is also
+// about another transaction.
 func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	for i := range d.Records {
 		r := &d.Records[i]
@@ -146,8 +153,8 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	}
 }
 
-// newest is a transaction as the last record about it has it; nil where there is
-// none.
+// newest is the state of a transaction in the last of records that is about it; nil where
+// no record is about it.
 func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
 	for i := range records {
 		if r := &records[i]; r.Tx != nil && r.Tx.ID == id {
@@ -157,8 +164,8 @@ func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
 	return t
 }
 
-// write applies the records and makes the journal entry of them. A record that
-// does not apply is our mistake.
+// write applies the records to the head and makes their journal entry. A record that cannot
+// be applied is a bug in the engine and panics.
 func (m *Machine) write(records []ledger.Record) wal.Entry {
 	m.records, m.rows = records, m.rows[:0:0]
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Expect: m.head.Seq}
@@ -187,7 +194,8 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 	return e
 }
 
-// follow keeps what is known of payouts with a child as they stand.
+// follow updates the state of a payout that has a child, and removes a payout that is no
+// longer in flight.
 func (m *Machine) follow(t *ledger.Transaction) {
 	if t == nil || m.work[t.ID] == nil {
 		return
@@ -197,8 +205,9 @@ func (m *Machine) follow(t *ledger.Transaction) {
 	}
 }
 
-// witness tells the filters what is about to be written: they may know of what
-// never comes to be, and never miss what does.
+// witness adds the end-to-end rows and claims of this step to the filters before they are
+// written. If the write fails, a filter has a key that does not exist; it never lacks a key
+// that exists.
 func (m *Machine) witness() {
 	for _, r := range m.rows {
 		if ledger.IsEndToEnd(r.Key) {
@@ -223,7 +232,7 @@ func ops(rows []ledger.Row) []wal.Op {
 	return out
 }
 
-// Submitted tells the machine the ticket of the entry that its last Step made.
+// Submitted tells the machine which ticket the journal gave to the entry of its last Step.
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows)
 	for i := range m.records {

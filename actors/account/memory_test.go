@@ -9,9 +9,8 @@ import (
 	"pixd/wal"
 )
 
-// memory is a store in a map: what a machine's entries have written, with a
-// ticket for each, so that a test decides what is durable and what a crash
-// takes away.
+// memory is a store in a map: the rows and records that a machine's entries have written. A
+// test sets durable itself, and so decides which entries the machine treats as durable.
 type memory struct {
 	rows    map[string][]byte
 	records map[wal.Stream][]wal.Record

@@ -7,64 +7,68 @@ import (
 	"pixd/actors/ledger"
 )
 
-// The messages an account's actor takes.
+// The messages that an account's actor takes.
 type (
-	// call is a command, and who hears what came of it. task is the due task that it is
-	// carried out for, if any: a child that is started goes on with it.
+	// call is a command and its asker. task is the due task that the command is carried out
+	// for, if any: a child that the command starts takes the task over.
 	call struct {
 		command ledger.Command
 		from    asker
 		task    *due.Task
 	}
-	// reload comes of an entry that the journal refused: the machine is ahead of
-	// what is written.
+	// reload is sent after the journal refused an entry: the machine is ahead of the
+	// journal and must be restored.
 	reload struct{}
-	// assign is an actor's first message: whose it is. Its Props are shared, so
-	// they cannot say it.
+	// assign is an actor's first message and names its account. All accounts' actors share
+	// their Props, so the Props cannot name the account.
 	assign struct{ id ledger.AccountID }
-	// trim asks the account to give back what it does not need at rest.
+	// trim asks the account to free the memory that an idle account does not need; again is
+	// called where the account is not idle.
 	trim struct{ again func() }
-	// passivate asks the account to leave its head row behind and take no more.
+	// passivate asks the account to write its head row and take no more commands; done gets
+	// whether it did.
 	passivate struct{ done chan<- bool }
-	// closing is the last message: no other comes after it.
+	// closing is the last message that an account gets.
 	closing struct{ done chan<- struct{} }
 )
 
-// NoticeMessage brings the scheme's word; done(nil) once its effect is durable.
+// NoticeMessage makes a message from a notice of the scheme. done(nil) is called once the
+// notice's effect is durable, done(err) where it failed.
 func NoticeMessage(c ledger.Command, done func(error)) any {
 	return &call{command: c, from: noticeOf{done}}
 }
 
-// ReportMessage brings a child's report; d.Children hears where it must come again.
+// ReportMessage makes a message from a child's report. d.Children.NotTaken is called where
+// the account could not take the report.
 func ReportMessage(d *Dependencies, r Report) any {
 	return &call{command: r.Outcome, from: &reportOf{d, r}, task: r.Task}
 }
 
-// DueMessage brings a due task; tasks hears once what came of it.
+// DueMessage makes a message from a due task. tasks.Done gets the result once.
 func DueMessage(tasks Tasks, t due.Task) any {
 	c := &call{command: ledger.Attend{Kind: t.Kind(), ID: t.ID, Seq: t.Seq, Retry: t.Retry}, task: &t}
 	c.from = &taskOf{tasks, t}
 	return c
 }
 
-// TrimMessage asks the account to give back what it does not need at rest; again is
-// called where something still moves.
+// TrimMessage makes a message that asks the account to free the memory that an idle account
+// does not need; again is called where the account is not idle.
 func TrimMessage(again func()) any { return &trim{again} }
 
-// PassivateMessage asks the account to leave its head row behind and take no more; done
-// hears whether it did. Its capacity is at least 1.
+// PassivateMessage makes a message that asks the account to write its head row and take no
+// more commands; done gets whether it did. The channel's capacity must be at least 1.
 func PassivateMessage(done chan<- bool) any { return &passivate{done} }
 
-// Asked is a request that waits for its answer.
+// Asked is a request that has been sent and waits for its answer.
 type Asked struct{ to caller }
 
-// Ask makes a request and the message that brings it.
+// Ask makes a request of a command, and the message that hands it to an account.
 func Ask(c ledger.Command) (message any, asked *Asked) {
 	to := caller{ch: make(chan response, 1), joined: new(atomic.Bool)}
 	return &call{command: c, from: &to}, &Asked{to}
 }
 
-// Answer is the request's, once it is there.
+// Answer returns the answer or the error of the request; there is false until it has come.
 func (a *Asked) Answer() (answer ledger.Answer, err error, there bool) {
 	select {
 	case r := <-a.to.ch:

@@ -6,8 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestEmptyNotice: a notice that names a held payout with an id of another minute
-// changes nothing: who waits for the payout waits on, and its child goes on.
+// TestEmptyNotice checks that a notice which names a held payout under an end-to-end id of
+// another minute changes nothing: the payout keeps its child and gets no outcome.
 func TestEmptyNotice(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})

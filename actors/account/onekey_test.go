@@ -9,7 +9,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// many sends one request many times at once, each from a goroutine of its own.
+// many sends the same request n times at once, each from its own goroutine.
 func (w *harness) many(n int, c func() ledger.Command) <-chan response {
 	answers := make(chan response, n)
 	for range n {
@@ -21,7 +21,7 @@ func (w *harness) many(n int, c func() ledger.Command) <-chan response {
 	return answers
 }
 
-// replaysOf counts the replays among the answers to one payout, which must all have the
+// replaysOf counts the replays among n answers about one payout. All answers must have the
 // same body.
 func replaysOf(t *testing.T, answers <-chan response, n int) (replays int) {
 	t.Helper()
@@ -37,8 +37,9 @@ func replaysOf(t *testing.T, answers <-chan response, n int) (replays int) {
 	return replays
 }
 
-// TestOneKeyThroughPanic: the rendering of the first answer panics once, while many wait
-// under its key: there is one execution all the same, and all get the same bytes.
+// TestOneKeyThroughPanic checks that, when rendering the first answer panics once while
+// many requests wait under the same key, the payout is still carried out once and all
+// requests get the same body.
 func TestOneKeyThroughPanic(t *testing.T) {
 	const many = 20
 	w := newHarness(t, Limits{})
@@ -61,8 +62,9 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	}
 }
 
-// TestOneKeyTimesOut: those who wait under another's key give up in time, nothing is
-// carried out for them, and who comes back when the first is done gets its bytes.
+// TestOneKeyTimesOut checks that requests which joined another one end with ErrWaited in
+// time and carry nothing out, and that repeats after the first request's answer are replays
+// of that answer.
 func TestOneKeyTimesOut(t *testing.T) {
 	const many = 20
 	w := newHarness(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 10 * time.Second})

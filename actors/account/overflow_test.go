@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestOverflowComesAgain: money that arrived and does not fit is not
-// acknowledged, so that the scheme brings it again once there is room.
+// TestOverflowComesAgain checks that a received payment which would overflow the balance is
+// not acknowledged, so that the scheme sends its notice again later.
 func TestOverflowComesAgain(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, math.MaxInt64-10)

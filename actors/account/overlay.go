@@ -5,34 +5,35 @@ import (
 	"pixd/wal"
 )
 
-// Rows is where facts are read: rows by key and records by sequence.
+// Rows reads the facts that decisions need: rows by key and records by sequence.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi), upwards, until fn says no more.
+	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns more
+	// false.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
 }
 
-// overlay is the account's own rows and records that are not durable yet, in
-// front of the store's.
+// overlay holds the account's rows and records that are not durable yet. Readers look here
+// before they read the store.
 type overlay struct {
 	rows    map[string]freshRow
 	records map[uint64]*ledger.Record
-	order   []freshKey // in order of submission
+	order   []freshKey // in the order of submission
 }
 
 type freshRow struct {
-	value  []byte // nil: deleted
+	value  []byte // nil: the row is deleted
 	ticket wal.Ticket
 }
 
 type freshKey struct {
 	key    string
-	seq    uint64 // of a record, where key is empty
+	seq    uint64 // sequence of a record; used where key is empty
 	ticket wal.Ticket
 }
 
-// add keeps what one entry writes until its ticket is durable.
+// add keeps the records and rows of one entry until the entry's ticket is durable.
 func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) {
 	if o.rows == nil {
 		o.rows, o.records = map[string]freshRow{}, map[uint64]*ledger.Record{}
@@ -44,7 +45,7 @@ func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) 
 	}
 	for _, r := range rows {
 		if !ledger.IsFact(r.Key) {
-			continue // nobody asks for it here
+			continue // no decision reads this row
 		}
 		key := string(r.Key)
 		o.rows[key] = freshRow{r.Value, t}
@@ -52,7 +53,7 @@ func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) 
 	}
 }
 
-// forget drops what is durable by now: the store has it.
+// forget drops the rows and records that are durable: from now on the store has them.
 func (o *overlay) forget(durable wal.Ticket) {
 	n := 0
 	for n < len(o.order) && o.order[n].ticket <= durable {
@@ -71,5 +72,5 @@ func (o *overlay) forget(durable wal.Ticket) {
 	o.order = o.order[n:]
 }
 
-// empty tells whether everything submitted is durable.
+// empty tells whether every entry that was submitted is durable.
 func (o *overlay) empty() bool { return len(o.order) == 0 }

@@ -8,14 +8,15 @@ import (
 	"pixd/actors/ledger"
 )
 
-// poisoned sends what the account's code cannot bear.
+// poisoned sends a command on which the account panics.
 func (w *harness) poisoned(id ledger.AccountID) error {
 	_, err := w.Do(id, poison)
 	return err
 }
 
-// TestPanic: a request that breaks its account gets a 500, and the account goes
-// on as if it had never come; others do not notice.
+// TestPanic checks that a request on which the account panics fails with ErrInternal and
+// changes nothing, that the third panic within a minute quarantines the account, and that
+// another account goes on.
 func TestPanic(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -49,8 +50,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestPanicsFarApart: two within a minute, and a third much later, are no reason
-// to close an account.
+// TestPanicsFarApart checks that two panics within a minute and a third one later do not
+// quarantine an account.
 func TestPanicsFarApart(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -63,8 +64,8 @@ func TestPanicsFarApart(t *testing.T) {
 	}
 }
 
-// TestRebuildKeepsWaiters: who waits for a payout is answered although the
-// account was rebuilt in between.
+// TestRebuildKeepsWaiters checks that a request which waits for its payout's outcome is
+// answered although the account was rebuilt meanwhile.
 func TestRebuildKeepsWaiters(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -80,9 +81,9 @@ func TestRebuildKeepsWaiters(t *testing.T) {
 	}
 }
 
-// TestRebuildKeepsChildren: a payout that is under way is not started a second
-// time by a repeat of its request: the first child may yet report a refusal,
-// which releases the hold that the second one's submit would need.
+// TestRebuildKeepsChildren checks that, after a rebuild, a repeated request does not start
+// a second child for a payout whose child runs. The first child may still report a refusal,
+// which releases the hold that a second child's submit would need.
 func TestRebuildKeepsChildren(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -110,7 +111,8 @@ func TestRebuildKeepsChildren(t *testing.T) {
 	}
 }
 
-// TestQuarantineCuts who waits for an outcome: any status would be read as one.
+// TestQuarantineCuts checks that a quarantine cuts the requests that wait for an outcome:
+// any status would be read as an outcome.
 func TestQuarantineCuts(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -130,8 +132,8 @@ func TestQuarantineCuts(t *testing.T) {
 	}
 }
 
-// TestDamagedAccount: a journal that cannot be verified closes one account,
-// and no other.
+// TestDamagedAccount checks that damage to one account's rows quarantines that account and
+// no other.
 func TestDamagedAccount(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 100)

@@ -12,15 +12,15 @@ import (
 	"pixd/actors/ledger"
 )
 
-// arrival is a payment that comes to an account once.
+// arrival is a received payment whose end-to-end id is unique for each n.
 func arrival(n int) ledger.ReceivePayment {
 	return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E60701190202603011200%011d", n), Amount: 5}
 }
 
-// once is who must be told exactly one time.
+// once counts the results that one notice or task got; there must be exactly one.
 type once struct{ reported atomic.Int64 }
 
-// all counts those who were told, and fails where one was told twice.
+// all counts the results, and fails where a notice or task got more than one.
 func all(t *testing.T, what string, reported []once) (n int64) {
 	for i := range reported {
 		got := reported[i].reported.Load()
@@ -31,9 +31,9 @@ func all(t *testing.T, what string, reported []once) (n int64) {
 	return n
 }
 
-// TestEveryMessageAgainstPassivate: accounts go and come back while commands, notices,
-// tasks, trimming and reloads arrive. Each is told once what became of it, and no money
-// is lost or booked twice.
+// TestEveryMessageAgainstPassivate checks that no message is lost when accounts are
+// passivated and restored while commands, notices, tasks, trims and reloads arrive: each
+// notice and task gets exactly one result, and no money is lost or booked twice.
 func TestEveryMessageAgainstPassivate(t *testing.T) {
 	const accounts, each = 4, 120
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, JoinGrace: time.Second, LastGrace: time.Second})
@@ -88,8 +88,8 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 }
 
-// TestMessageWhilePassivate: what is sent while an account's last entry is on its way to
-// the disk waits, and then finds the account restored.
+// TestMessageWhilePassivate checks that a message which is sent while an account's last
+// entry is not durable yet waits, and is then answered by the restored account.
 func TestMessageWhilePassivate(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, LastGrace: time.Second})
 	w.fund(1, 100)
@@ -130,7 +130,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 	}
 }
 
-// slowRows lets reads of rows wait while it is shut.
+// slowRows makes reads of rows wait while mu is locked.
 type slowRows struct {
 	Rows
 	mu      sync.RWMutex
@@ -146,8 +146,8 @@ func (s *slowRows) Get(key []byte) ([]byte, bool, error) {
 	return s.Rows.Get(key)
 }
 
-// TestPassivateDrains: what lies in the mailbox when an account is to be passivated is
-// worked on first, and keeps the account in memory.
+// TestPassivateDrains checks that messages already in the mailbox when an account is to be
+// passivated are handled first.
 func TestPassivateDrains(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	rows := &slowRows{Rows: w.deps.Rows}
@@ -184,8 +184,8 @@ func TestPassivateDrains(t *testing.T) {
 	}
 }
 
-// TestChildKeepsItsAccount in memory, also where nobody waits for the payout, and its
-// report finds it there.
+// TestChildKeepsItsAccount checks that an account stays in memory while a child carries one
+// of its payouts, even though no request waits for that payout.
 func TestChildKeepsItsAccount(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 10_000)

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// quiet lets a library's log through from warnings on; the rest only where
-// debugging is on.
+// quiet is a log handler for a library: its warnings and errors appear at every log level,
+// its other lines only where debug logging is on.
 type quiet struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -4,9 +4,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// reader is where the ledger reads: the machine's rows and records that are not
-// durable yet in front of the store's, behind filters that save most looks for what is
-// not there, and what is in memory.
+// reader is the ledger.Reader of a machine. It looks first among the machine's own rows and
+// records that are not durable yet, then asks a filter whether the key can exist at all,
+// and then reads the store. It also finds payouts in memory.
 type reader struct {
 	machine *Machine
 	store   Rows
@@ -38,8 +38,8 @@ func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) 
 	return r.store.Record(a, seq)
 }
 
-// Claim implements ledger.Reader. Most requests come under a new key: the store is
-// asked only where the claims that this process has witnessed do not rule it out.
+// Claim implements ledger.Reader. Most requests have a new key, so the store is read only
+// where the filters do not exclude the key for the hours of the given span.
 func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil
@@ -61,8 +61,8 @@ func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
 	return nil
 }
 
-// claimant is the part of an idempotency key that says who claims what: without
-// its tag and day.
+// claimant is the part of an idempotency row's key that names the claim itself, without the
+// row's tag and day.
 func claimant(key []byte) []byte { return key[3:] }
 
 func hourOf(t ledger.Millis) int64 { return int64(t / (60 * 60 * 1000)) }

@@ -7,18 +7,18 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Recent is what was accepted a moment ago, over all accounts, in a table of
-// fixed size: most payouts settle within a second, and their state need not be
-// read back for it. It is a cache of what the journal has: an entry is put in
-// when its record is on its way there, and is the payout's newest state.
+// Recent holds recently accepted payouts of all accounts in a table of fixed size. Most
+// payouts settle within a second, and then their state need not be read from the store. It
+// is a cache of the journal: a payout is put in when its record has been handed to the
+// journal, and in the state of that newest record.
 type Recent struct {
 	slots []atomic.Pointer[recentPayout]
 }
 
-// recentSlots are those of an engine.
+// recentSlots is the size of an engine's table.
 const recentSlots = 1 << 15
 
-// NewRecent is an empty table of so many places, 1 or more.
+// NewRecent makes an empty table of slots places, at least 1.
 func NewRecent(slots int) *Recent { return &Recent{make([]atomic.Pointer[recentPayout], slots)} }
 
 type recentPayout struct {
@@ -27,7 +27,7 @@ type recentPayout struct {
 }
 
 func (r *Recent) slot(id ledger.TxID) *atomic.Pointer[recentPayout] {
-	// The last bytes are drawn, whatever the instant.
+	// An id's last bytes are random; its first bytes are a time.
 	return &r.slots[binary.BigEndian.Uint32(id[12:])%uint32(len(r.slots))]
 }
 
@@ -48,7 +48,7 @@ func (r *Recent) drop(id ledger.TxID) {
 	}
 }
 
-// forget drops everything of one account.
+// forget drops every payout of one account.
 func (r *Recent) forget(a ledger.AccountID) {
 	for i := range r.slots {
 		if p := r.slots[i].Load(); p != nil && p.account == a {

@@ -9,8 +9,8 @@ import (
 	"pixd/wal"
 )
 
-// load makes the machine from the journal, and opens an account that was only
-// claimed so far.
+// load restores the machine from the journal. An account of the registry that has no record
+// yet is opened.
 func (s *Shell) load() {
 	err, panicked := s.contain(func() error {
 		m, err := Restore(s.Config, s.id, s.Tail)
@@ -45,10 +45,10 @@ func (s *Shell) open() error {
 	return nil
 }
 
-// rebuild throws the machine away and makes it again from the journal, once
-// what it has queued is durable. Its payouts' children go on: the new machine
-// knows of them, or a repeat would start a second one. A third panic within a
-// minute quarantines the account.
+// rebuild throws the machine away after a panic and restores it from the journal, once
+// every entry that the account has queued is durable or refused. The children of its
+// payouts go on, and the new machine knows of them, because otherwise a repeated request
+// would start a second child. A third panic within a minute quarantines the account.
 func (s *Shell) rebuild() {
 	now := s.Now().Clock.Time()
 	recent := s.panics[:0]
@@ -65,8 +65,8 @@ func (s *Shell) rebuild() {
 	s.remake()
 }
 
-// remake makes the machine again from the journal, once what it has queued is durable or
-// refused: then all that was refused is known.
+// remake restores the machine from the journal. It first waits until every entry that the
+// account has queued is durable or refused, so that all refused entries are known.
 func (s *Shell) remake() {
 	if err := s.Write(&wal.Entry{Stream: wal.Stream(s.id)}); err != nil {
 		s.quarantine(err)
@@ -87,8 +87,8 @@ func (s *Shell) remake() {
 	}
 }
 
-// reviveWork makes the payouts with a child known again, as they stand now: a notice may
-// have taken one further since its child began.
+// reviveWork tells the new machine of the payouts whose children run, in their newest
+// state: a notice may have changed a payout since its child began.
 func (s *Shell) reviveWork() error {
 	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
@@ -104,11 +104,11 @@ func (s *Shell) reviveWork() error {
 	return nil
 }
 
-// AlertQuarantine is the kind of the alert that an account is closed off.
+// AlertQuarantine is the kind of the alert that an account was quarantined.
 const AlertQuarantine = "quarantine"
 
-// quarantine closes the account off. Who waits for an outcome is cut: any
-// status would be read as one.
+// quarantine stops the account: it refuses every later command. The connections of requests
+// that wait for an outcome are cut, because any status would be read as an outcome.
 func (s *Shell) quarantine(why error) {
 	s.broken = why
 	s.Log.Error("account: quarantined", "account", s.id.String(), "error", why)
@@ -118,7 +118,7 @@ func (s *Shell) quarantine(why error) {
 	s.cut(why)
 }
 
-// cut gives up everyone who waits for an outcome.
+// cut answers ErrCut to every request that waits for an outcome.
 func (s *Shell) cut(why error) {
 	for id, waiters := range s.waiting {
 		(&outcomes{to: waiters}).Release(why)
@@ -126,13 +126,14 @@ func (s *Shell) cut(why error) {
 	}
 }
 
-// passivate leaves the head row behind, where nothing moves.
+// passivate writes the head row, where the account is idle, and takes no more commands
+// then. It returns false where it did not.
 func (s *Shell) passivate() bool {
 	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}
-	// What is durable may have been refused, and that not be told yet: the head row would
-	// say what was never written.
+	// An entry that counts as durable may still have been refused, with the refusal not
+	// reported yet. Then the head row would include a record that was never written.
 	if s.Write(&wal.Entry{Stream: wal.Stream(s.id)}) != nil || s.undone.Load() != nil {
 		return false
 	}

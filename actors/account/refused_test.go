@@ -10,11 +10,13 @@ import (
 	"pixd/wal"
 )
 
-// refuser is a journal that refuses one entry: the first that is of a kind alone.
+// refuser is a journal that refuses one entry: the first whose only record is of kind.
 type refuser struct {
 	Journal
-	kind   ledger.RecordKind
-	before func() // done on the journal's goroutine before it tells its own refusal; nil: it is the test's
+	kind ledger.RecordKind
+	// Called on the journal's goroutine before a refusal by the real journal is reported.
+	// Nil: the refusal comes from this test journal.
+	before func()
 	once   atomic.Bool
 }
 
@@ -39,8 +41,8 @@ func (r *refuser) Append(e *wal.Entry) wal.Ticket {
 	})}})
 }
 
-// TestRefusedApproval: an approval that was never written is taken back whole: the
-// next one sends the payout out.
+// TestRefusedApproval checks that an approval whose entry was refused is undone completely:
+// the next approval starts the payout.
 func TestRefusedApproval(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -58,8 +60,9 @@ func TestRefusedApproval(t *testing.T) {
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
 }
 
-// TestRefusedOutcome: while a child's report is not written, nobody starts another
-// for its payout, however often it is asked for.
+// TestRefusedOutcome checks that, while the entry of a child's report was refused and the
+// report is not written yet, a repeated request does not start another child for the
+// payout.
 func TestRefusedOutcome(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -68,7 +71,7 @@ func TestRefusedOutcome(t *testing.T) {
 	if _, err := w.Do(1, payoutTo(1, under(1))); !errors.Is(err, ledger.ErrCut) {
 		t.Errorf("who waited: %v", err)
 	}
-	w.scheme.refuse.Store(false) // a second child would find the directory well
+	w.scheme.refuse.Store(false) // a second child would find the owner of the key
 	a, err := w.Do(1, payoutTo(1, under(1)))
 	if err != nil || a.Refusal == nil || a.Refusal.Code != ledger.RefuseKeyNotFound {
 		t.Errorf("the retry: %+v %v", a, err)
@@ -78,8 +81,8 @@ func TestRefusedOutcome(t *testing.T) {
 	}
 }
 
-// TestRefusedHold: who waits for a payout whose hold was never written is cut, and
-// nothing of it is left.
+// TestRefusedHold checks that, when the entry of a hold is refused, the request is cut and
+// nothing of the payout remains.
 func TestRefusedHold(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -94,8 +97,8 @@ func TestRefusedHold(t *testing.T) {
 	w.must(1, payoutTo(1, nil))
 }
 
-// TestRefusedRead: a read that meets an entry which counts as durable, and of which it
-// is not told yet that the journal refused it, does not show what was never written.
+// TestRefusedRead checks that a read does not show a change whose entry counts as durable
+// while the journal's refusal of that entry has not been reported yet.
 func TestRefusedRead(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -129,7 +132,7 @@ func TestRefusedRead(t *testing.T) {
 	}
 }
 
-// released is a function as an Out.
+// released makes a function a wal.Out.
 type released func(error)
 
 // Release implements wal.Out.

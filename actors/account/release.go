@@ -7,8 +7,8 @@ import (
 	"pixd/wal"
 )
 
-// carryOut hands the effects on: everything that leaves rides in the entry and
-// is released by the journal when the entry is durable.
+// carryOut carries out the effects of a step. Every answer, alert and launch is put into
+// the entry, and the journal releases it when the entry is durable.
 func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	var u undo
 	task := m.task
@@ -16,8 +16,9 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 		switch e := &effects[i]; e.Kind {
 		case Reply:
 			if t, is := m.from.(*taskOf); is && e.Attended != nil && len(entry.Records) == 0 {
-				// It tells nobody outside anything, and while the scanner waits for it
-				// the payout is passed over.
+				// This result changes nothing outside the process, and the scanner passes
+				// the payout over until it has the result. So the result need not wait for
+				// the journal.
 				t.answered(e.Answer, e.Attended)
 				continue
 			}
@@ -39,7 +40,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			}
 		case Launch:
 			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
-			l.job.Task, task = task, nil // the first child's
+			l.job.Task, task = task, nil // only the first child gets the task
 			entry.Out = append(entry.Out, l)
 			if s.running == nil {
 				s.running = map[ledger.TxID]carried{}
@@ -51,7 +52,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	s.submit(entry, u)
 }
 
-// park keeps a request until a payout's outcome is there.
+// park keeps a request waiting until a payout has its outcome.
 func (s *Shell) park(e *Effect, from asker) {
 	to, ok := from.(*caller)
 	if !ok {
@@ -64,8 +65,9 @@ func (s *Shell) park(e *Effect, from asker) {
 	s.waiting[e.Payout] = append(s.waiting[e.Payout], waiter{to, e.Join, e.Other})
 }
 
-// submit hands the entry to the journal. What all that the entry's outs can tell is
-// durable they need not queue behind other accounts' writes.
+// submit hands the entry to the journal. An entry without records and rows, from an account
+// whose earlier entries are all durable, does not queue behind other accounts' writes: its
+// answers are released at once.
 func (s *Shell) submit(entry *wal.Entry, u undo) {
 	guarded := len(entry.Records) > 0 || len(u.started) > 0
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
@@ -85,12 +87,13 @@ func (s *Shell) submit(entry *wal.Entry, u undo) {
 	s.machine.Submitted(s.Journal.Append(entry))
 }
 
-// landed tells that every guarded entry was written. The journal counts one as durable before it
-// tells that it was refused, so what is durable does not say so.
+// landed tells whether every guarded entry was written. The journal counts an entry as
+// durable before it reports that the entry was refused, so durability alone does not prove
+// it.
 func (s *Shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
 
-// holdToWritten has what leaves without records of its own refused where an entry before
-// it is: it was decided on what that would have written.
+// holdToWritten wraps the outs of an entry without records. Such an out is refused where an
+// earlier entry of the account is refused, because it was decided on that entry's records.
 func (s *Shell) holdToWritten(outs []wal.Out) {
 	for i, o := range outs {
 		outs[i] = &dependent{o, s, s.seen}

@@ -7,22 +7,23 @@ import (
 	"pixd/wal"
 )
 
-// headRow is the machine's head as a row.
+// headRow encodes the machine's head as a row.
 func (m *Machine) headRow() ledger.Row {
 	m.headAt = m.head.Seq
 	return HeadRow(&m.head, m.sum)
 }
 
-// Tail is where a machine is restored from: its head row and the records after.
+// Tail reads the rows and records that a machine is restored from: the head row and the
+// records after it.
 type Tail interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
-// Restore makes the machine as it was: from the head row and the records after
-// it, each verified against the chain, through Apply only. It stops at the
-// first thing it cannot verify.
+// Restore makes the machine from the head row and the records after it. Each record is
+// verified against the chain of checksums and changes the head through Apply only. The
+// first record that cannot be verified ends Restore with an error.
 func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	m := newMachine(c, id)
 	row, ok, err := t.Get(ledger.HeadKey(id))
@@ -59,8 +60,9 @@ func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	return m, nil
 }
 
-// Passivate is the entry that leaves the account at rest: its head row, where
-// records came after the last, so that the next restore replays nothing.
+// Passivate makes the last entry of an account that leaves memory. If there are records
+// after the newest head row, the entry writes a new head row, so that the next restore
+// replays no record.
 func (m *Machine) Passivate() wal.Entry {
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Forget: true}
 	if m.headAt != m.head.Seq {

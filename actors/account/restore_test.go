@@ -8,7 +8,7 @@ import (
 	"pixd/wal"
 )
 
-// readFrom notes where a restore begins to read.
+// readFrom keeps the sequence at which a restore begins to read records.
 type readFrom struct {
 	*memory
 	from uint64
@@ -28,8 +28,8 @@ func grown(t *testing.T, records int) *bench {
 	return b
 }
 
-// TestRestoreReadsTheTail: a head row stands at the end of the entry that
-// crosses a multiple of the interval, and a restore begins after it.
+// TestRestoreReadsTheTail checks that a head row is written with the entry that reaches a
+// multiple of HeadEvery (8), and that a restore reads only the records after it.
 func TestRestoreReadsTheTail(t *testing.T) {
 	for records, from := range map[int]uint64{1: 1, 7: 1, 8: 9, 9: 9, 15: 9, 16: 17, 100: 97} {
 		b := grown(t, records)
@@ -44,8 +44,8 @@ func TestRestoreReadsTheTail(t *testing.T) {
 	}
 }
 
-// TestPassivate: the head row of an account at rest stands at its newest record,
-// and is written only where one is missing.
+// TestPassivate checks that Passivate writes a head row of the newest record, and writes
+// nothing where that head row exists already.
 func TestPassivate(t *testing.T) {
 	b := grown(t, 11)
 	e := b.machine.Passivate()
@@ -63,7 +63,7 @@ func TestPassivate(t *testing.T) {
 	}
 }
 
-// TestRestoreStops at a head row that the journal does not bear out.
+// TestRestoreStops checks that Restore fails where the head row does not match the records.
 func TestRestoreStops(t *testing.T) {
 	for name, spoil := range map[string]func(*memory){
 		"records lost": func(m *memory) {
@@ -92,7 +92,7 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
-// grownRecord is one more credit, as a machine that knows better would write it.
+// grownRecord is one more credit, with the totals that the undamaged account would have.
 func grownRecord(m *memory) wal.Record {
 	all := m.records[wal.Stream(testAccount)]
 	last := all[len(all)-1]

@@ -15,29 +15,29 @@ import (
 	"pixd/wal"
 )
 
-// errPassivated is never seen by callers: the host keeps them away.
+// errPassivated never reaches a caller: the host sends nothing to a passivated shell.
 var errPassivated = errors.New("account: passivated")
 
-// Shell connects one machine to its mailbox, the journal and the scheme. It
-// has no rules of its own: what happens is the machine's word.
+// Shell connects one machine to its mailbox, the journal and the scheme. It has no rules of
+// its own: the machine decides everything.
 type Shell struct {
 	*Dependencies
 	id       ledger.AccountID
 	machine  *Machine
 	waiting  map[ledger.TxID][]waiter
 	running  map[ledger.TxID]carried // payouts whose child was started and has not reported
-	idle     []*actor.PID            // children with nothing to carry
-	actor    actor.Context           // nil: without actors
-	broken   error                   // quarantined: why
+	idle     []*actor.PID            // children that carry no payout now
+	actor    actor.Context           // nil in a shell without actors
+	broken   error                   // why the account is quarantined or passivated; nil: it is neither
 	panics   []time.Time
-	undone   atomic.Pointer[undo] // entries that the journal refused, until the next message
-	refusals atomic.Uint64        // how many there were
-	seen     uint64               // how many of them the message at work knows of
-	flying   atomic.Int64         // guarded entries of which the journal has not told yet what became
+	undone   atomic.Pointer[undo] // entries that the journal refused; the next message undoes them
+	refusals atomic.Uint64        // number of entries that the journal refused, ever
+	seen     uint64               // value of refusals when the current message was taken
+	flying   atomic.Int64         // guarded entries whose result the journal has not reported yet
 }
 
-// NewShell is one account's shell, restored from the journal or new, for who carries its
-// messages itself, one at a time, and without actors.
+// NewShell makes the shell of one account, restored from the journal or new. The caller
+// hands it messages through Take, one at a time; it has no actors.
 func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
 	d.complete()
 	s := &Shell{Dependencies: d}
@@ -45,7 +45,7 @@ func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
 	return s
 }
 
-// Broken is why the account is quarantined; nil where it is not.
+// Broken is why the account is quarantined or passivated; nil where it is neither.
 func (s *Shell) Broken() error { return s.broken }
 
 // Head is a copy of the account's head in memory, durable or not.
@@ -60,14 +60,14 @@ func (s *Shell) Receive(c actor.Context) {
 	s.Take(c.Message())
 }
 
-// Take carries one message: one of those that message.go lists or makes.
+// Take carries out one message, of the types in message.go or a child's report.
 func (s *Shell) Take(message any) {
 	if why := s.Ending(); why != nil && isWork(message) {
 		refuse(message, why)
 		return
 	}
-	// Counted before it is looked for: a refusal is counted after it can be found, so
-	// that one which is counted here is undone here.
+	// seen is read before undone, because refused adds to undone first and counts
+	// afterwards: every refusal that is counted in seen is also undone here.
 	if s.seen = s.refusals.Load(); s.undone.Load() != nil {
 		s.catchUp()
 	}
@@ -85,7 +85,7 @@ func (s *Shell) Take(message any) {
 		}
 	case *call:
 		s.attempt(m)
-	case reload: // it has caught up
+	case reload: // catchUp above has done the work
 	case *passivate:
 		done := false
 		if _, panicked := s.contain(func() error { done = s.passivate(); return nil }); panicked {
@@ -98,8 +98,9 @@ func (s *Shell) Take(message any) {
 	}
 }
 
-// attempt carries a command out and contains a panic in it: a request is told that
-// nothing of it was journaled, what is kept is tried once more after the rebuild.
+// attempt carries a command out and contains a panic in it. After a panic the account is
+// rebuilt. A request fails with ErrInternal, since nothing of it was journaled; a report or
+// a notice is tried again.
 func (s *Shell) attempt(m *call) {
 	for s.broken == nil {
 		err, panicked := s.contain(func() error { return s.command(m) })
@@ -113,7 +114,7 @@ func (s *Shell) attempt(m *call) {
 		case err == nil:
 			return
 		case wal.IsDamage(err):
-			s.quarantine(err) // it never guesses
+			s.quarantine(err) // the account does not guess what the damaged row or record said
 			continue
 		case !errors.Is(err, ledger.ErrBusy):
 			s.Log.Error("account: command", "account", s.id.String(), "error", err)

@@ -5,8 +5,9 @@ import (
 	"pixd/wal"
 )
 
-// guard stands in every entry with records, or that starts a child: the journal refuses
-// one only where the account is not where the machine believes it to be.
+// guard returns an Out for every entry that has records or starts a child. The journal
+// refuses such an entry only where the account's newest record is not the one that the
+// machine expects.
 func (s *Shell) guard(u undo) wal.Out {
 	s.flying.Add(1)
 	if u.ended != nil || len(u.started) > 0 {
@@ -15,14 +16,14 @@ func (s *Shell) guard(u undo) wal.Out {
 	return s
 }
 
-// guard is the shell in an entry that ends a child or starts one.
+// guard is the Out of an entry that ends a child's work or starts a child.
 type guard struct {
 	shell *Shell
 	undo  undo
 }
 
-// undo is what an entry that was refused did to the children: it ended one's work, or
-// was to start others.
+// undo is the change to children that must be taken back if an entry is refused: the entry
+// ended one child's work, or was to start other children.
 type undo struct {
 	ended   *carried
 	started []ledger.TxID
@@ -35,9 +36,9 @@ func (g *guard) Release(err error) { g.shell.refused(err, &g.undo) }
 // Release implements wal.Out.
 func (s *Shell) Release(err error) { s.refused(err, new(undo)) }
 
-// refused is told on the journal's goroutine. Nothing may be decided any more on what
-// was never written: whatever message comes next finds it here first, and a message
-// of our own sees to it that one comes.
+// refused is called on the journal's goroutine with the result of an entry. After a refused
+// entry nothing more may be decided on its records: the next message restores the machine
+// first, and a reload message makes sure that there is a next message.
 func (s *Shell) refused(err error, u *undo) {
 	defer s.flying.Add(-1)
 	if err == nil {
@@ -50,16 +51,16 @@ func (s *Shell) refused(err error, u *undo) {
 	s.Again(s.id, reload{})
 }
 
-// catchUp makes the machine again where entries of it were refused.
+// catchUp restores the machine from the journal after entries were refused.
 func (s *Shell) catchUp() {
 	if s.broken == nil {
 		s.remake()
 	}
 }
 
-// unwritten takes back what an entry that was never written did to the children: the
-// one whose end it held will report again, the one that it was to start never began,
-// and who waits for that one is cut.
+// unwritten takes back the changes to children of an entry that was never written. A child
+// whose end was in the entry will report again. A child that the entry was to start never
+// began, and the requests that wait for its payout are cut.
 func (s *Shell) unwritten(r *undo) {
 	for _, id := range r.started {
 		s.rested(s.running[id].child)
@@ -69,7 +70,7 @@ func (s *Shell) unwritten(r *undo) {
 			(&outcomes{to: w}).Release(wal.ErrSequence)
 		}
 	}
-	if r.ended != nil { // perhaps of the same payout, whose next child never began
+	if r.ended != nil { // may be a payout in r.started too, whose next child never began
 		s.running[r.ended.tx.ID] = *r.ended
 	}
 }

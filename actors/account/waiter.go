@@ -8,20 +8,20 @@ import (
 	"pixd/wal"
 )
 
-// response is what a caller gets. It carries the number of the request it answers.
+// response is the answer or error that a caller gets, with the number of its request.
 type response struct {
 	number uint64
 	answer ledger.Answer
 	err    error
 }
 
-// caller is who waits for a reply: a channel that is used again and again, and
-// the number of the request. The channel holds one reply, so a sender never
-// waits; a caller that gives up drops the channel and takes another.
+// caller is the asker of a request: a channel that later requests use again, and the number
+// of the request. The channel holds one response, so the sender never waits. A caller that
+// gives up drops its channel and takes another.
 type caller struct {
 	ch     chan response
 	number uint64
-	joined *atomic.Bool // set when the caller waits for another request's work
+	joined *atomic.Bool // true while the caller waits for the work of another request
 }
 
 func (c *caller) answered(a *ledger.Answer, _ *ledger.Attended) { c.tell(*a, nil) }
@@ -34,18 +34,18 @@ func (c *caller) tell(a ledger.Answer, err error) {
 	}
 	select {
 	case c.ch <- response{c.number, a, err}:
-	default: // told already; whoever listens has the first word
+	default: // the request has its answer already: the first answer counts
 	}
 }
 
 // waiter is a caller that waits for a payout's outcome.
 type waiter struct {
 	*caller
-	join  bool // it repeats another request: a 2xx is a replay
-	other bool // whose body was another
+	join  bool // the request repeats another one: a 2xx answer is a replay
+	other bool // the body of that other request was different
 }
 
-// outcome is what this waiter is told of the payout.
+// outcome is this waiter's answer about the payout.
 func (w waiter) outcome(a *ledger.Answer) ledger.Answer {
 	out := *a
 	if w.join && out.Stored != nil {
@@ -54,14 +54,14 @@ func (w waiter) outcome(a *ledger.Answer) ledger.Answer {
 	return out
 }
 
-// reply tells who asked, once its answer is durable.
+// reply answers an asker once the answer is durable.
 type reply struct {
 	to       asker
 	answer   *ledger.Answer
 	attended *ledger.Attended
 }
 
-// Release implements wal.Out. A refused entry wrote nothing: whoever asked may try again.
+// Release implements wal.Out. A refused entry wrote nothing, so the client may try again.
 func (o *reply) Release(err error) {
 	if err != nil {
 		o.to.failed(fmt.Errorf("%w: %w", ledger.ErrInternal, err))
@@ -70,13 +70,13 @@ func (o *reply) Release(err error) {
 	o.to.answered(o.answer, o.attended)
 }
 
-// dependent is an Out in an entry without records. What it stands for was decided on
-// what may have been on its way to the disk: where an entry of the account was refused
-// since, that never was there.
+// dependent wraps an Out of an entry without records. The Out was decided on records that
+// may not have been durable yet. If an entry of the account was refused since, those
+// records never existed, and the Out is refused too.
 type dependent struct {
 	out      wal.Out
 	shell    *Shell
-	refusals uint64 // that there were when it was decided
+	refusals uint64 // value of the shell's refusals when the Out was decided
 }
 
 // Release implements wal.Out.
@@ -87,14 +87,14 @@ func (o *dependent) Release(err error) {
 	o.out.Release(err)
 }
 
-// outcomes tells everyone who waits for one payout.
+// outcomes answers every request that waits for one payout.
 type outcomes struct {
 	to     []waiter
 	answer *ledger.Answer
 }
 
-// Release implements wal.Out. A refused entry leaves the outcome open: the
-// connection is cut rather than answered.
+// Release implements wal.Out. After a refused entry the outcome is not known, so the
+// connections are cut instead of answered.
 func (o *outcomes) Release(err error) {
 	for _, w := range o.to {
 		if err != nil {
@@ -105,13 +105,13 @@ func (o *outcomes) Release(err error) {
 	}
 }
 
-// written tells that an entry is durable.
+// written is a channel that gets an entry's result once the entry is durable or refused.
 type written chan<- error
 
 // Release implements wal.Out.
 func (o written) Release(err error) { o <- err }
 
-// raised tells the operators of an alert.
+// raised reports an alert to the operators.
 type raised struct {
 	alerts  Alerts
 	account ledger.AccountID

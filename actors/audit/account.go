@@ -9,61 +9,61 @@ import (
 
 // The kinds of differences.
 const (
-	KindTotals     = "totals"     // a record's totals are not what the records make
-	KindHolds      = "holds"      // a payout ends that held nothing, or holds twice
-	KindOpen       = "open_row"   // a payout in flight without its open row, or such a row without one
-	KindDue        = "due_row"    // the same of due rows
-	KindQueue      = "queue_row"  // the same of the directory's queue
-	KindBook       = "book"       // the scheme has settled something else
+	KindTotals     = "totals"     // a record's totals do not follow from the records
+	KindHolds      = "holds"      // a payout that held nothing goes on or ends, or a payout is held twice
+	KindOpen       = "open_row"   // a payout in flight has no open row, or an open row has no payout in flight
+	KindDue        = "due_row"    // a payout in flight has no due row, or a due row has no payout in flight
+	KindQueue      = "queue_row"  // a queued payout has no queue row, or a queue row has no queued payout
+	KindBook       = "book"       // the engine's sums differ from the scheme's book
 	KindDamage     = "damage"     // the journal cannot be read
-	KindQuarantine = "quarantine" // the account is closed off
+	KindQuarantine = "quarantine" // the account is quarantined
 )
 
-// Difference is a place where two books do not agree.
+// Difference is a place where the audit found that two sources do not agree.
 type Difference struct {
 	Account     ledger.AccountID
 	Kind        string
-	Transaction string // its transaction_id; empty: it is about none
-	Message     string // for people
+	Transaction string // transaction_id of the transaction concerned; empty: none
+	Message     string // text for people
 
-	// With KindBook: which sum, and what either side has, in base units.
+	// With KindBook: the name of the sum, and its value on each side, in base units.
 	Field          string
 	Engine, Scheme ledger.Amount
 }
 
-// work is a payout in flight, as its newest record has it.
+// work is a payout in flight, in the state of its newest record.
 type work struct {
-	gross  ledger.Amount // as it was held
-	seq    uint64        // of that record
+	gross  ledger.Amount // amount and fee of the hold
+	seq    uint64        // sequence of the newest record
 	status ledger.TxStatus
 	due    ledger.Millis
 	kind   ledger.DueKind
 	bucket ledger.Bucket
 }
 
-// Account derives one account from its records, which it is given in order. What
-// it keeps is constant in size but for the work in flight.
+// Account derives the state of one account from its records, which Record takes in order.
+// Its size does not grow with the records, only with the payouts in flight.
 type Account struct {
 	ID      ledger.AccountID
 	Records uint64
-	Totals  ledger.Totals // as the newest record carries them
-	Sums    scheme.Sums   // what it has settled with the scheme
+	Totals  ledger.Totals // totals in the newest record
+	Sums    scheme.Sums   // sums that the account has settled with the scheme
 
 	balance, pending ledger.Amount
 	open             map[ledger.TxID]work
-	wrong            bool // totals that differ were told
+	wrong            bool // a difference of totals was reported
 	found            []Difference
 }
 
-// NewAccount is an account before its first record.
+// NewAccount makes an account before its first record.
 func NewAccount(id ledger.AccountID) *Account {
 	return &Account{ID: id, open: map[ledger.TxID]work{}}
 }
 
-// Found is all that was found so far.
+// Found lists the differences found so far.
 func (a *Account) Found() []Difference { return a.found }
 
-// InFlight is how many transactions hold money.
+// InFlight is the number of payouts that hold money.
 func (a *Account) InFlight() int { return len(a.open) }
 
 func (a *Account) tell(kind, transaction, format string, args ...any) {
@@ -72,8 +72,8 @@ func (a *Account) tell(kind, transaction, format string, args ...any) {
 	})
 }
 
-// Record takes one record in. Of the totals it believes nothing: it derives them
-// from what happened, and tells the first that differ.
+// Record takes the next record. It computes the totals from the events in the records, and
+// reports the first record whose totals differ.
 func (a *Account) Record(r *ledger.Record) {
 	a.Records++
 	t := r.Tx
@@ -124,7 +124,7 @@ func (a *Account) hold(r *ledger.Record) {
 	a.move(&a.pending, t.Amount+t.Fee)
 }
 
-// goOn notes how far a payout is.
+// goOn takes a record about a payout that stays in flight.
 func (a *Account) goOn(r *ledger.Record) {
 	t := r.Tx
 	w, ok := a.open[t.ID]
@@ -135,7 +135,8 @@ func (a *Account) goOn(r *ledger.Record) {
 	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
 }
 
-// release gives back what was held: that much, and no other sum.
+// release takes a record that ends a payout, and subtracts the amount that the payout's
+// hold added.
 func (a *Account) release(r *ledger.Record) {
 	t := r.Tx
 	w, ok := a.open[t.ID]
@@ -150,8 +151,8 @@ func (a *Account) release(r *ledger.Record) {
 	a.move(&a.pending, -w.gross)
 }
 
-// Settled adds what a record settles with the scheme. Fees are between the
-// institution and its merchants: the scheme does not know them.
+// Settled adds the amount that a record settles with the scheme, without the fee: fees are
+// between the institution and its merchants, and the scheme does not know them.
 func Settled(s *scheme.Sums, r *ledger.Record) error {
 	var to *ledger.Amount
 	switch r.Kind {

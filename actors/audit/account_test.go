@@ -9,9 +9,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// life is an account that works, with rows as its records make them.
+// life is an account whose commands a test carries out, with its records and their rows.
 type life struct {
-	passed  ledger.Millis // beside a millisecond for each command
+	passed  ledger.Millis // time that a test lets pass, beside a millisecond for each command
 	t       *testing.T
 	account ledger.Account
 	records []ledger.Record
@@ -68,7 +68,8 @@ func (l *life) resolve(t *ledger.Transaction, c ledger.ResolvePayout) *ledger.Tr
 	return l.do(c, ledger.Facts{Tx: t, Row: &row})
 }
 
-// whole is a life in which everything happens.
+// whole is an account with at least one record of nearly every kind, and with payouts in
+// most statuses.
 func whole(t *testing.T) *life {
 	l := begin(t, 7)
 	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
@@ -121,7 +122,7 @@ func (l *life) audit() *Account {
 	return a
 }
 
-// rows are a store in memory.
+// rows is a store in memory.
 type rows map[string][]byte
 
 func (r rows) Get(k []byte) ([]byte, bool, error) { v, ok := r[string(k)]; return v, ok, nil }
@@ -142,8 +143,8 @@ func (r rows) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-// TestWhole: of a life in which everything happens nothing differs, and its sums
-// are what was settled, without fees.
+// TestWhole checks that the audit of the account that whole makes finds no difference, and
+// that its sums with the scheme are right and without fees.
 func TestWhole(t *testing.T) {
 	l := whole(t)
 	a := l.audit()
@@ -169,7 +170,7 @@ func (l *life) find(kind ledger.RecordKind) *ledger.Record {
 	return nil
 }
 
-// row is the only row of a kind, or the first of several, of a payout.
+// row returns the key of a row whose first byte is tag; of several rows it may be any.
 func (l *life) row(tag byte) string {
 	for k := range l.rows {
 		if k[0] == tag {
@@ -180,8 +181,8 @@ func (l *life) row(tag byte) string {
 	return ""
 }
 
-// TestPlanted: whatever is not as it should be is found, under its kind, and
-// nothing beside it.
+// TestPlanted checks that the audit finds each planted error, under its kind, and no other
+// difference.
 func TestPlanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		plant func(l *life)
@@ -226,7 +227,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestHoldsNothing: what ends or goes on must have been held, once.
+// TestHoldsNothing checks that a record about a payout without a hold, and a second hold of
+// one payout, are differences of the kind KindHolds.
 func TestHoldsNothing(t *testing.T) {
 	for _, kind := range []ledger.RecordKind{ledger.PayoutSettled, ledger.PayoutRefused, ledger.PayoutSending, ledger.PayoutHeld} {
 		l := whole(t)

@@ -9,17 +9,17 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Comparison holds the engine's sums against the scheme's book while both go on.
-// The scheme settles before the engine does and its sums only grow. So each
-// reading is the scheme's book, then the engine's, then the scheme's again: the
-// engine may have no more than the last, and no less than an earlier one whose
-// notices were all acknowledged before the engine was read.
+// Comparison compares the engine's sums with the scheme's book while both change. The
+// scheme settles before the engine does, and its sums only grow. So each reading takes the
+// scheme's book, then the engine's sums, then the scheme's book again. The engine's sums
+// may not be above the last book, and not below an earlier book whose notices were all
+// acknowledged before the engine was read.
 type Comparison struct {
-	before *book // the scheme's, read last before the engine
-	next   *book // becomes the floor when its notices are acknowledged
-	floor  *book // nil: none yet
+	before *book // the scheme's book, read before the engine's sums
+	next   *book // the book that becomes floor once all its notices are acknowledged
+	floor  *book // newest book whose notices are all acknowledged; nil: none yet
 
-	only map[ledger.AccountID]bool // those that differed at the last judgement; nil: there was none
+	only map[ledger.AccountID]bool // accounts that differed at the last call of Judge; nil: there was none
 }
 
 type book struct {
@@ -35,7 +35,7 @@ func bookOf(b *scheme.Book) *book {
 	return &book{b.At, all}
 }
 
-// Before takes the scheme's book as it is before the engine is read.
+// Before takes the scheme's book before the engine's sums are read.
 func (c *Comparison) Before(b *scheme.Book) {
 	c.before = bookOf(b)
 	if c.next == nil {
@@ -52,14 +52,14 @@ func (c *Comparison) Before(b *scheme.Book) {
 	c.next = c.before
 }
 
-// Certain tells that everything which the scheme had told at the first reading is
-// acknowledged: what differs now is no notice on its way.
+// Certain tells whether all notices that the scheme had sent before the first reading are
+// acknowledged. Then a difference is not just a notice on its way.
 func (c *Comparison) Certain() bool { return c.floor != nil }
 
-// Judge lists where the engine's sums are not between the scheme's, which after
-// is, read when the engine had been. What has no account on one side is zero
-// there. Until Certain, a difference may be a notice on its way. An account that
-// did not differ once is not looked at again, and need not be read again.
+// Judge lists where the engine's sums are not between the scheme's books; after is the book
+// that was read after the engine's sums. An account that is missing on one side has zero
+// there. Until Certain, a difference may be a notice on its way. An account that did not
+// differ at an earlier call is not compared again and need not be read again.
 func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *scheme.Book) []Difference {
 	low := c.before
 	if c.floor != nil {

@@ -1,5 +1,4 @@
-// Package audit holds books against each other: an account's records against the
-// totals they carry and the rows that stand for its work in flight, and what the
-// engine has settled against what the scheme has. It is arithmetic alone: it
-// reads what it is given, and decides nothing about money.
+// Package audit compares books: an account's records with the totals in them and with the
+// rows of its work in flight, and the sums that the engine has settled with the scheme's
+// sums. It only computes: its callers read the data, and it decides nothing about money.
 package audit

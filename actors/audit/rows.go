@@ -7,17 +7,17 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Rows are the store at the moment that the records are from.
+// Rows reads the store in the same state as the records.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// Waiting counts, by account, the rows that stand for work in flight.
+// Waiting counts, for each account, the rows of work in flight.
 type Waiting struct{ open, due, queued map[ledger.AccountID]int }
 
-// CountWaiting goes over them once: they lie by instant and by line, not by
-// account.
+// CountWaiting scans the rows of all accounts once: they are sorted by due time or by
+// queue, not by account.
 func CountWaiting(r Rows) (Waiting, error) {
 	w := Waiting{map[ledger.AccountID]int{}, map[ledger.AccountID]int{}, map[ledger.AccountID]int{}}
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func ownerOfQueued(k, v []byte) (ledger.AccountID, error) {
 	return q.Account, err
 }
 
-// Left are the accounts with rows that no Check has asked for.
+// Left lists the accounts with rows for which Check was not called.
 func (w Waiting) Left() []ledger.AccountID {
 	var left []ledger.AccountID
 	for _, m := range []map[ledger.AccountID]int{w.open, w.due, w.queued} {
@@ -71,9 +71,9 @@ func (w Waiting) Left() []ledger.AccountID {
 	return slices.Compact(left)
 }
 
-// Check holds the account's work in flight against the rows: each has its due row
-// and, once it was shown, its open row; each that is queued has its place; and no
-// row is without work.
+// Check compares the account's work in flight with the rows. Each payout must have its due
+// row, its open row once it was shown, and its queue row while it is queued; and no row may
+// be without its payout.
 func (a *Account) Check(r Rows, w Waiting) error {
 	var open, due, queued int
 	ids := make([]ledger.TxID, 0, len(a.open))
@@ -105,7 +105,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 	return a.strays(r, strays)
 }
 
-// place is where a queued payout stands.
+// place is the key of a queued payout's queue row.
 func (a *Account) place(id ledger.TxID) []byte {
 	if a.open[id].bucket == ledger.BucketClient {
 		return ledger.QueueKey(ledger.QueueID(a.ID), id)
@@ -113,8 +113,8 @@ func (a *Account) place(id ledger.TxID) []byte {
 	return ledger.QueueKey(0, id)
 }
 
-// must tells where a payout in flight has not the row that it needs, and counts
-// those there are.
+// must reports a difference where a payout in flight does not have the row under key, and
+// otherwise adds 1 to there.
 func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *int) error {
 	_, ok, err := r.Get(key)
 	if ok {
@@ -142,7 +142,7 @@ func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
 	return err
 }
 
-// strays names the rows that are without work, of the kinds that have some.
+// strays reports the rows without a payout, for the kinds of rows whose number is wrong.
 func (a *Account) strays(r Rows, some [3]bool) error {
 	for n, name := range []func(Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
 		if some[n] {

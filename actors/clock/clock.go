@@ -1,12 +1,12 @@
-// Package clock is engine time: the wall clock read once at the start, plus what has
-// elapsed since by a clock that neither jumps nor stops. Every stamp, age and due
-// time of a process uses it, so that a wall clock that is wrong for a moment changes
-// no duration.
+// Package clock is engine time: the wall clock, read once at the start, plus the time that
+// has elapsed since by a clock that neither jumps nor stops. Every stamp, age and due time
+// of a process uses it, so that a wall clock that is wrong for a moment changes no
+// duration.
 //
-// A start believes the wall clock, which may be wrong by hours. So engine time is
-// doubted until the scheme, whose messages state its own time, agrees, whenever the
-// two differ later, and while it is behind the journal's newest record. What the
-// doubt holds back, ledger.Reading says. An operator may end it by a word.
+// The start takes the wall clock as it is, which may be wrong by hours. So engine time is
+// doubted until the scheme, whose messages state its own time, agrees; whenever the two
+// differ later; and while engine time is behind the journal's newest record. ledger.Reading
+// says what does not happen while engine time is doubted. An operator may end the doubt.
 package clock
 
 import (
@@ -18,34 +18,34 @@ import (
 	"pixd/actors/ledger"
 )
 
-// agreement is how far two clocks may be apart and still agree, in milliseconds.
+// agreement is how far two clocks may differ and still agree, in milliseconds.
 const agreement = ledger.Millis(60_000)
 
 // Sources are the two clocks of a machine, in milliseconds.
 type Sources struct {
 	Wall    func() ledger.Millis // Unix time; may jump
-	Elapsed func() ledger.Millis // from any origin; never jumps, stops or goes back
+	Elapsed func() ledger.Millis // time since a fixed origin; never jumps, stops or goes back
 }
 
 // Clock is a process's engine time. Its methods may be called from any goroutine.
 type Clock struct {
 	from  Sources
-	base  ledger.Millis // engine time at Elapsed 0
-	floor ledger.Millis // no stamp is earlier
-	start ledger.Millis // engine time when it was made
+	base  ledger.Millis // engine time when Elapsed is 0
+	floor ledger.Millis // no stamp is earlier than this
+	start ledger.Millis // engine time when the clock was made
 
-	unsure atomic.Bool // the scheme has not agreed, or no longer does
-	behind atomic.Bool // the floor was ahead at the start, and nobody has accepted that
+	unsure atomic.Bool // the scheme's time is unknown or differs, and no operator has accepted that
+	behind atomic.Bool // the floor was ahead of engine time at the start, and no operator has accepted that
 
 	mu       sync.Mutex
 	stated   bool          // the scheme has stated a time
-	differs  ledger.Millis // by how much it was ahead of engine time then
-	accepted ledger.Millis // the difference that an operator accepted
-	apart    bool          // wall clock and engine time are: that was told
+	differs  ledger.Millis // the scheme's last stated time minus engine time at that moment
+	accepted ledger.Millis // the value of differs that an operator accepted
+	apart    bool          // wall clock and engine time are apart, and an alert has reported it
 }
 
-// New is the clock of a process that starts now on a journal whose newest record was
-// stamped newest. It is doubted.
+// New makes the clock of a process that starts now. newest is the time stamp of the
+// journal's newest record. Engine time is doubted at first.
 func New(s Sources, newest ledger.Millis) *Clock {
 	c := &Clock{from: s, base: s.Wall() - s.Elapsed(), floor: newest}
 	c.start = c.Now()
@@ -57,10 +57,10 @@ func New(s Sources, newest ledger.Millis) *Clock {
 // Now is engine time. It never goes back.
 func (c *Clock) Now() ledger.Millis { return c.base + c.from.Elapsed() }
 
-// Stamp is the time of a record that is made now.
+// Stamp is the time stamp for a record that is made now.
 func (c *Clock) Stamp() ledger.Millis { return max(c.Now(), c.floor) }
 
-// Read is everything that a decision needs to know of the time.
+// Read returns the times that a decision needs.
 func (c *Clock) Read() ledger.Reading {
 	now := c.Now()
 	return ledger.Reading{
@@ -69,15 +69,15 @@ func (c *Clock) Read() ledger.Reading {
 	}
 }
 
-// Doubted tells whether engine time may be wrong.
+// Doubted tells whether engine time is doubted.
 func (c *Clock) Doubted() bool { return c.Read().Doubted }
 
-// Behind is by how much engine time is behind the journal's newest record at the
-// start; 0: it is not.
+// Behind is how far engine time is behind the newest record that the journal had at the
+// start; 0: it is not behind.
 func (c *Clock) Behind() ledger.Millis { return max(0, c.floor-c.Now()) }
 
-// Stated takes a time that the scheme has just stated. The result is not empty where
-// the operators must hear that the two clocks differ: once, until they agree.
+// Stated takes a time that the scheme has just stated. The result is the text of an alert
+// where the two clocks begin to differ; empty otherwise.
 func (c *Clock) Stated(at ledger.Millis) (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +99,8 @@ func (c *Clock) agrees(differs ledger.Millis) bool {
 
 func within(d ledger.Millis) bool { return d >= -agreement && d <= agreement }
 
-// Look compares the wall clock with engine time. The result is not empty where the
-// operators must hear that they are apart: once, until they are together again.
+// Look compares the wall clock with engine time. The result is the text of an alert where
+// the two begin to be more than a minute apart; empty otherwise.
 func (c *Clock) Look() (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Clock) Look() (alert string) {
 		"and the wall clock counts from the next start", aside(differs))
 }
 
-// aside says how far another clock is ahead.
+// aside describes how far another clock is ahead of engine time or behind it.
 func aside(d ledger.Millis) string {
 	span := (time.Duration(d) * time.Millisecond).Round(time.Second)
 	if d < 0 {
@@ -122,9 +122,9 @@ func aside(d ledger.Millis) string {
 	return span.String() + " ahead of"
 }
 
-// Accept ends the doubt: an operator says that the clock is right, though the
-// scheme's differs, or the journal's newest record is ahead of it. A difference that
-// changes by more than a minute is doubted again.
+// Accept ends the doubt: an operator confirms that engine time is right, although the
+// scheme's time differs or the journal's newest record is ahead of engine time. Engine time
+// is doubted again when the scheme's difference changes by more than a minute.
 func (c *Clock) Accept() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,17 +135,17 @@ func (c *Clock) Accept() {
 	c.behind.Store(false)
 }
 
-// State is what operators see of a clock. Differences are in milliseconds, positive
-// where the other clock is ahead of engine time.
+// State is the state of a clock as operators see it. Differences are in milliseconds,
+// positive where the other clock is ahead of engine time.
 type State struct {
 	Now     ledger.Millis
 	Doubted bool
-	Behind  ledger.Millis  // how far engine time is behind the journal's newest record at the start; 0: it is not
-	Wall    ledger.Millis  // the wall clock's difference
-	Scheme  *ledger.Millis // the scheme's when it last stated its time; nil: it has not
+	Behind  ledger.Millis  // how far engine time is behind the journal's newest record at the start; 0: not behind
+	Wall    ledger.Millis  // wall clock minus engine time
+	Scheme  *ledger.Millis // the scheme's last stated time minus engine time; nil: none stated yet
 }
 
-// State is the clock as it stands.
+// State returns the clock's state for operators.
 func (c *Clock) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// bench has both clocks in hand.
+// bench is a clock whose two sources a test sets.
 type bench struct {
 	wall, elapsed ledger.Millis
 	clock         *Clock
@@ -25,13 +25,13 @@ func (b *bench) sources() Sources {
 	return Sources{Wall: func() ledger.Millis { return b.wall }, Elapsed: func() ledger.Millis { return b.elapsed }}
 }
 
-// pass lets time pass by both clocks.
+// pass advances both sources.
 func (b *bench) pass(ms ledger.Millis) { b.wall, b.elapsed = b.wall+ms, b.elapsed+ms }
 
 const hour = ledger.Millis(3_600_000)
 
-// TestWallJumps: engine time goes by what elapses, whatever the wall clock says, and
-// the operators hear of a jump once.
+// TestWallJumps checks that engine time advances by the elapsed time when the wall clock
+// jumps, and that a jump raises one alert.
 func TestWallJumps(t *testing.T) {
 	b := newBench(0)
 	b.clock.Stated(noon)
@@ -71,7 +71,8 @@ func TestWallJumps(t *testing.T) {
 	}
 }
 
-// TestDoubt: from the start until the scheme agrees, and whenever it no longer does.
+// TestDoubt checks that engine time is doubted from the start until the scheme's time
+// agrees, and again whenever the two differ.
 func TestDoubt(t *testing.T) {
 	b := newBench(0)
 	if !b.clock.Doubted() {
@@ -102,7 +103,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestAccept: an operator's word ends the doubt, until the difference is another.
+// TestAccept checks that Accept ends the doubt until the scheme's difference changes.
 func TestAccept(t *testing.T) {
 	b := newBench(0)
 	b.clock.Accept()
@@ -124,8 +125,9 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestBehind: after a clock that was ahead, stamps stand still at the newest record's
-// and engine time is doubted until it is there, or an operator accepts it.
+// TestBehind checks that, where the journal's newest record is ahead of engine time, stamps
+// stay at that record's time, and engine time is doubted until it has caught up or an
+// operator accepts it.
 func TestBehind(t *testing.T) {
 	b := newBench(noon + 4*hour)
 	b.clock.Stated(noon)

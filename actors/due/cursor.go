@@ -6,12 +6,13 @@ import (
 	"pixd/actors/ledger"
 )
 
-// cursor is a place among the due rows of one kind. It only goes forward.
+// cursor is a position among the due rows of one kind, in the order of their keys. It only
+// moves forward.
 type cursor struct {
 	kind   ledger.DueKind
-	next   []byte        // the first key that it has not passed
-	more   bool          // it stopped before the end of what is due
-	lookAt ledger.Millis // when it looks again, where it did not
+	next   []byte        // the first key that the cursor has not passed
+	more   bool          // the last scan stopped before the end of the due rows
+	lookAt ledger.Millis // when to scan again, where more is false
 }
 
 func newCursor(k ledger.DueKind) cursor {
@@ -19,8 +20,9 @@ func newCursor(k ledger.DueKind) cursor {
 	return cursor{kind: k, next: lo}
 }
 
-// scan calls fn for the rows up to an instant, at most so many of them, until fn does
-// not take one; true where it has come to the end.
+// scan calls fn for the rows that are due by until, in order. It stops at a row that fn
+// does not take, and after the number of rows that most allows. over is true where the
+// cursor has passed all due rows.
 func (c *cursor) scan(rows Rows, until ledger.Millis, most int, fn func(ledger.Due) (taken bool, err error)) (over bool, err error) {
 	_, hi := ledger.DueRange(c.kind, 0, max(until+1, 0))
 	if bytes.Compare(c.next, hi) >= 0 {
@@ -53,7 +55,7 @@ func (c *cursor) scan(rows Rows, until ledger.Millis, most int, fn func(ledger.D
 	return over, nil
 }
 
-// before tells whether the cursor stands before a row.
+// before tells whether the cursor has not passed a row yet.
 func (c *cursor) before(d ledger.Due) bool {
 	return bytes.Compare(c.next, ledger.DueKey(d.Kind, d.At, d.Account, d.ID)) <= 0
 }

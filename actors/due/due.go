@@ -10,22 +10,22 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Scanner is the shell around Machine.
+// Scanner is the shell around Machine: it runs Tick on a timer and hands tasks to accounts.
 type Scanner struct {
 	rows   Rows
 	alerts Alerts
 	now    func() ledger.Reading
 	log    *slog.Logger
-	wake   chan struct{} // capacity 1
+	wake   chan struct{} // wakes Run; capacity 1
 
 	mu      sync.Mutex
 	machine *Machine
 }
 
-// Accounts start due tasks. Scanner.Done is called once for each.
+// Accounts carry out due tasks. Scanner.Done must be called once for each task.
 type Accounts interface{ Due(t Task) }
 
-// Alerts hears that the scheme cannot be reached.
+// Alerts gets the alert that the scheme cannot be reached.
 type Alerts interface {
 	Raise(id ledger.AccountID, a ledger.Alert)
 }
@@ -33,12 +33,12 @@ type Alerts interface {
 // AlertUnreachable is the kind of the alert that the scheme cannot be reached.
 const AlertUnreachable = "scheme_unreachable"
 
-// NewScanner finds tasks in rows. alerts may be nil.
+// NewScanner makes a scanner over rows r. alerts may be nil.
 func NewScanner(m *Machine, r Rows, now func() ledger.Reading, alerts Alerts, log *slog.Logger) *Scanner {
 	return &Scanner{rows: r, alerts: alerts, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
 }
 
-// Run has accounts carry out what is due, until the context ends.
+// Run hands due tasks to accounts until the context ends.
 func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	ticker := time.NewTicker(time.Duration(lookEvery) * time.Millisecond)
 	defer ticker.Stop()

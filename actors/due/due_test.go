@@ -13,8 +13,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestScanner: tasks start, their ends are taken, and the operators hear of a
-// scheme that cannot be reached.
+// TestScanner checks that the scanner starts tasks, takes their results, and raises one
+// alert when the scheme cannot be reached.
 func TestScanner(t *testing.T) {
 	s := newShelf()
 	s.due(5, 1, 1, ledger.DueDoubt)
@@ -34,7 +34,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// accounts end each task at once. The scheme is not heard the first time.
+// accounts end each task at once. The result of the first one is Unheard.
 type accounts struct {
 	scanner       *Scanner
 	tasks, alerts atomic.Int64
@@ -56,17 +56,17 @@ func (a *accounts) Raise(_ ledger.AccountID, alert ledger.Alert) {
 	}
 }
 
-// shelf is rows in order.
+// shelf is a store of rows in memory.
 type shelf struct {
 	rows map[string][]byte
-	keys []string // in order, where sort was called; else they are sorted at each look
+	keys []string // sorted keys, once sort was called; nil: every scan sorts the keys
 	fail error
 	read int
 }
 
 func newShelf() *shelf { return &shelf{rows: map[string][]byte{}} }
 
-// newMachine is one with an engine's bounds, whose queues are tried every 3 s.
+// newMachine makes a machine with an engine's bounds. It tries each queue every 3 s.
 func newMachine() *Machine { return New(3000, DefaultBounds()) }
 
 const atOnce = 64
@@ -90,7 +90,8 @@ func (s *shelf) Get(key []byte) ([]byte, bool, error) {
 	return v, ok, s.fail
 }
 
-// sort makes looks at many rows quick: no row is added after it.
+// sort makes scans of many rows fast. Rows that are added later are not found until the
+// next call.
 func (s *shelf) sort() { s.keys = slices.Sorted(maps.Keys(s.rows)) }
 
 func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
@@ -136,12 +137,13 @@ func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Task {
 
 var errDisk = errors.New("disk")
 
-// TestStart: what the last process had in hand is taken up whatever its instant
-// says: held, on its way or in doubt. What waits for its time waits.
+// TestStart checks that the first step of a process takes up every payout that a child of
+// the last process may have carried (held, sending or in doubt), before its due time too,
+// and no other payout.
 func TestStart(t *testing.T) {
 	s := newShelf()
-	s.due(1<<50, 1, 1, ledger.DuePayout) // held
-	s.due(1<<50, 1, 2, ledger.DuePayout) // accepted
+	s.due(1<<50, 1, 1, ledger.DuePayout) // a held payout
+	s.due(1<<50, 1, 2, ledger.DuePayout) // a payout that accept makes an accepted one
 	s.accept(1, 2)
 	s.due(1<<50, 1, 3, ledger.DueSending)
 	s.accept(1, 3)
@@ -156,14 +158,14 @@ func TestStart(t *testing.T) {
 	if v[1].Seq != 3 || v[1].Account != 1 || v[1].Retry {
 		t.Errorf("task %+v", v[1])
 	}
-	s.due(1<<50, 1, 9, ledger.DuePayout) // held since: its process has a child for it
+	s.due(1<<50, 1, 9, ledger.DuePayout) // held since the start: this process has a child for it
 	if again := look(t, m, 1200, s); len(again) != 0 {
 		t.Errorf("taken up later: %v", ids(again))
 	}
 }
 
-// TestStartTakesTurns: a long backlog is worked off so many at a time, and none is
-// forgotten where the start's look at it is interrupted.
+// TestStartTakesTurns checks that a long backlog at the start runs at most AtOnce tasks at
+// a time, and that no row is missed where the pass over the rows is interrupted.
 func TestStartTakesTurns(t *testing.T) {
 	s := newShelf()
 	const n = 5*atOnce + 7
@@ -190,8 +192,8 @@ func TestStartTakesTurns(t *testing.T) {
 	}
 }
 
-// TestDue: what is due, oldest first; what is worked on is left alone; what is to
-// be looked at again later is, then.
+// TestDue checks that due tasks start in the order of their due times, that no second task
+// starts for a running one, and that a postponed task starts at its time.
 func TestDue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -227,9 +229,9 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestLate: a row that was on its way to the disk when its time came is found ten
-// seconds later, and one that was for longer within two minutes. What was dealt with
-// is not read again and again.
+// TestLate checks that a row that was not on disk yet at its due time is found after ten
+// seconds, and one that was missing for longer within two minutes; and that rows which have
+// been passed are not read again and again.
 func TestLate(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -262,8 +264,9 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestDoubted: what ends by the clock alone waits while the clock is doubted, and is
-// run at once when it no longer is; what asks the scheme goes on.
+// TestDoubted checks that tasks that end by the clock do not start while engine time is
+// doubted, and start at once afterwards, and that tasks that ask the scheme start all the
+// same.
 func TestDoubted(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -279,7 +282,8 @@ func TestDoubted(t *testing.T) {
 	}
 }
 
-// TestUnreachableAtTheStart: what the last process had in hand waits as well.
+// TestUnreachableAtTheStart checks that the pass over the rows at the start pauses too
+// while the scheme cannot be reached.
 func TestUnreachableAtTheStart(t *testing.T) {
 	s, m, all := newShelf(), newMachine(), 300
 	for n := range all {
@@ -301,8 +305,9 @@ func TestUnreachableAtTheStart(t *testing.T) {
 	}
 }
 
-// TestUnreachable: each is asked again, later and later; several in a row and none
-// is for a while; the operators hear it once, and once more after it was heard.
+// TestUnreachable checks that tasks that could not reach the scheme run again, that after
+// three of them in a row no task runs for 5 s, and that one alert is raised, and another
+// one if the scheme answered in between.
 func TestUnreachable(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -339,8 +344,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSeldom: one whose tasks come to nothing runs ever more seldom, up to a
-// minute.
+// TestSeldom checks that a task that changes nothing runs again after 3 s, then after twice
+// as long each time, up to a minute.
 func TestSeldom(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
 		s := newShelf()
@@ -362,7 +367,8 @@ func TestSeldom(t *testing.T) {
 	}
 }
 
-// TestUnreadable: rows that cannot be read are an error, and nothing starts.
+// TestUnreadable checks that Tick returns an error and starts no task where rows cannot be
+// read.
 func TestUnreadable(t *testing.T) {
 	for name, spoil := range map[string]func(*shelf){
 		"the disk": func(s *shelf) { s.fail = errDisk },
@@ -384,9 +390,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestThrottlePerNeed: while the scheme is away, what ends by the clock ends, and does not
-// count as its word: nothing that needs it starts sooner, and the operators do not hear
-// of it a second time.
+// TestThrottlePerNeed checks that, while the scheme cannot be reached, tasks that end by
+// the clock still run, and that their results do not count as answers of the scheme: no
+// task that asks the scheme starts sooner, and no second alert is raised.
 func TestThrottlePerNeed(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for n := range quietAfter + 1 {

@@ -2,29 +2,30 @@ package due
 
 import "pixd/actors/ledger"
 
-// A lane is what is due of the kinds with one need, with a bound of its own on what goes
-// on at once: a silent scheme holds up nothing that ends by the clock.
+// A lane runs the tasks of all kinds of due rows with one need, and limits how many run at
+// once. Because each need has its own lane, a scheme that does not answer does not delay
+// tasks that end by the clock.
 //
-// Every row is met by three cursors over its kind. The first goes on with the clock
-// and never back, so that no number of payouts whose tasks come to nothing keeps it
-// from the next one. The second follows ten seconds later: it finds what was on its
-// way to the disk when the first passed. The third begins again every minute, and
-// finds what the memory of those put off had no room for.
+// Three cursors read the due rows of each kind. The front cursor follows the clock and
+// never goes back, so that payouts whose tasks change nothing cannot keep it from later rows.
+// The trail cursor follows ten seconds later and finds rows that were not on disk yet when
+// the front cursor passed. The back cursor begins again every minute and finds rows for
+// which the list of postponed tasks (putOff) had no room.
 type lane struct {
 	machine *Machine
 	need    ledger.Need
 	kinds   []*kind
-	first   int // whose turn it is to be looked at first
-	fresh   int // tasks under way that run for the first time
-	again   int // and that were put off before
+	first   int // index of the kind that a step reads first
+	fresh   int // running tasks that run for the first time
+	again   int // running tasks that were postponed before
 	later   putOff
-	tokens  ledger.Millis // for tasks that are likely to come to nothing, in thousandths
-	counted ledger.Millis // when tokens were added
-	back    ledger.Millis // when the third cursors begin again
+	tokens  ledger.Millis // tokens for tasks that will probably change nothing, in thousandths of a token
+	counted ledger.Millis // when tokens were last added
+	back    ledger.Millis // when the back cursors begin again
 
-	unheard int           // tasks in a row that did not reach what they need
-	quiet   ledger.Millis // until then none starts
-	silent  bool          // that it cannot be reached was reported
+	unheard int           // tasks in a row that could not reach the scheme
+	quiet   ledger.Millis // no task starts before this time
+	silent  bool          // the alert that the scheme cannot be reached was raised
 }
 
 type kind struct{ front, trail, back cursor }
@@ -35,16 +36,17 @@ const (
 	backEvery  = ledger.Millis(60_000)
 )
 
-// Of payouts whose tasks have come to nothing several times, or that are not
-// remembered, a hundred tasks a second start, which is a hundredth of a core. Each
-// task that does end one allows two more.
+// The rate of tasks that will probably change nothing: of payouts whose tasks changed nothing
+// several times, or that a back cursor found. A hundred of them start in a second, which is
+// a hundredth of a CPU core. Each task that ends its payout's waiting allows two more.
 const (
 	token        = ledger.Millis(1000)
 	tokensSecond = ledger.Millis(100)
 	tokensMost   = 64 * token
 )
 
-// After three tasks in a row that did not reach what they need, none starts for a while.
+// After three tasks in a row that could not reach the scheme, no task of the lane starts
+// for 5 s.
 const (
 	quietFor   = ledger.Millis(5_000)
 	quietAfter = 3
@@ -60,8 +62,8 @@ func newLane(m *Machine, need ledger.Need) *lane {
 	return l
 }
 
-// heard notes whether a task reached what it needs; true where the operators must hear
-// that it cannot be reached.
+// heard counts tasks in a row that could not reach the scheme. It returns true where an
+// alert must be raised that the scheme cannot be reached.
 func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
 	switch {
 	case r.Unheard:
@@ -78,7 +80,8 @@ func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
 // room tells whether another task may start.
 func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
 
-// roomForFresh leaves a quarter to what was put off until now.
+// roomForFresh tells whether a task may start that runs for the first time. While postponed
+// tasks are due, it keeps a quarter of the places free for them.
 func (l *lane) roomForFresh(now ledger.Millis) bool {
 	most := l.machine.bounds.AtOnce
 	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
@@ -92,8 +95,8 @@ func (l *lane) count(v started, n int) {
 	}
 }
 
-// step starts what is due: first what has become due, then what was put off until
-// now, then what may have been missed.
+// step starts due tasks: first those that the front and trail cursors find, then postponed
+// tasks whose time has come, then those that the back cursors find.
 func (l *lane) step(s *step) error {
 	l.earn(s.now)
 	l.first++
@@ -112,7 +115,7 @@ func (l *lane) step(s *step) error {
 	return l.lookBack(s)
 }
 
-// look takes a cursor on, up to an instant.
+// look moves a cursor forward over the rows that are due by until, and starts their tasks.
 func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
 		return nil
@@ -131,18 +134,18 @@ func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 	return err
 }
 
-// passes tells a row that needs no task now: its payout is being looked after, or is
-// put off, or its account is quarantined.
+// passes tells whether a row needs no task now: its task is running or postponed, or its
+// account is quarantined.
 func (l *lane) passes(d ledger.Due) bool {
 	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
 }
 
-// lookBack starts the tasks that no memory has, a few at a time.
+// lookBack starts a few tasks of rows that only the back cursors find.
 func (l *lane) lookBack(s *step) error {
 	if s.now >= l.back {
 		l.back = s.now + backEvery
 		for _, k := range l.kinds {
-			if !k.back.more { // it has come to the end
+			if !k.back.more { // the cursor has reached the end of the due rows
 				k.back = newCursor(k.back.kind)
 				k.back.more = true
 			}
@@ -170,7 +173,7 @@ func (l *lane) lookBack(s *step) error {
 	return nil
 }
 
-// putOffNow starts what was put off until now.
+// putOffNow starts the postponed tasks whose time has come.
 func (l *lane) putOffNow(s *step) error {
 	for l.room() {
 		p := l.later.due(s.now, l.spend)
@@ -180,7 +183,7 @@ func (l *lane) putOffNow(s *step) error {
 		if l.machine.closed[p.due.Account] {
 			continue
 		}
-		// Its row may be gone since: then its waiting has ended.
+		// If the row is gone, its payout no longer waits.
 		_, there, err := s.rows.Get(ledger.DueKey(p.due.Kind, p.due.At, p.due.Account, p.due.ID))
 		if err != nil {
 			l.later.keep(p)
@@ -193,13 +196,13 @@ func (l *lane) putOffNow(s *step) error {
 	return nil
 }
 
-// earn adds tokens for the time that has passed.
+// earn adds the tokens for the time since the last call.
 func (l *lane) earn(now ledger.Millis) {
 	l.tokens = min(tokensMost, l.tokens+(now-l.counted)*tokensSecond)
 	l.counted = now
 }
 
-// spend takes a token, where there is one.
+// spend takes a token; false where there is none.
 func (l *lane) spend() bool {
 	if l.tokens < token {
 		return false
@@ -208,8 +211,9 @@ func (l *lane) spend() bool {
 	return true
 }
 
-// How long a task that came to nothing waits: a failed one, and one whose scheme was
-// not heard or knew nothing (twice as long each time).
+// How long a task is postponed: after an error 30 s; where the scheme could not be asked,
+// or its answer left the payout open, 3 s at first and twice as long each time, up to 1
+// min.
 const (
 	failedAgain  = ledger.Millis(30_000)
 	unheardAgain = ledger.Millis(3_000)

@@ -1,9 +1,9 @@
-// Package due is the one scanner of due times and of the directory's queues: rows
-// that say which payout waits for which instant, or for which capacity. It knows how
-// many may be looked after at once and in which order; what is to be done with each,
-// its account knows. What waits costs no memory here.
+// Package due is the scanner of due times and of the directory's queues. Its rows say which
+// payout waits until which time, or for which directory capacity. The scanner decides when
+// and in which order payouts are looked after, and how many at once; the account decides
+// what to do with a payout. A waiting payout takes no memory here.
 //
-// Machine says which tasks are to start; Scanner is its shell.
+// Machine decides which tasks start; Scanner is its shell.
 package due
 
 import (
@@ -13,73 +13,74 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Rows is where due and queue rows are read.
+// Rows reads due rows and queue rows.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// Task is a payout that its account is to look after.
+// Task names a payout that its account must look after.
 type Task struct {
 	Account ledger.AccountID
 	ID      ledger.EntityID
-	Seq     uint64         // of a record about it; 0 with Retry
-	Retry   bool           // one in a queue: capacity may be back. Else its time has come
-	Queue   ledger.QueueID // with Retry
+	Seq     uint64         // sequence of a record about the payout; 0 with Retry
+	Retry   bool           // the payout is queued and directory capacity may be back; false: its due time has come
+	Queue   ledger.QueueID // the payout's queue; set only with Retry
 
-	due ledger.Due // its row; none with Retry
+	due ledger.Due // the due row; empty with Retry
 }
 
-// Kind is what waited; none with Retry.
+// Kind is the kind of the due row; 0 with Retry.
 func (t *Task) Kind() ledger.DueKind { return t.due.Kind }
 
-// Result is what a task came to, once that is durable.
+// Result is the result of a task. It is reported once it is durable.
 type Result struct {
-	Again   ledger.Millis // when the task is to start again; 0: no more is to be done
+	Again   ledger.Millis // when the task must run again; 0: it need not
 	Unheard bool          // the scheme could not be asked
-	Open    bool          // it was heard, and its answer settles nothing
-	Queued  bool          // it waits for capacity, still or again
-	Skipped bool          // nothing was asked
-	Err     error         // its account could not look
+	Open    bool          // the scheme answered, but the payout's outcome is still open
+	Queued  bool          // the payout waits for directory capacity
+	Skipped bool          // the account did nothing for the payout
+	Err     error         // the account could not carry out the task
 }
 
 func (r *Result) failed() bool { return r.Err != nil }
 
-// closed tells that the account will not look before the next start: it is quarantined.
+// closed tells whether the account is quarantined: it takes no task before the next start.
 func (r *Result) closed() bool { return errors.Is(r.Err, ledger.ErrQuarantined) }
 
-// Bounds are how much goes on at once and how much is remembered. Each is 1 or more.
+// Bounds limit how many tasks run at once and how much is kept in memory. Each is at least
+// 1.
 type Bounds struct {
-	AtOnce   int // due payouts looked after at once that need the scheme, and as many that do not
-	Look     int // rows looked at in one step, where most are passed over
-	Remember int // payouts of either sort that are put off, and quarantined accounts
-	Probes   int // lookups of one queue in a round while none passes, and at once
-	Skip     int // payouts passed over in a round of a queue
+	AtOnce   int // running tasks of due payouts, for each need
+	Look     int // rows that one step reads with one cursor
+	Remember int // postponed payouts of each need, and quarantined accounts
+	Probes   int // lookups of one queue that run at once, and in a round while none succeeds
+	Skip     int // payouts of a queue that a round may skip without a lookup
 }
 
-// DefaultBounds are those of an engine.
+// DefaultBounds returns the bounds of an engine.
 func DefaultBounds() Bounds {
 	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
 }
 
-// Machine knows what runs and what is to be. It has no goroutine, clock or
-// I/O but the rows it is given. The times it is told never go back.
+// Machine decides which tasks start. It has no goroutine, no clock, and no I/O except the
+// rows it is given. The times in its calls must never go back.
 type Machine struct {
 	bounds Bounds
-	every  ledger.Millis // between two rounds of a queue
+	every  ledger.Millis // time between two rounds of a queue
 
-	resume  []cursor // where the start's look at all rows goes on
+	resume  []cursor // cursors of the pass over all rows at the start; the first is in use
 	working map[ledger.EntityID]started
-	lanes   []*lane                   // one for each need
-	closed  map[ledger.AccountID]bool // quarantined
+	lanes   []*lane                   // one lane for each need
+	closed  map[ledger.AccountID]bool // quarantined accounts
 
-	find   ledger.Millis // when queues are looked for again
+	find   ledger.Millis // when to look for queues again
 	queues map[ledger.QueueID]*queue
 	order  []ledger.QueueID
 }
 
-// New is a machine at the start of a process. A queue is tried every so many
-// milliseconds.
+// New makes the machine of a process that starts. every is the time between two rounds of a
+// queue.
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
 		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
@@ -95,7 +96,7 @@ func New(every ledger.Millis, b Bounds) *Machine {
 	return m
 }
 
-// lane is that of the tasks with a need.
+// lane returns the lane of a need.
 func (m *Machine) lane(n ledger.Need) *lane {
 	for _, l := range m.lanes {
 		if l.need == n {
@@ -105,8 +106,8 @@ func (m *Machine) lane(n ledger.Need) *lane {
 	panic(fmt.Sprintf("due: no lane for need %d", n))
 }
 
-// Tick is the tasks to start now. Done must be called for each of them. What ends by
-// the clock alone waits while the clock is doubted.
+// Tick returns the tasks to start now. Done must be called for each of them. While engine
+// time is doubted, tasks that end by the clock do not start.
 func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
@@ -124,30 +125,30 @@ func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) 
 	return s.tasks, err
 }
 
-// step is one Tick.
+// step is the state of one call of Tick.
 type step struct {
 	now   ledger.Millis
 	rows  Rows
 	tasks []Task
 }
 
-// started is a task of a due payout under way.
+// started is a running task of a due payout.
 type started struct {
 	lane  *lane
-	again bool // it ran before
-	tries int  // and so often came to nothing
+	again bool // the task ran before
+	tries int  // how often the task ran and changed nothing
 }
 
-// begin starts a task of a due payout.
+// begin starts the task of a due row.
 func (s *step) begin(d ledger.Due, v started) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.count(v, 1)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
-// resumed finds what the last process had in hand: a payout that is on its way, that
-// is only held, or that is accepted in doubt. No clock is asked for it, so that no crash and no flag of
-// another start can hide one.
+// resumed starts tasks for the payouts that a child of the last process may have carried:
+// held, sending, or accepted in doubt. It does so before their due time too, so that no
+// wrong clock and no other setting of a due time can hide such a payout.
 func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 {
 		c := &m.resume[0]
@@ -176,11 +177,11 @@ func (m *Machine) resumed(s *step) error {
 	return nil
 }
 
-// busy tells a payout that is being looked after.
+// busy tells whether a task of the payout is running.
 func (m *Machine) busy(id ledger.EntityID) bool { return m.working[id].lane != nil }
 
-// inHand tells a payout that a process has a child for, or would ask about within
-// seconds.
+// inHand tells whether a child of the last process may have carried the payout: it is
+// sending, accepted in doubt, or held (it has no open row).
 func inHand(rows Rows, d ledger.Due) (bool, error) {
 	if d.Kind == ledger.DueSending || d.Kind == ledger.DueDoubt {
 		return true, nil
@@ -189,8 +190,8 @@ func inHand(rows Rows, d ledger.Due) (bool, error) {
 	return err == nil && !accepted, err
 }
 
-// Done takes the result of a task; true where the operators must hear that the scheme
-// cannot be reached: once, until it is heard again.
+// Done takes the result of a task. It returns true where an alert must be raised that the
+// scheme cannot be reached: once, until the scheme answers again.
 func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
 	if r.closed() && len(m.closed) < m.bounds.Remember {
 		m.closed[t.Account] = true

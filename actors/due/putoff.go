@@ -6,9 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// putOff is what runs again later, in bounded memory: what it has no room
-// for, a cursor finds. Those whose tasks have often come to nothing stand apart, and
-// make room for the others.
+// putOff holds the postponed tasks. The field most limits their number; a task for which
+// there is no room is found again by a back cursor. Tasks that often changed nothing are in
+// hopeless, and are dropped first where there is no room for another task.
 type putOff struct {
 	most     int
 	byID     map[ledger.EntityID]*later
@@ -16,15 +16,16 @@ type putOff struct {
 	hopeless byInstant
 }
 
-// later is one of them.
+// later is a postponed task.
 type later struct {
 	due   ledger.Due
-	at    ledger.Millis // when it runs again
-	tries int           // tasks that came to nothing
-	place int           // in its queue
+	at    ledger.Millis // when the task runs again
+	tries int           // how often the task ran and changed nothing
+	place int           // index in its heap
 }
 
-// hopelessAfter is how many tasks come to nothing before a payout stands apart.
+// hopelessAfter bounds the tries of a task in hopeful. A task that changed nothing more
+// often than that is in hopeless.
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {
@@ -40,7 +41,7 @@ func (p *putOff) of(l *later) *byInstant {
 	return &p.hopeful
 }
 
-// add remembers a payout until an instant, where there is room.
+// add postpones a task until at, if there is room.
 func (p *putOff) add(d ledger.Due, at ledger.Millis, tries int) {
 	p.keep(&later{due: d, at: at, tries: tries})
 }
@@ -64,8 +65,8 @@ func (p *putOff) remove(l *later) {
 	delete(p.byID, l.due.ID)
 }
 
-// due takes out one that is to run now; nil where there is none. One of those
-// that stand apart is taken only where spend allows it.
+// due removes and returns a task whose time has come; nil where there is none. A task in
+// hopeless is returned only if spend allows it.
 func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
 	for _, q := range []*byInstant{&p.hopeful, &p.hopeless} {
 		if len(*q) == 0 || (*q)[0].at > now || q == &p.hopeless && !spend() {
@@ -78,10 +79,10 @@ func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
 	return nil
 }
 
-// waits tells whether one that has hope was put off until now.
+// waits tells whether the time of a task in hopeful has come.
 func (p *putOff) waits(now ledger.Millis) bool { return len(p.hopeful) > 0 && p.hopeful[0].at <= now }
 
-// byInstant is a heap.
+// byInstant is a heap of postponed tasks, the earliest first.
 type byInstant []*later
 
 func (q byInstant) Len() int           { return len(q) }

@@ -2,22 +2,22 @@ package due
 
 import "pixd/actors/ledger"
 
-// queue is a queue in front of one directory bucket. Every round tries a few, in
-// rotation; for each that passes, another follows, until the limit returns. A round
-// begins no earlier than the interval after the end of the last try, so that no
-// interval, wherever it begins, sees more tries than one round makes.
+// queue is the queue of payouts for one directory limit. Each round tries up to
+// Bounds.Probes payouts in rotation. For each payout whose lookup succeeds another one is
+// tried, until the limit is reached again. A round begins at least one interval after the
+// last try ended, so that any interval of that length has no more tries than one round.
 type queue struct {
 	next    ledger.Millis // when a round may begin
-	after   ledger.TxID   // the one tried last: the rotation goes on behind it
-	from    ledger.TxID   // where the round began
-	wrapped bool          // the round has come around to the queue's beginning
-	over    bool          // the round has seen the whole queue
-	credit  int           // how many more may start
+	after   ledger.TxID   // the payout tried last; the next try takes the one after it
+	from    ledger.TxID   // value of after when the round began
+	wrapped bool          // the round has continued at the beginning of the queue
+	over    bool          // the round has tried the whole queue
+	credit  int           // how many more tries may start
 	skipped int
 	flying  map[ledger.EntityID]bool
 }
 
-// runQueues starts rounds, and finds who is next in each queue that has room.
+// runQueues begins the rounds whose time has come, and starts the next tries of each queue.
 func (m *Machine) runQueues(s *step) error {
 	if s.now >= m.find {
 		if err := m.findQueues(s.rows); err != nil {
@@ -43,13 +43,13 @@ func (m *Machine) runQueues(s *step) error {
 	return nil
 }
 
-// begin starts a round behind who was tried last.
+// begin begins a round after the payout that was tried last.
 func (q *queue) begin(probes int) {
 	q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
 	q.credit, q.skipped = probes-len(q.flying), 0
 }
 
-// findQueues finds the queues that somebody stands in, a look at each.
+// findQueues finds the queues that have a payout, with one scan for each.
 func (m *Machine) findQueues(rows Rows) error {
 	queues := make(map[ledger.QueueID]*queue, len(m.queues))
 	m.order = m.order[:0]
@@ -76,14 +76,15 @@ func (m *Machine) findQueues(rows Rows) error {
 	}
 	for id, q := range m.queues {
 		if queues[id] == nil && len(q.flying) > 0 {
-			queues[id] = q // nobody stands there, and some are on their way
+			queues[id] = q // the queue is empty, but payouts of it are being tried
 		}
 	}
 	m.queues = queues
 	return nil
 }
 
-// pull takes who is next, as many as there is room for, up to the queue's end.
+// pull starts the tries of the next payouts, as many as the queue has credit for, up to the
+// end of the queue.
 func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 	lo, hi := ledger.QueueOf(id, q.after)
 	ended := true
@@ -118,7 +119,8 @@ func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 	return nil
 }
 
-// endRetry makes room for another where one has passed.
+// endRetry takes the result of a try. Another payout may be tried where the lookup
+// succeeded, or where no lookup was made.
 func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 	q := m.queues[t.Queue]
 	if q == nil {

@@ -7,7 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestShortQueue is tried whole, every round, and not between rounds.
+// TestShortQueue checks that each round tries the whole of a short queue, and that nothing
+// is tried between rounds.
 func TestShortQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -29,8 +30,9 @@ func TestShortQueue(t *testing.T) {
 	}
 }
 
-// TestLongQueue: while the limit lasts, so many a round and no more, in rotation, so
-// that each has its turn; other queues do not wait for it.
+// TestLongQueue checks that, while the directory limit lasts, each round tries exactly 64
+// payouts of a long queue in rotation, so that each has its turn, and that other queues do
+// not wait for it.
 func TestLongQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -66,8 +68,8 @@ func TestLongQueue(t *testing.T) {
 	}
 }
 
-// TestCapacityReturns: for each that passes another follows at once, never more at
-// a time, until the limit is met again.
+// TestCapacityReturns checks that for each payout whose lookup succeeds another one is
+// tried at once, never more than 64 at a time, until the limit is reached again.
 func TestCapacityReturns(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -88,7 +90,7 @@ func TestCapacityReturns(t *testing.T) {
 	if passed != 500 || most != atOnce {
 		t.Fatalf("%d passed, at most %d at once", passed, most)
 	}
-	for _, one := range flying { // the limit is back
+	for _, one := range flying { // the limit is reached again
 		m.Done(one, Result{Queued: true}, 10_002)
 	}
 	if v := look(t, m, 10_003, s); len(v) != 0 {
@@ -99,8 +101,8 @@ func TestCapacityReturns(t *testing.T) {
 	}
 }
 
-// TestSlowTries: one that is on its way is not tried twice, and keeps its place in
-// the count; nobody else is held up.
+// TestSlowTries checks that a payout that is still being tried is not tried again, counts
+// towards the limit of its queue, and does not keep other payouts from their turn.
 func TestSlowTries(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -128,7 +130,8 @@ func TestSlowTries(t *testing.T) {
 	}
 }
 
-// TestSkipped: those that nothing was asked for cost the others no turn.
+// TestSkipped checks that payouts for which no lookup was made do not use up the tries of a
+// round.
 func TestSkipped(t *testing.T) {
 	s := newShelf()
 	m := newMachine()

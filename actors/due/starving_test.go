@@ -7,7 +7,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// crowd is a scheme that answers each task after a while, in a simulated time.
+// crowd is a scheme that answers each task after latency, in simulated time.
 type crowd struct {
 	t       *testing.T
 	m       *Machine
@@ -15,9 +15,9 @@ type crowd struct {
 	now     ledger.Millis
 	latency ledger.Millis
 	ends    func(t Task, now ledger.Millis) Result
-	flying  []flight // in the order in which they end
+	flying  []flight // running tasks, in the order in which they end
 	tasks   int
-	seen    map[ledger.EntityID]ledger.Millis // when each was first run
+	seen    map[ledger.EntityID]ledger.Millis // when each payout's first task started
 }
 
 type flight struct {
@@ -29,7 +29,7 @@ func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, led
 	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
 }
 
-// pass lets time pass, a millisecond at a time where tasks end, else a tick.
+// pass advances the simulated time by long: to the next end of a task, else by lookEvery.
 func (c *crowd) pass(long ledger.Millis) {
 	for until := c.now + long; c.now < until; {
 		for len(c.flying) > 0 && c.flying[0].at <= c.now {
@@ -52,16 +52,16 @@ func (c *crowd) pass(long ledger.Millis) {
 	}
 }
 
-// sortedShelf is a shelf whose rows need no sorting at each look: they are added in
-// the order of their keys.
+// add adds a due row. The shelf must be sorted before the next scan.
 func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n int) ledger.EntityID {
 	c.s.due(at, a, n, kind)
 	return txID(n)
 }
 
-// TestNothingStarves: behind a hundred thousand due payouts that come to nothing,
-// another is run within a minute, whatever makes them futile, and with hardly
-// any memory of them; at rest they cost few tasks.
+// TestNothingStarves checks that, behind a hundred thousand due payouts whose tasks change
+// nothing, another payout's task runs within a minute, whatever the reason and even with
+// room for only four postponed tasks; and that ten minutes later the hundred thousand
+// payouts cost few tasks.
 func TestNothingStarves(t *testing.T) {
 	const futile = 100_000
 	for name, c := range map[string]struct {
@@ -98,7 +98,7 @@ func TestNothingStarves(t *testing.T) {
 			if at, ok := w.seen[expiry]; !ok || at-start > 10_000 {
 				t.Errorf("%s, %d remembered: what needs no scheme is run after %d ms (%v)", name, remember, at-start, ok)
 			}
-			w.pass(600_000) // they come to rest
+			w.pass(600_000) // until the futile tasks run at their lowest rate
 			w.tasks, w.s.read = 0, 0
 			w.pass(60_000)
 			if w.tasks > 60*150 {
@@ -111,8 +111,8 @@ func TestNothingStarves(t *testing.T) {
 	}
 }
 
-// TestExpiriesNeedNoScheme: what ends by the clock alone does so within ten seconds
-// of its time, though the scheme is silent and everything that asks it waits.
+// TestExpiriesNeedNoScheme checks that tasks that end by the clock run within ten seconds
+// of their due time, even while the scheme does not answer and many tasks wait for it.
 func TestExpiriesNeedNoScheme(t *testing.T) {
 	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ ledger.Millis) Result {
 		if t.due.Kind.Need() == ledger.NeedsScheme {
@@ -139,8 +139,8 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 	}
 }
 
-// TestReturns: when the scheme is there again, everything that has waited for it for
-// hours is run soon.
+// TestReturns checks that all tasks that changed nothing for an hour run soon once the scheme
+// answers again.
 func TestReturns(t *testing.T) {
 	const n = 20_000
 	back := false

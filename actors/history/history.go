@@ -1,6 +1,6 @@
-// Package history is the read side: every lookup, from rows alone and without
-// waking the account. What it returns is durable: a look that saw something
-// still on its way to the disk waits until that is there.
+// Package history answers lookups from rows alone, without restoring the account. Its
+// results are durable: a lookup that read something which is not durable yet waits until it
+// is.
 package history
 
 import (
@@ -10,7 +10,7 @@ import (
 	"pixd/wal"
 )
 
-// Journal is what history needs of the journal.
+// Journal is the part of the journal that history uses.
 type Journal interface {
 	Look(stream wal.Stream, read func(*wal.View) error) error
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
@@ -19,11 +19,11 @@ type Journal interface {
 // History answers lookups.
 type History struct{ journal Journal }
 
-// New reads from a journal.
+// New makes a History over a journal.
 func New(j Journal) *History { return &History{j} }
 
-// Transaction is an account's transaction by its id or its transaction_id; nil
-// where the account has none such, whoever else may have.
+// Transaction finds an account's transaction by its id or its transaction_id; nil where
+// this account has no such transaction.
 func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
 	var t *ledger.Transaction
 	err := h.look(a, func(v *wal.View) error {
@@ -40,7 +40,8 @@ func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transactio
 	return t, nil
 }
 
-// look runs one read over one view; see wal.Store.Look. a is 0 for what operators read.
+// look runs one read over one view of the store; see wal.Store.Look. a is 0 for lookups of
+// operators.
 func (h *History) look(a ledger.AccountID, read func(*wal.View) error) error {
 	if err := h.journal.Look(wal.Stream(a), read); err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -70,7 +71,7 @@ func (h *History) find(v *wal.View, id string) (ledger.IDRow, bool, error) {
 	return row, row.ID.Public(row.Kind) == id, nil
 }
 
-// item is the newest record's word on an item.
+// item reads a transaction in the state of its newest record.
 func (h *History) item(v *wal.View, row ledger.IDRow) (*ledger.Transaction, error) {
 	value, ok, err := v.Get(ledger.ItemKey(row.Account, row.Ordinal))
 	if err != nil {
@@ -90,7 +91,7 @@ func (h *History) item(v *wal.View, row ledger.IDRow) (*ledger.Transaction, erro
 	return r.Tx, nil
 }
 
-// Record is one record of an account; a missing one is an error.
+// Record reads one record of an account; a missing record is an error.
 func Record(j interface {
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
 }, a ledger.AccountID, seq uint64,

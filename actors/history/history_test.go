@@ -11,7 +11,7 @@ import (
 	"pixd/wal"
 )
 
-// book is a store and the accounts that write into it.
+// book is a store, and the accounts whose records a test writes into it.
 type book struct {
 	t        *testing.T
 	store    *wal.Store
@@ -23,7 +23,7 @@ type book struct {
 
 const noon = ledger.Millis(1772366400000)
 
-// terms are long enough for every test.
+// terms are the service's terms in these tests, in which no payout expires or is voided.
 var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
 
 func newBook(t *testing.T) *book {
@@ -44,7 +44,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// do carries a command out and journals it.
+// do carries a command out and journals its records and rows.
 func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger.Transaction {
 	b.t.Helper()
 	a := b.accounts[id]
@@ -89,8 +89,8 @@ func (b *book) write(e *wal.Entry) {
 	}
 }
 
-// TestTransaction: an account's own by either of its ids, as it stands now;
-// anything else is unknown, whoever it belongs to.
+// TestTransaction checks that an account finds its own transaction by either id, in its
+// newest state, and no transaction of another account.
 func TestTransaction(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -101,7 +101,7 @@ func TestTransaction(t *testing.T) {
 		t.Fatalf("charge %+v, paid %+v", charge, paid)
 	}
 	other := charge.ID
-	other[15] ^= 1 // the public id does not have these bits
+	other[15] ^= 1 // the public id does not include these bits
 	for name, c := range map[string]struct {
 		account ledger.AccountID
 		id      string
@@ -134,8 +134,8 @@ func TestTransaction(t *testing.T) {
 	}
 }
 
-// TestDamage: a row that leads nowhere, or that cannot be read, is an error
-// and not a 404.
+// TestDamage checks that a row which cannot be read, or which names a missing record, is an
+// error and not an unknown transaction.
 func TestDamage(t *testing.T) {
 	for want, op := range map[string]func(tx *ledger.Transaction) wal.Op{
 		"id row of 3 bytes": func(tx *ledger.Transaction) wal.Op {
@@ -159,7 +159,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// looks counts what goes through the gate, and stands for one that is shut.
+// looks is a store that counts the looks and can make them fail.
 type looks struct {
 	*wal.Store
 	streams []wal.Stream
@@ -171,8 +171,8 @@ func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
 	return errors.Join(l.Store.Look(stream, read), l.err)
 }
 
-// TestThroughTheGate: every read is one look, under whose it is, and a gate that is shut
-// lets nothing out.
+// TestThroughTheGate checks that every lookup is one look, under the right stream, and
+// returns nothing where the look fails.
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
 	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})

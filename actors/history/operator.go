@@ -8,10 +8,10 @@ import (
 	"pixd/wal"
 )
 
-// What operators look up: over all accounts.
+// The lookups of operators, over all accounts.
 
-// Anyone is a transaction of any account by its id, its transaction_id or its
-// end-to-end id; nil where there is none. Of several under one end-to-end id it is
+// Anyone finds a transaction of any account by its id, its transaction_id or its end-to-end
+// id; nil where there is none. Of several transactions under one end-to-end id it returns
 // one that moved money, else the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	var found *ledger.Owned
@@ -34,12 +34,12 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	return found, nil
 }
 
-// isReturnID tells what may be a received return's id: such ids are the length of
-// an end-to-end id and begin with D. No payout has one.
+// isReturnID tells whether id may be the id of a received return: such ids are as long as
+// an end-to-end id and begin with D. No payout has such an id.
 func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 
-// underEndToEnd goes through all that carry an end-to-end id, or carried it before
-// an approval renewed theirs: payouts and their repeats, and what was received.
+// underEndToEnd finds a transaction among all that have an end-to-end id or had it before
+// it was renewed: payouts, their repeats, and received payments and returns.
 func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
@@ -81,7 +81,7 @@ func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) 
 	return best, err
 }
 
-// shown is a transaction by its id; nil for one that only was held.
+// shown reads a transaction by its id; nil for a payout that was never shown.
 func (h *History) shown(v *wal.View, id ledger.TxID) (*ledger.Transaction, error) {
 	b, ok, err := v.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
@@ -114,10 +114,10 @@ func (h *History) received(v *wal.View, e2e string, consider func(ledger.Account
 	})
 }
 
-// InFlight lists payouts that wait for their end, by account and then by id: of
-// one account, or of all where it is 0; with statuses, those in one of them alone. It
-// begins behind the place after, which an earlier call gave; next is nil where there
-// are no more. At most limit are listed, and at most tried are looked at.
+// InFlight lists payouts in flight, by account and then by id: of account a, or of all
+// accounts where a is 0; with statuses, only payouts in one of them. It begins after the
+// key after, which an earlier call returned as next; next is nil at the end. One call lists
+// at most limit payouts and reads at most tried rows.
 func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.OpenRange()
 	if a != 0 {
@@ -129,7 +129,8 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	})
 }
 
-// Ended is InFlight of payouts that have ended: by account, and then oldest first.
+// Ended is like InFlight, for payouts with a final status: by account, then the oldest
+// first.
 func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.ItemsOf(a)
 	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
@@ -145,10 +146,10 @@ func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte
 	})
 }
 
-// tried bounds what one call reads where few have the status that is asked for.
+// tried is the most rows that one call reads, because few rows may have the status.
 const tried = 10_000
 
-// page goes through rows behind a place and takes those that read wants.
+// page reads the rows after a key and collects those for which read returns true.
 func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (ledger.Owned, bool, error)) (all []ledger.Owned, next []byte, err error) {
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})

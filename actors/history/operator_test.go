@@ -8,7 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// payout is an accepted payout of 1.00 under an end-to-end id of the merchant's.
+// payout makes a payout of 1.00 under an end-to-end id that the merchant named, and applies
+// result to it.
 func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result ledger.PayoutResult) *ledger.Transaction {
 	b.t.Helper()
 	f.Chain.EndToEnd = e2e
@@ -27,7 +28,8 @@ const (
 	e2eD = "E99999004202603011200ddddddddddd"
 )
 
-// TestAnyone: whosoever's, by any of its ids; what was only held is nobody's.
+// TestAnyone checks that Anyone finds any account's transaction by any of its ids, but no
+// payout that was only held.
 func TestAnyone(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -51,7 +53,8 @@ func TestAnyone(t *testing.T) {
 	if got, err := h.Anyone(e2eC); err != nil || got.Account != 2 || got.Tx.Status != ledger.StatusCompleted {
 		t.Errorf("%+v %v", got, err)
 	}
-	// A payment received under a payout's id: the one that moved money wins.
+	// A payment was received under a payout's id: the transaction that moved money is
+	// returned.
 	stray := b.do(2, ledger.ReceivePayment{EndToEnd: e2eA, Amount: 5}, ledger.Facts{})
 	if got, err := h.Anyone(e2eA); err != nil || got.Tx.ID != stray.ID {
 		t.Errorf("%+v %v", got, err)
@@ -61,8 +64,9 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
-// TestAnyoneRenewed: a payout that went out under a fresh id is found by it and by
-// the one it had before; a new use of the old suffix is not taken for it.
+// TestAnyoneRenewed checks that a payout whose end-to-end id was renewed is found by the
+// new id and by the old ones, and that a new payout with the same suffix is not returned
+// for them.
 func TestAnyoneRenewed(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -89,7 +93,8 @@ func TestAnyoneRenewed(t *testing.T) {
 	if !slices.Equal(approved.Payout.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
-	// It meets a limit, waits in the queue for as long again, and is renewed once more.
+	// The payout hits a directory limit, waits in the queue for as long again, and its id
+	// is renewed once more.
 	queued := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
 	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
 		t.Fatal(ok, err)
@@ -113,7 +118,8 @@ func TestAnyoneRenewed(t *testing.T) {
 	}
 }
 
-// TestAnyoneReturned: a return is found by its own id, the payout by its.
+// TestAnyoneReturned checks that a return is found by its own id, and the payout by the
+// payout's id.
 func TestAnyoneReturned(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -131,7 +137,8 @@ func TestAnyoneReturned(t *testing.T) {
 	}
 }
 
-// TestEnded: payouts that have ended in a status, and nothing else, page by page.
+// TestEnded checks that Ended lists exactly the payouts with the wanted status, page by
+// page.
 func TestEnded(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -169,7 +176,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestInFlight: what waits, of one account or of all, page by page.
+// TestInFlight checks that InFlight lists the payouts in flight of one account or of all,
+// page by page.
 func TestInFlight(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)

@@ -5,18 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// Filter tells keys that were certainly never added, in one look at memory and
-// in a fixed size: a Bloom filter whose bits for one key lie in one cache line.
-// It knows nothing, and says so, until Ready; a full one only says less. The
-// methods may be used from any goroutine.
+// Filter finds out that a key was certainly never added, with one access to memory and in a
+// fixed size: a Bloom filter whose bits for one key are in one cache line. Until Ready it
+// excludes no key. The more keys it has, the fewer keys it excludes. The methods may be
+// used from any goroutine.
 type Filter struct {
 	seed  maphash.Seed
 	lines [][8]atomic.Uint64
 	ready atomic.Bool
 }
 
-// NewFilter is a filter of about so many bytes (rounded down to a power of two,
-// 16 MiB at most). At ten bits a key, three looks in a hundred are in vain.
+// NewFilter makes a filter of about so many bytes (rounded down to a power of two, 16 MiB
+// at most). At ten bits for each key, MayHave is true for three in a hundred keys that were
+// never added.
 func NewFilter(bytes int) *Filter {
 	lines := 1
 	for lines*2*64 <= bytes && lines < maxLines {
@@ -25,7 +26,7 @@ func NewFilter(bytes int) *Filter {
 	return &Filter{seed: maphash.MakeSeed(), lines: make([][8]atomic.Uint64, lines)}
 }
 
-// Add makes a key known.
+// Add adds a key. It does nothing on a nil filter.
 func (f *Filter) Add(key []byte) {
 	if f == nil {
 		return
@@ -41,8 +42,7 @@ func (f *Filter) Add(key []byte) {
 	}
 }
 
-// Ready says that every key there ever was has been added: from now on the
-// filter is believed.
+// Ready says that every existing key has been added: from now on MayHave may be false.
 func (f *Filter) Ready() { f.ready.Store(true) }
 
 // MayHave is false only for a key that was never added.
@@ -64,14 +64,14 @@ func (f *Filter) may(h uint64) bool {
 	return true
 }
 
-// keyBits is how many bits a key sets.
+// keyBits is the number of bits that a key sets.
 const keyBits = 4
 
-// maxLines is what the bits of the hash that choose a line can tell apart:
-// 16 MiB.
+// maxLines is how many lines the bits of the hash that choose a line can tell apart: 16 MiB
+// of lines.
 const maxLines = 1 << 18
 
-// line takes the hash's high bits; those below choose the bits within.
+// line chooses a line by the hash's high bits. The low bits choose the bits in the line.
 func (f *Filter) line(h uint64) *[8]atomic.Uint64 {
 	return &f.lines[h>>46&uint64(len(f.lines)-1)]
 }

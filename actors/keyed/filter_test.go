@@ -7,8 +7,8 @@ import (
 
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// TestFilter: what was added is never denied, what was not is rarely believed,
-// and nothing is denied before the filter is ready.
+// TestFilter checks that a key which was added is never excluded, that most other keys are,
+// and that no key is excluded before the filter is ready.
 func TestFilter(t *testing.T) {
 	f := NewFilter(1 << 20)
 	if !f.MayHave(number(1)) || !(*Filter)(nil).MayHave(number(1)) {

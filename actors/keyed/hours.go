@@ -6,20 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// Hours tells keys that were certainly never added in a span of hours: a Filter
-// for each of the last 26, made when its hour has its first key, so that the
-// whole has a fixed size. It is asked for hours it did not witness from their
-// beginning as well, and says then that it does not know. The methods may be used
-// from any goroutine.
+// Hours finds out that a key was certainly not added in a span of hours: it has a Filter
+// for each of the last 26 hours, made when the first key of its hour is added, so that its
+// size is fixed. For an hour that it did not witness from the beginning it excludes no key.
+// The methods may be used from any goroutine.
 type Hours struct {
-	from  int64 // the first hour that was witnessed whole
-	bytes int   // of one hour's filter
+	from  int64 // the first hour that was witnessed from its beginning
+	bytes int   // size of one hour's filter
 	seed  maphash.Seed
-	mu    sync.Mutex // held while an hour is begun
+	mu    sync.Mutex // held while the filter of an hour is made
 	ring  [ring]atomic.Pointer[hour]
 }
 
-// ring is a day, the hour under way, and one to spare.
+// ring is the number of hours kept: a day, the current hour, and one spare.
 const ring = 26
 
 type hour struct {
@@ -27,13 +26,13 @@ type hour struct {
 	filter *Filter
 }
 
-// NewHours is made in the hour since, or knows of keys up to it: what is older,
-// and that hour itself, it did not witness. A filter takes so many bytes an hour.
+// NewHours makes an Hours that did not witness the hour since or any hour before it. bytes
+// is the size of each hour's filter.
 func NewHours(since int64, bytes int) *Hours {
 	return &Hours{from: since + 1, bytes: bytes, seed: maphash.MakeSeed()}
 }
 
-// Add makes a key known in an hour (counted from the epoch).
+// Add adds a key in hour n (counted from the epoch).
 func (h *Hours) Add(n int64, key []byte) {
 	if h == nil || n < 0 {
 		return
@@ -43,7 +42,7 @@ func (h *Hours) Add(n int64, key []byte) {
 	}
 }
 
-// at is what stands in an hour's place, begun where it is older.
+// at returns the hour in the ring's place for hour n. It replaces an older hour by hour n.
 func (h *Hours) at(n int64) *hour {
 	place := &h.ring[n%ring]
 	if at := place.Load(); at != nil && at.n >= n {
@@ -62,7 +61,8 @@ func (h *Hours) at(n int64) *hour {
 	return at
 }
 
-// MayHave is false only where no hour from first to last can have the key.
+// MayHave is false only where the key was certainly not added in any hour from first to
+// last.
 func (h *Hours) MayHave(first, last int64, key []byte) bool {
 	if h == nil || first < max(h.from, 0) || last-first >= ring {
 		return true
@@ -71,8 +71,8 @@ func (h *Hours) MayHave(first, last int64, key []byte) bool {
 	for n := first; n <= last; n++ {
 		at := h.ring[n%ring].Load()
 		switch {
-		case at == nil || at.n < n: // witnessed, and no key came
-		case at.n > n || at.filter.may(hash): // forgotten, or it may
+		case at == nil || at.n < n: // the hour was witnessed, and no key was added in it
+		case at.n > n || at.filter.may(hash): // the hour was replaced by a later one, or its filter may have the key
 			return true
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 func hoursKey(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// TestHoursNeverDeny: against a plain list of what was added and when, a key is
-// never denied that was added in the span, and a span that was not witnessed
-// whole is never ruled out.
+// TestHoursNeverDeny compares Hours with a plain list of added keys: a key that was added
+// in the span is never excluded, and no key is excluded for a span that was not witnessed
+// from its beginning.
 func TestHoursNeverDeny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		since := rapid.Int64Range(-1, 40).Draw(t, "since")
@@ -20,7 +20,7 @@ func TestHoursNeverDeny(t *testing.T) {
 		added := map[int][]int64{}
 		now := since
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			now = max(0, now+rapid.Int64Range(-3, 9).Draw(t, "on")) // clocks go back, too
+			now = max(0, now+rapid.Int64Range(-3, 9).Draw(t, "on")) // the clock sometimes goes back
 			key := rapid.IntRange(0, 30).Draw(t, "key")
 			if rapid.Bool().Draw(t, "add") {
 				h.Add(now, hoursKey(key))
@@ -43,7 +43,7 @@ func TestHoursNeverDeny(t *testing.T) {
 	})
 }
 
-// TestHoursRuleOut: in the steady state nearly every new key is told at once.
+// TestHoursRuleOut checks that, after a hundred hours, nearly every new key is excluded.
 func TestHoursRuleOut(t *testing.T) {
 	h := NewHours(100, 1<<14)
 	for n := int64(101); n < 200; n++ {
@@ -79,8 +79,8 @@ func TestHoursRuleOut(t *testing.T) {
 	}
 }
 
-// TestHoursUnderLoad: what a filter of 4 MiB an hour is said to do at a million
-// and at three million keys an hour, at a sixty-fourth of both.
+// TestHoursUnderLoad checks how many new keys are not excluded with a filter of 4 MiB an
+// hour, at one and at three million keys an hour, all scaled down to a sixty-fourth.
 func TestHoursUnderLoad(t *testing.T) {
 	for keys, most := range map[int]int{1_000_000 / 64: 200, 3_000_000 / 64: 3500} {
 		h := NewHours(0, 4<<20/64)
@@ -102,7 +102,8 @@ func TestHoursUnderLoad(t *testing.T) {
 	}
 }
 
-// TestHoursAtOnce: keys added while an hour begins are there afterwards.
+// TestHoursAtOnce checks that keys which are added while the filter of an hour is made are
+// not lost.
 func TestHoursAtOnce(t *testing.T) {
 	h := NewHours(-1, 1<<12)
 	var work sync.WaitGroup
@@ -134,8 +135,8 @@ func BenchmarkHours(b *testing.B) {
 	}
 }
 
-// TestHourBegunByMany: keys that come together in an hour which none has come in yet are all
-// known: one of them begins the hour, and takes nothing away from the others.
+// TestHourBegunByMany checks that no key is lost when several goroutines add the first keys
+// of an hour at the same time.
 func TestHourBegunByMany(t *testing.T) {
 	const hours, keys = 10_000, 4
 	h := NewHours(0, 64)
@@ -143,7 +144,7 @@ func TestHourBegunByMany(t *testing.T) {
 	for i := range names {
 		names[i] = []byte{byte(i)}
 	}
-	// Each goroutine is let into an hour when all have left the one before.
+	// Each goroutine begins an hour when all have finished the hour before.
 	var entered, left sync.WaitGroup
 	entered.Add(keys)
 	left.Add(keys)

@@ -1,8 +1,8 @@
-// Package keyed looks things up by key in little memory. Filter tells keys that
-// were never there; Map is a map that many goroutines read at once, in little memory:
-// 64 ordinary maps, each behind a lock of its own. The standard library's
-// concurrent map takes no lock to read, and two hundred bytes an entry; here an
-// entry costs what it costs in a map.
+// Package keyed has data structures for lookups by key in little memory. Filter and Hours
+// find out that a key was never added. Map is a map that many goroutines read at once: 64
+// ordinary maps, each with its own lock. The standard library's concurrent map reads
+// without a lock but takes two hundred bytes for each entry; here an entry takes as much as
+// in an ordinary map.
 package keyed
 
 import (
@@ -12,7 +12,7 @@ import (
 
 const shards = 64
 
-// Map is the map. The zero value is empty and ready.
+// Map is a map for many goroutines. The zero value is empty and ready to use.
 type Map[K comparable, V any] struct {
 	once   sync.Once
 	seed   maphash.Seed
@@ -22,7 +22,7 @@ type Map[K comparable, V any] struct {
 type shard[K comparable, V any] struct {
 	sync.RWMutex
 	entries map[K]V
-	_       [32]byte // its lock shares no cache line with the next one's
+	_       [32]byte // padding: two shards' locks never share a cache line
 }
 
 func (m *Map[K, V]) shard(k K) *shard[K, V] {
@@ -30,7 +30,7 @@ func (m *Map[K, V]) shard(k K) *shard[K, V] {
 	return &m.shards[maphash.Comparable(m.seed, k)%shards]
 }
 
-// Get is the value of a key.
+// Get returns the value of a key; false where the key has none.
 func (m *Map[K, V]) Get(k K) (V, bool) {
 	s := m.shard(k)
 	s.RLock()
@@ -39,7 +39,7 @@ func (m *Map[K, V]) Get(k K) (V, bool) {
 	return v, ok
 }
 
-// Set gives a key a value.
+// Set sets the value of a key.
 func (m *Map[K, V]) Set(k K, v V) {
 	s := m.shard(k)
 	s.Lock()
@@ -50,8 +50,8 @@ func (m *Map[K, V]) Set(k K, v V) {
 	s.Unlock()
 }
 
-// GetOrMake is the value of a key; where it has none, what make returns becomes
-// it.
+// GetOrMake returns the value of a key. Where the key has none, it first sets the value to
+// the result of make.
 func (m *Map[K, V]) GetOrMake(k K, make func() V) V {
 	if v, ok := m.Get(k); ok {
 		return v
@@ -70,9 +70,8 @@ func (m *Map[K, V]) GetOrMake(k K, make func() V) V {
 	return v
 }
 
-// Each calls fn for every entry, in no order, until it returns false. fn may
-// use the map: it is called without a lock, on the entries that a shard had
-// when its turn came.
+// Each calls fn for every entry, in no order, until fn returns false. fn may use the map:
+// no lock is held, and fn gets the entries that a shard had when Each came to it.
 func (m *Map[K, V]) Each(fn func(K, V) bool) {
 	type entry struct {
 		k K

@@ -33,7 +33,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestTogether: many goroutines make each key once.
+// TestTogether checks that, when many goroutines call GetOrMake, make runs once for each
+// key.
 func TestTogether(t *testing.T) {
 	var m Map[int, *int]
 	var wait sync.WaitGroup

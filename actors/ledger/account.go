@@ -4,20 +4,20 @@ import (
 	"fmt"
 )
 
-// Account is one account's head: constant in size however long its history.
-// The zero value with an ID is an account before its opening.
+// Account is one account's head. Its size does not grow with the account's history. The
+// zero value with an ID is an account that has not been opened.
 type Account struct {
 	ID       AccountID
-	Seq      uint64 // of the newest record; 0 before the opening
-	Time     Millis // of the newest record
+	Seq      uint64 // sequence of the newest record; 0: not opened
+	Time     Millis // time of the newest record
 	Opened   Millis // when the account was opened
 	Settings Settings
 	Totals   Totals
 }
 
-// Apply takes one record into the head. It never decides; it does check, and
-// an error means that the record cannot follow what the head says: a gap, a
-// time that runs backwards, or totals that its own transaction does not explain.
+// Apply changes the head as one record says. It decides nothing, but it checks the record:
+// an error means that the record cannot follow the head, because of a gap in the sequence,
+// a time that runs backwards, or totals that do not follow from the record's transaction.
 func (a *Account) Apply(r *Record) error {
 	if err := a.follows(r); err != nil {
 		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
@@ -60,8 +60,8 @@ func (a *Account) follows(r *Record) error {
 	return r.Totals.check()
 }
 
-// after is what the totals must be once the record has happened; false where a
-// sum does not fit.
+// after returns the totals that must follow the record; false where a sum overflows, or
+// where the record's transaction does not have the next ordinal or booking number.
 func (t Totals) after(r *Record) (Totals, bool) {
 	k := r.Kind.row()
 	var balance, held Amount
@@ -87,7 +87,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 	return t, ok
 }
 
-// check is what holds for every account at every instant.
+// check returns an error where a held amount is below zero.
 func (t Totals) check() error {
 	if t.Held < 0 || t.MEDHeld < 0 {
 		return fmt.Errorf("a hold below zero: %+v", t)
@@ -95,15 +95,15 @@ func (t Totals) check() error {
 	return nil
 }
 
-// headForm is the head's stored form: what a head row holds beside sequence,
-// time and checksum, which lie before it.
+// headForm is the stored form of the head. The head row has the record's sequence, checksum
+// and time before it.
 type headForm struct {
 	Opened   Millis   `cbor:"1,keyasint"`
 	Settings Settings `cbor:"2,keyasint"`
 	Totals   Totals   `cbor:"3,keyasint"`
 }
 
-// EncodeHead is the head as its row keeps it, without ID, Seq and Time.
+// EncodeHead encodes the head for its row, without ID, Seq and Time.
 func (a *Account) EncodeHead() []byte {
 	b, err := encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals})
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *Account) EncodeHead() []byte {
 	return b
 }
 
-// DecodeHead reads what EncodeHead wrote; ID, Seq and Time stay as they are.
+// DecodeHead decodes what EncodeHead has encoded. ID, Seq and Time stay as they are.
 func (a *Account) DecodeHead(b []byte) error {
 	var f headForm
 	if err := decoding.Unmarshal(b, &f); err != nil {

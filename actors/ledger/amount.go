@@ -6,11 +6,11 @@ import "math"
 // (1.00 BRL = 100); FromCentavos converts them.
 type Amount int64
 
-// UnitsPerCentavo is how many base units one centavo is.
+// UnitsPerCentavo is the number of base units in one centavo.
 const UnitsPerCentavo = 100
 
-// MaxCentavos is the largest amount one request may name: what the amount
-// field of a BR Code (ten digits, a point, two digits) can carry.
+// MaxCentavos is the largest amount of one request, in centavos: the largest number that
+// fits into the amount field of a BR Code (ten digits, a point, two digits).
 const MaxCentavos = 999_999_999_999
 
 // MaxAmount is MaxCentavos in base units.
@@ -25,7 +25,7 @@ func FromCentavos(c int64) (Amount, bool) {
 	return Amount(c * UnitsPerCentavo), true
 }
 
-// Add is a + b, and false where that does not fit.
+// Add returns a + b; false where the sum overflows.
 func (a Amount) Add(b Amount) (Amount, bool) {
 	if b > 0 && a > math.MaxInt64-b || b < 0 && a < math.MinInt64-b {
 		return 0, false
@@ -39,12 +39,12 @@ type Fee struct {
 	BPS   int64  `cbor:"2,keyasint,omitempty" json:"bps"`   // basis points, 0 to 10 000
 }
 
-// maxBPS is the whole amount.
+// maxBPS is 100 % in basis points.
 const maxBPS = 10_000
 
 // Of is the fee on amount (0 to MaxAmount), rounded half up to a base unit.
 func (f Fee) Of(amount Amount) Amount {
-	// At most 1e14 * 1e4 + 5e3, which fits.
+	// At most 1e14 * 1e4 + 5e3, which fits into an int64.
 	return f.Fixed + (amount*Amount(f.BPS)+maxBPS/2)/maxBPS
 }
 

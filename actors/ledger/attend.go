@@ -1,47 +1,49 @@
 package ledger
 
-// Goal is what a child is started for: a child carries one payout to the scheme and
-// reports what became of it.
+// Goal is the task of a child. A child carries one payout to the scheme and reports the
+// result.
 type Goal uint8
 
-// The goals.
+// The goals of a child.
 const (
-	// GoalPay looks the key up and submits: of a payout just held, or just approved.
+	// GoalPay looks the key up and submits a payout that was just held or just approved.
 	GoalPay Goal = iota
-	// GoalResume is GoalPay of one that a lost process had in hand, and may have sent:
-	// the child asks first, and never reports a refusal. What it is refused is accepted
-	// in doubt, for GoalClear.
+	// GoalResume is GoalPay for a payout whose child was lost, and which may have been
+	// sent: the child asks the scheme first, and never reports a refusal. If the scheme
+	// refuses the payout now, the child reports it as accepted in doubt, for GoalClear.
 	GoalResume
-	// GoalRetry looks the key up again, of a queued one, and no more.
+	// GoalRetry looks the key of a queued payout up again, and submits nothing.
 	GoalRetry
-	// GoalSend submits what was looked up by GoalRetry.
+	// GoalSend submits a queued payout whose key GoalRetry has looked up.
 	GoalSend
-	// GoalClear asks about one accepted in doubt, and submits it again where the scheme
-	// does not know it. A refusal counts: it is the scheme's word.
+	// GoalClear asks about a payout that is accepted in doubt, and submits it again where
+	// the scheme does not know it. A refusal then is final: it is the scheme's answer.
 	GoalClear
-	// GoalVoid asks once, of one that the scheme has owed its word on for too long.
+	// GoalVoid asks once about a payout that the scheme has neither settled nor rejected
+	// for too long.
 	GoalVoid
 )
 
 // Launch is a child to start.
 type Launch struct {
-	Tx   *Transaction // as it stands
+	Tx   *Transaction // the payout's newest state
 	Goal Goal
 }
 
-// Attended is what came of looking after a payout, where its child is not on its way.
+// Attended is the result of looking after a payout, where no child was started for it.
 type Attended struct {
-	Again   Millis // look again then; 0: no more is to be done
+	Again   Millis // engine time at which to look at the payout again; 0: never
 	Unheard bool   // the scheme could not be asked
-	Open    bool   // it was heard, and its answer settles nothing
-	Queued  bool   // the payout waits for directory capacity, still or again
-	Skipped bool   // nothing was asked
+	Open    bool   // the scheme answered, but the payout's outcome is still open
+	Queued  bool   // the payout waits for directory capacity
+	Skipped bool   // nothing was done: a child carries the payout, or it may not be retried now
 }
 
-// carriedAgain is when to look again at a payout whose child is on its way.
+// carriedAgain is how long to wait before looking again at a payout that a child carries.
 const carriedAgain = Millis(1000)
 
-// attend starts what a waiting payout needs: a child, or the end of its waiting.
+// attend looks after a payout that waits: it starts a child, or fails the payout whose time
+// limit has passed.
 func (d *draft) attend(c Attend, f Facts) Decision {
 	t, now := f.Tx, d.stamp.Clock
 	switch {
@@ -72,8 +74,8 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 
 func launch(t *Transaction, g Goal) Decision { return Decision{Launch: []Launch{{t, g}}} }
 
-// expire fails a payout that has waited for too long; one that has not is left as it
-// is, and so is every one while the clock is doubted.
+// expire fails a payout that has reached its time limit. Before the limit, and while engine
+// time is doubted, the payout stays as it is.
 func (d *draft) expire(t Transaction) Decision {
 	switch {
 	case d.stamp.Clock < t.Transfer.DueAt:
@@ -90,8 +92,8 @@ func (d *draft) expire(t Transaction) Decision {
 	return out
 }
 
-// NeedsActive tells commands that an inactive account does not carry out: with them,
-// Facts.Inactive must say whether it is.
+// NeedsActive tells whether a command is not carried out for an inactive account. For such
+// a command Facts.Inactive must be set where the account is inactive.
 func NeedsActive(c Command) bool {
 	switch c := c.(type) {
 	case DecideApproval:

@@ -4,20 +4,23 @@ import (
 	"slices"
 )
 
-// Chain is where a fingerprint's (or an own end-to-end id's) history stands.
+// Chain is the state of a payout's end-to-end id: of the id that the merchant named, or of
+// the ids derived from the payout's fingerprint.
 type Chain struct {
-	EndToEnd string // the id to use; empty: derive a fresh one from Suffix
-	Suffix   string // of the attempt
+	EndToEnd string // the id to use; empty: make a new id from Suffix
+	Suffix   string // suffix of the attempt's id
 	Attempt  uint64
-	Shared   *EndToEndRow // the row of EndToEnd, which this payout repeats
-	Holder   TxID         // of Shared: the transaction that moved money, else the first that may; zero: none known here
-	Moved    *Moved       // the older use of Suffix whose row makes room
-	Foreign  bool         // another account used EndToEnd
+	Shared   *EndToEndRow // the row of EndToEnd, where this payout is a repeat under that id
+	// In Shared: the transaction that moved money, else the first that may have moved it;
+	// zero: none is known here.
+	Holder  TxID
+	Moved   *Moved // an older use of Suffix whose row is kept under its full id, so that the suffix is free
+	Foreign bool   // another account has used EndToEnd
 
-	UnderSuffix bool // EndToEnd is the merchant's own, and was derived here before
+	UnderSuffix bool // the merchant named EndToEnd, and it was derived here before
 }
 
-// holder is the transaction that EndToEnd belongs to; nil where none is known here.
+// holder returns Holder; nil where no transaction is known here.
 func (c *Chain) holder() *TxID {
 	if c.Holder == (TxID{}) {
 		return nil
@@ -25,8 +28,8 @@ func (c *Chain) holder() *TxID {
 	return &c.Holder
 }
 
-// chain finds where the payout's end-to-end id stands: the merchant's own, or
-// the one derived from amount and key, with its attempt and its holder.
+// chain finds the state of the payout's end-to-end id: the id that the merchant named, or
+// the newest one derived from account, amount and key.
 func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	if c.EndToEnd != "" {
 		return g.ownChain(c.EndToEnd)
@@ -50,13 +53,14 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 		attempt++
 		return Chain{Suffix: print.Suffix(secret, attempt), Attempt: attempt}, nil
 	}
-	// Its id has had its time at the scheme: the same suffix under a new minute.
+	// The earlier id may not be used any more: the new id has the same suffix and a new
+	// minute.
 	moved, err := g.moved(use.endToEnd, row)
 	return Chain{Suffix: suffix, Attempt: attempt, Moved: moved}, err
 }
 
-// moved is an older use of a suffix whose row makes room; nil where another account
-// has the place that it would go to.
+// moved returns the older use of a suffix, whose row is to be kept under the full id; nil
+// where another account's row is there already.
 func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 	there, ok, err := g.endToEnd(EndToEndKey(endToEnd))
 	if err != nil || ok && there.Account != g.account.ID {
@@ -65,11 +69,12 @@ func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 	return &Moved{EndToEnd: endToEnd, Row: *row}, nil
 }
 
-// maxRepeats bounds how many payouts may be under way under one id (ErrBusy beyond it),
-// where Terms do not: each hold writes the list.
+// maxRepeats is how many payouts may be under way under one end-to-end id, where Terms do
+// not say: each hold writes the whole list. Above it the request gets ErrBusy.
 const maxRepeats = 1000
 
-// full is ErrBusy where too many payouts are under way under the id for one more.
+// full returns ErrBusy where so many payouts are under way under the id that no other may
+// be added.
 func (g *gathering) full(u *use) error {
 	most := g.stamp.Terms.MaxRepeats
 	if most == 0 {
@@ -81,9 +86,9 @@ func (g *gathering) full(u *use) error {
 	return nil
 }
 
-// newestAttempt gallops along a fingerprint's attempts, which have no gaps, so
-// that a payment refused ten thousand times costs fourteen reads and not as
-// many. The row is nil where there was no attempt at all.
+// newestAttempt finds the newest attempt of a fingerprint. Attempts have no gaps, so it
+// doubles the step and then bisects: ten thousand refused attempts cost about thirty reads.
+// The row is nil where there was no attempt.
 func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, error) {
 	var newest *EndToEndRow
 	exists := func(n uint64) (bool, error) {
@@ -96,7 +101,7 @@ func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, erro
 	if ok, err := exists(0); err != nil || !ok {
 		return 0, nil, err
 	}
-	low, high := uint64(0), uint64(1) // low exists
+	low, high := uint64(0), uint64(1) // attempt low exists
 	for {
 		ok, err := exists(high)
 		if err != nil {
@@ -122,9 +127,9 @@ func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, erro
 	return low, newest, nil
 }
 
-// ownChain is where an end-to-end id that the merchant names stands. It goes
-// out as it is, again and again; only one that another account has used, or whose
-// last characters it has derived, is refused.
+// ownChain finds the state of an end-to-end id that the merchant names. The account may use
+// such an id again and again. The id is refused only where another account has used it, or
+// has derived an id with the same suffix.
 func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 	c := Chain{EndToEnd: endToEnd}
 	for i, key := range EndToEndKeys(endToEnd) {
@@ -143,9 +148,9 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 			return c, err
 		}
 		if slices.Contains(use.former, endToEnd) {
-			c.EndToEnd = use.endToEnd // it was renewed: what goes out now repeats what went out then
+			c.EndToEnd = use.endToEnd // that payout's id was renewed: use its new id
 		} else if use.endToEnd != endToEnd {
-			continue // only the suffix is the same
+			continue // the row is of another id with the same suffix
 		}
 		if c.UnderSuffix = i == 0; c.UnderSuffix || use.sent || len(use.row.Members) > 0 {
 			c.Shared, c.Holder = use.row, use.holder

@@ -11,7 +11,7 @@ const (
 	day  = 24 * hour
 )
 
-// claimOf is the command's idempotency claim; nil where it has none.
+// claimOf returns the command's idempotency claim; nil where the command has none.
 func claimOf(c Command) *Claim {
 	switch c := c.(type) {
 	case CreateCharge:
@@ -26,22 +26,22 @@ func claimOf(c Command) *Claim {
 	return nil
 }
 
-// date fills in when the claim is made.
+// date sets the time at which the claim is made.
 func (c *Claim) date(now Reading) {
 	c.At, c.Bucket, c.Doubted = now.Time, BucketOf(now.Time), now.Doubted
 }
 
-// Earlier is a request that was made before under the same claim.
+// Earlier is an earlier request under the same idempotency claim.
 type Earlier struct {
-	Stored  *Stored      // its answer; nil where it is still being worked on
-	Other   bool         // its body was another
-	Tx      *Transaction // what is being worked on, where no child carries it
-	Payout  TxID         // what is being worked on
-	Carried bool         // a child carries it
+	Stored  *Stored      // the stored answer; nil while the request is still being worked on
+	Other   bool         // the body of the earlier request was different
+	Tx      *Transaction // the payout of the earlier request, where it has no answer and no child carries it
+	Payout  TxID         // id of the payout of the earlier request
+	Carried bool         // a child carries that payout
 }
 
-// decision answers a request as the earlier one was answered, or has it wait for the
-// same outcome; a payout whose child was lost gets another.
+// decision answers a request as the earlier one was answered, or lets it wait for the
+// earlier one's outcome. A payout whose child was lost gets a new child.
 func (e *Earlier) decision() Decision {
 	out := Decision{Earlier: e}
 	if e.Tx != nil {
@@ -50,8 +50,8 @@ func (e *Earlier) decision() Decision {
 	return out
 }
 
-// earlier looks for an earlier request under the claim, younger than 24 h. No claim
-// grows too old while the clock is doubted.
+// earlier looks for an earlier request under the claim that is younger than 24 h. While
+// engine time is doubted, a claim of any age counts.
 func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 	now := g.stamp.Reading
 	days, anyDay, err := g.claimDays(c, now)
@@ -78,7 +78,8 @@ func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 	return nil, nil
 }
 
-// claimed is what a day has under the claim's scope.
+// claimed reads the row of the claim's scope in one day. It may use the filters over claims
+// unless anyDay is true.
 func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool, error) {
 	key := IdempotencyKey(bucket, g.account.ID, c.Scope)
 	if anyDay {
@@ -91,22 +92,22 @@ func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool,
 	return g.Claim(key, from, to)
 }
 
-// claimDays are the days on which an earlier request may have been made, the newest
-// first: of two claims of one key the later one counts. The second result says that
-// it may be any day that has claims, because the clock cannot tell.
+// claimDays returns the days on which an earlier request may have been made, the newest
+// first: of two claims with the same key the later one counts. anyDay is true where engine
+// time does not tell the day, so that every day with claims is searched.
 func (g *gathering) claimDays(c *Claim, now Reading) (days []uint16, anyDay bool, err error) {
 	switch {
-	case now.Doubted || now.Clock < c.At: // a claim's day is as doubtful as the clock
+	case now.Doubted || now.Clock < c.At: // the day of a claim is as doubtful as engine time
 		days, err = g.daysThere([]uint16{c.Bucket, c.Bucket - 1})
 		return days, true, err
 	case now.Clock-now.Start < day:
-		// Claims of an earlier process, whose clock may have been doubted.
+		// There may be claims of an earlier process whose engine time was doubted.
 		return []uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}, false, nil
 	}
 	return []uint16{c.Bucket, c.Bucket - 1}, false, nil
 }
 
-// daysThere are the days given and those that have claims on disk, the newest first.
+// daysThere returns the given days and all days that have claims on disk, the newest first.
 func (g *gathering) daysThere(days []uint16) ([]uint16, error) {
 	for from := 0; from >= 0; {
 		lo, hi := IdempotencyFrom(uint16(from))
@@ -129,7 +130,7 @@ func (g *gathering) daysThere(days []uint16) ([]uint16, error) {
 	return days, nil
 }
 
-// again is the earlier request that a claim's row names.
+// again reads the earlier request that a claim's row names.
 func (g *gathering) again(c *Claim, row IdempotencyRow) (*Earlier, error) {
 	r, err := g.Record(g.account.ID, row.Seq)
 	if err != nil {

@@ -1,24 +1,24 @@
 package ledger
 
-// Reading is what the engine's clock says at one instant.
+// Reading is the state of the engine's clock at one instant.
 type Reading struct {
-	// Time stamps records. It is Clock, save after a start at which the clock was
-	// behind the journal: no stamp is earlier than the newest record's.
+	// Time is the time stamp for records. It is Clock, except where the clock was behind
+	// the journal at the start: a stamp is never earlier than the newest record's.
 	Time Millis
-	// Clock is engine time. Ages, due times and the minute of an end-to-end id go by
-	// it, never by Time.
+	// Clock is engine time. Ages, due times and the minute of an end-to-end id use Clock,
+	// never Time.
 	Clock Millis
-	// Doubted says that Clock may be wrong by hours: nothing is voided, nothing
-	// expires and no repeat window ends.
+	// Doubted says that engine time is doubted, which means that Clock may be wrong by
+	// hours. Then nothing is voided, nothing expires and no repeat window ends.
 	Doubted bool
-	// Start is Clock at the process's start. What has elapsed since is certain, what
-	// lies between it and a stamp that was doubted is not.
+	// Start is the value of Clock at the start of the process. The time since Start is
+	// certain; the time between a doubted stamp and Start is not.
 	Start Millis
 }
 
-// since is the instant from which an age counts that begins at a stamp: a stamp that
-// was doubted when it was made, by an earlier process perhaps, is no older than this
-// process.
+// since returns the instant from which the age of something stamped at is counted. A stamp
+// made while engine time was doubted, perhaps by an earlier process, counts as no older
+// than this process.
 func (r Reading) since(at Millis, doubted bool) Millis {
 	if doubted {
 		return max(at, r.Start)
@@ -26,29 +26,29 @@ func (r Reading) since(at Millis, doubted bool) Millis {
 	return at
 }
 
-// At is the reading of a clock that is right.
+// At makes the reading of a clock that is right, at t.
 func At(t Millis) Reading { return Reading{Time: t, Clock: t} }
 
-// Stamp is what the shell adds to a command: when it happens and the identity
-// of what it may create. Both are recorded.
+// Stamp is what the shell adds to a command: the time, and the id of the transaction that
+// the command may create. Both are recorded.
 type Stamp struct {
 	Reading // Time is never earlier than the account's newest record
 	ID      TxID
 	Terms   Terms
 }
 
-// Terms are what the service does for every account alike. Durations are in
+// Terms are the service's settings, the same for every account. Durations are in
 // milliseconds.
 type Terms struct {
-	Secret      []byte // keys the derived end-to-end ids; it lives in the store
+	Secret      []byte // secret of the store, under which end-to-end ids are derived
 	MaxRepeats  int    // how many payouts may be under way under one end-to-end id; 0: 1,000
 	OwnISPB     string
-	OrphanAfter Millis // how long the scheme may owe its word on an accepted payout
+	OrphanAfter Millis // from a payout's acceptance until it may be voided, if the scheme reports no outcome
 	QueueTTL    Millis // how long a payout may wait for directory capacity
-	ApprovalTTL Millis // how long it may wait for an operator
+	ApprovalTTL Millis // how long a payout may wait for an operator's approval
 }
 
-// Command is a request to one account. Decide knows every one of them.
+// Command is a request to one account. Decide handles every type of command.
 type Command interface{ command() }
 
 // OpenAccount opens the account under its settings (already normalised).
@@ -57,17 +57,17 @@ type OpenAccount struct{ Settings Settings }
 // ChangeSettings replaces the settings (already normalised).
 type ChangeSettings struct{ Settings Settings }
 
-// Credit books money that an operator brings: TED or internal.
+// Credit books money that an operator credits: a TED or an internal credit.
 type Credit struct {
 	Kind          TxKind // TxTED or TxInternal
 	Amount        Amount // base units, positive
 	Description   string // at most 140 characters
 	PayerName     string
 	PayerDocument string
-	Reference     string // per account; empty: none. The same again credits nothing.
+	Reference     string // unique in the account; empty: none. A second credit with the same reference books nothing.
 }
 
-// CreateCharge opens a charge: an amount that waits for its payer.
+// CreateCharge opens a charge: an amount that a customer is to pay.
 type CreateCharge struct {
 	Amount      Amount
 	Description string
@@ -76,15 +76,15 @@ type CreateCharge struct {
 	Claim       *Claim
 }
 
-// ReceivePayment credits what a customer paid to one of the account's keys.
-// Money that arrived is never refused.
+// ReceivePayment credits what a customer paid to one of the account's keys. Such a payment
+// is never refused by a rule; it fails only where the balance would overflow.
 type ReceivePayment struct {
 	EndToEnd      string
 	Amount        Amount
-	Key           string // the account's own key it was paid to
-	TxID          string // as the payer's scheme carried it; may name a charge
+	Key           string // the account's own key that the customer paid to
+	TxID          string // the txid in the payment message; may name a charge
 	PayerName     string
-	PayerDocument string // kept as sent
+	PayerDocument string // as the scheme sent it
 	PayerISPB     string
 	Description   string
 }
@@ -96,80 +96,79 @@ type RequestPayout struct {
 	Description   string
 	ExternalID    string
 	RecipientISPB string
-	EndToEnd      string // the merchant's own; empty: derived
+	EndToEnd      string // the id that the merchant named; empty: the engine derives one
 	Purpose       string
-	GivenDocument string // 11 or 14 digits, or empty where none was usable
-	KeyIsOurs     bool   // the registry knows the key as one of this service's
+	GivenDocument string // recipient_document of 11 or 14 digits; empty: none given or not usable
+	KeyIsOurs     bool   // the registry has the key as one of this service's keys
 	Claim         *Claim
 }
 
-// PayoutResult is what the scheme, through the payout's child or a notice, says
-// has become of a payout.
+// PayoutResult is the result of a payout as its child or a notice of the scheme reports it.
 type PayoutResult uint8
 
-// The results.
+// The results of a payout.
 const (
-	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has it, or may have it (in doubt)
+	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has the payout, or may have it (in doubt)
 	PayoutIsSettled
-	PayoutIsRejected // by the scheme, with its upper-case code
-	PayoutIsRefused  // by the directory or the provider: it never left
-	PayoutIsLimited  // the lookup met a limit: it never left
-	PayoutIsSending  // the lookup of a queued one passed
-	PayoutIsVoided   // the scheme owes its word for too long
-	PayoutIsNotHeard // nothing new: the scheme could not be asked, or the limit is still there
-	PayoutIsOpen     // nothing new: the scheme was heard, and whether it has the payment is still not known
+	PayoutIsRejected // the scheme rejected it, with an upper-case code
+	PayoutIsRefused  // the directory or the provider refused it: no payment was made
+	PayoutIsLimited  // the lookup was refused by a directory limit: nothing was submitted
+	PayoutIsSending  // the lookup for a queued payout succeeded
+	PayoutIsVoided   // the scheme has reported no outcome for too long
+	PayoutIsNotHeard // nothing new: the scheme could not be asked, or the directory limit still applies
+	PayoutIsOpen     // nothing new: the scheme answered, and it is still not known whether it has the payment
 )
 
-// ResolvePayout brings a payout's outcome home.
+// ResolvePayout hands the account the result of a payout.
 type ResolvePayout struct {
 	ID       TxID
 	EndToEnd string
-	Notice   bool // the scheme's own message; EndToEnd must be the payout's
+	Notice   bool // the result is from a notice of the scheme; EndToEnd must be the payout's
 	Result   PayoutResult
-	Owner    Party       // where the lookup answered
+	Owner    Party       // owner of the key, where the lookup found one
 	Reason   string      // the scheme's code, with PayoutIsRejected
 	Refusal  RefusalCode // with PayoutIsRefused and PayoutIsLimited
-	Doubt    bool        // with PayoutIsAccepted: the scheme may not have it
+	Doubt    bool        // with PayoutIsAccepted: the scheme may not have the payment
 }
 
-// Attend looks after something that waits: a payout.
+// Attend looks after a payout that waits.
 type Attend struct {
-	Kind DueKind // of its due row; 0 with Retry
+	Kind DueKind // kind of the due row; 0 with Retry
 	ID   EntityID
-	Seq  uint64 // of a record about it; 0: of one that is shown
-	// Retry: capacity may be back for a queued one. Else its due time has come, or a
-	// lost process had it in hand.
+	Seq  uint64 // sequence of a record about the payout; 0: the payout is shown and its item row names the record
+	// Retry is true where directory capacity may be back for a queued payout. Otherwise the
+	// payout's due time has come, or its child was lost in a crash.
 	Retry bool
 }
 
-// DecideApproval is an operator's word on a payout that waits for it.
+// DecideApproval is an operator's decision on a payout that waits for approval.
 type DecideApproval struct {
 	ID       TxID
 	Word     Approval
 	Operator string // 1 to 100 characters
 }
 
-// ReceiveReturn credits what a payout's recipient gave back.
+// ReceiveReturn credits money that a payout's recipient sent back.
 type ReceiveReturn struct {
-	ID       TxID // of the payout
+	ID       TxID // id of the payout
 	EndToEnd string
-	ReturnID string // D…
+	ReturnID string // the scheme's id of the return, D…
 	Amount   Amount // base units, positive
 	Reason   string // the scheme's code
 }
 
-// KeepAnswer keeps what a request was answered that changes nothing, so that its
-// claim is answered the same again.
+// KeepAnswer stores the answer to a request that changes nothing, so that a repeat under
+// the same claim gets the same answer.
 type KeepAnswer struct {
 	Claim  *Claim // not nil
 	Stored Stored
 }
 
-// ReadAccount asks for the head as it is: settings and totals.
+// ReadAccount reads the head: settings and totals.
 type ReadAccount struct{}
 
-// Recall asks for the answer kept under a claim, and for nothing to be done
-// where there is none.
+// Recall reads the answer that is stored under a claim. It does nothing where there is
+// none.
 type Recall struct{ Claim *Claim }
 
 func (Recall) command()         {}
@@ -186,39 +185,43 @@ func (DecideApproval) command() {}
 func (Attend) command()         {}
 func (ReceiveReturn) command()  {}
 
-// Facts are what a command names and the account's head does not hold, read
-// from rows by the caller: first those not yet durable, then the store's.
+// Facts are the data that a decision needs beside the account's head. Gather reads them
+// from rows: first from rows that are not durable yet, then from the store.
 type Facts struct {
-	Tx    *Transaction // the payout to resolve, the credit under a reference, the receipt of an end-to-end id
-	Open  *Transaction // the open charge that a received payment names
-	Chain Chain        // where a requested payout's end-to-end id stands
-	Row   *EndToEndRow // of the payout to resolve
+	// The payout to resolve or to attend to; or the credit with the same reference; or the
+	// payment already received under an end-to-end id.
+	Tx    *Transaction
+	Open  *Transaction // the charge that a received payment names
+	Chain Chain        // state of the requested payout's end-to-end id
+	Row   *EndToEndRow // end-to-end row of the payout to resolve
 
-	Holder   *TxID        // of a duplicate: the transaction that has its end-to-end id; nil: none that is known here
-	Return   *Transaction // what a return's id has credited in this account already
-	Credited bool         // a return's id has credited another account
-	Inactive bool         // the account is; see NeedsActive
+	// For a payout rejected as a duplicate: the transaction that has its end-to-end id;
+	// nil: none is known here.
+	Holder   *TxID
+	Return   *Transaction // the transaction that the same return id has already credited in this account
+	Credited bool         // the same return id has credited another account
+	Inactive bool         // the account is inactive; see NeedsActive
 	Carried  bool         // a child carries the payout to attend to
-	Earlier  *Earlier     // the request that was made before under the same claim: nothing else was gathered
+	Earlier  *Earlier     // an earlier request under the same claim; no other fact was gathered then
 }
 
-// Decision is what Decide came to: records, or a refusal, or neither where the
-// command changes nothing.
+// Decision is the result of Decide: records, or a refusal, or neither where the command
+// changes nothing.
 type Decision struct {
 	Records []Record
 	Refusal *Refusal
-	Tx      *Transaction // the item the command is about, as it is after the records
-	Repeat  bool         // nothing new: Tx is the first result
-	Alerts  []Alert      // for the operators, once the records are durable
+	Tx      *Transaction // the transaction that the command is about, in its state after the records
+	Repeat  bool         // nothing is new: Tx is the result of an earlier command
+	Alerts  []Alert      // alerts to the operators, raised once the records are durable
 
-	Earlier  *Earlier     // the request was made before: it is answered the same, or waits for the same
+	Earlier  *Earlier     // an earlier request under the same claim, whose answer this request gets too
 	Launch   []Launch     // children to start, once the records are durable
-	Await    bool         // the asker is answered by the outcome of Tx
-	Ended    *Transaction // the payout whose child's work has come to an end: who waits for it is answered
-	Attended *Attended    // what came of looking after a payout, where no child was started for it
+	Await    bool         // the asker is answered when Tx has its outcome
+	Ended    *Transaction // the payout whose child has ended: the requests that wait for it are answered
+	Attended *Attended    // the result of looking after a payout, where no child was started for it
 }
 
-// Alert is what operators must look at.
+// Alert is an event that operators must look at.
 type Alert struct {
 	Kind    string // AlertLate or AlertContradiction
 	Tx      TxID

@@ -2,8 +2,8 @@ package ledger
 
 import "fmt"
 
-// Decide answers a command with records or the first refusal that applies. It
-// changes nothing: Apply does. A command of an unknown type is our mistake.
+// Decide answers a command with records, or with the first refusal that applies. It changes
+// nothing: Apply does. A command of an unknown type is a bug and panics.
 func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	if s.Time < a.Time {
 		panic(fmt.Sprintf("ledger: %v: command stamped %v, before %v", a.ID, s.Time, a.Time))
@@ -46,7 +46,7 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	panic(fmt.Sprintf("ledger: no decision for %T", c))
 }
 
-// draft gathers the records of one decision, each with the totals after it.
+// draft collects the records of one decision, each with the totals after it.
 type draft struct {
 	account *Account
 	stamp   Stamp
@@ -56,9 +56,9 @@ type draft struct {
 	launch  []Launch
 }
 
-// add appends a record of the kind, and works out its totals. A sum that does not
-// fit is RefuseOverflow; nothing of the decision stands then. A transition that
-// the transaction's newest record does not allow is our mistake.
+// add appends a record of the kind and computes its totals. It returns RefuseOverflow where
+// a sum overflows; then the whole decision is dropped. A transition that the transaction's
+// newest record does not allow is a bug and panics.
 func (d *draft) add(kind RecordKind, b Body) *Refusal {
 	if t := b.Tx; t != nil {
 		if err := transition(kind, t.was, t.Status); err != nil {
@@ -90,17 +90,17 @@ func (d *draft) done(tx *Transaction) Decision {
 	return Decision{Records: d.records, Tx: tx, Alerts: d.alerts, Launch: d.launch}
 }
 
-// show gives a transaction its place among the account's items.
+// show gives a transaction its creation time and its ordinal among the account's items.
 func (d *draft) show(t *Transaction) {
 	t.CreatedAt, t.Ordinal = d.stamp.Time, d.totals.Items+1
 }
 
-// book gives a transaction its final status and its place among the bookings.
+// book gives a transaction its final status and its number in the statement.
 func (d *draft) book(t *Transaction, s TxStatus) {
 	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
 }
 
-// moveless adds a record that leaves the totals as they are.
+// moveless adds a record that moves no money.
 func (d *draft) moveless(kind RecordKind, b Body) {
 	if r := d.add(kind, b); r != nil {
 		panic("ledger: " + kind.String() + " moves money")

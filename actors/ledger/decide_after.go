@@ -2,9 +2,10 @@ package ledger
 
 import "strconv"
 
-// afterwards is word of a payout that has ended. The books follow the scheme once:
-// where the payout was voided without its word, and the scheme settled it.
-// Everything else that contradicts the end changes nothing.
+// afterwards takes a result of a payout whose status is final. Only two results change
+// something, both after a void: the scheme settled the payout (it is debited), or rejected
+// it (it can settle no more). Any other result that contradicts the status raises an alert
+// and changes nothing.
 func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 	settled := c.Result == PayoutIsSettled
 	switch {
@@ -15,7 +16,7 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 		}
 		return d.done(&late)
 	case c.Result == PayoutIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
-		// Its proof that no money moved: an equal request gets a fresh id again.
+		// The rejection proves that no money moved: an equal request gets a new id again.
 		t.Payout.RejectedAfterVoid = true
 		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
@@ -27,9 +28,9 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 	return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
 }
 
-// settleLate debits what the void had released, even where the balance goes below
-// zero. Its place in the statement stays that of its void, so that a day that is
-// over gains no rows.
+// settleLate debits a payout that was voided, even where the balance falls below zero. The
+// payout keeps its place in the statement, so that the statement of a past day does not
+// change.
 func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 	t.Status, t.ReasonCode, t.Payout.LateAt = StatusSettled, "", d.stamp.Time
 	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
@@ -39,8 +40,8 @@ func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 	return t, nil
 }
 
-// namesAnother tells a notice about the payout that names another end-to-end id than
-// the payout's: it changes nothing, and the operators hear of it.
+// namesAnother tells whether a notice about the payout names an end-to-end id that is not
+// the payout's. Such a notice changes nothing and raises an alert.
 func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 	if endToEnd == t.EndToEnd {
 		return false
@@ -49,7 +50,7 @@ func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 	return true
 }
 
-// printable is what a notice says, fit for a message to people.
+// printable quotes a string from a notice for an alert, cut to 64 bytes.
 func printable(s string) string {
 	const most = 64
 	return strconv.Quote(s[:min(len(s), most)])
@@ -63,8 +64,8 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 	d.alerts = append(d.alerts, Alert{Kind: kind, Tx: t.ID, Public: t.Public(), Message: message})
 }
 
-// receiveReturn credits what came back of a payout, in a transaction of its own.
-// A payout still in flight settles first: what is returned has arrived before.
+// receiveReturn credits a return of a payout, as a transaction of its own. A payout that is
+// still in flight is settled first: it must have arrived before it could be returned.
 func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	switch first := f.Return; {
 	case first != nil && first.Return.Original != c.ID, f.Credited:
@@ -109,7 +110,7 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	return out
 }
 
-// back is the return's own transaction.
+// back makes the transaction of the return itself.
 func (d *draft) back(c ReceiveReturn, t *Transaction) Transaction {
 	return Transaction{
 		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason, Description: returnText(c.Reason),
@@ -118,7 +119,7 @@ func (d *draft) back(c ReceiveReturn, t *Transaction) Transaction {
 	}
 }
 
-// returnText says what a return's code means to people.
+// returnText describes a return's reason code in words.
 func returnText(code string) string {
 	switch code {
 	case "MD06":

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// renewAfter is the age, from its minute, at which an end-to-end id is renewed when
-// its payout goes out for the first time after waiting: an hour before the scheme
-// would refuse it (FF08).
+// renewAfter is the age, counted from its minute, from which an end-to-end id is renewed
+// when its payout leaves a queue or is approved: an hour before the scheme would refuse the
+// id (FF08).
 const renewAfter = Millis(11 * time.Hour / time.Millisecond)
 
-// NeedsRenewal tells a payout whose end-to-end id is too old to go out, or, after a clock
-// that was ahead, too new. By a clock that is doubted none is: of two equal payouts one
-// would go out under a fresh id, and the other, later, under the one that they share.
+// NeedsRenewal tells whether a payout's end-to-end id is too old to be sent or, because the
+// clock was ahead, too far in the future. While engine time is doubted it is false:
+// otherwise, of two equal payouts, one would be sent under a new id and the other, later,
+// under the id that both share.
 func NeedsRenewal(t *Transaction, now Reading) bool {
 	age := now.Clock - minuteOf(t.EndToEnd)
 	return !now.Doubted && (age > renewAfter || age < -renewAfter)
@@ -22,7 +23,7 @@ func NeedsRenewal(t *Transaction, now Reading) bool {
 // SPI catalogue): 12 h after its minute.
 func ExpiryOf(endToEnd string) Millis { return minuteOf(endToEnd) + MaxRepeatWindow }
 
-// minuteOf is the minute that an end-to-end id names; its form is valid.
+// minuteOf is the minute in an end-to-end id, whose form must be valid.
 func minuteOf(endToEnd string) Millis {
 	at, err := time.Parse("200601021504", endToEnd[9:21])
 	if err != nil {
@@ -31,7 +32,7 @@ func minuteOf(endToEnd string) Millis {
 	return Millis(at.UnixMilli())
 }
 
-// decideApproval lets a waiting payout go out, or fails it. Refusals: unknown
+// decideApproval sends a payout that waits for approval, or fails it. Refusals: unknown
 // payout, not pending (or decided otherwise), inactive account, expired id.
 func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	if f.Tx == nil || f.Tx.Kind != TxPayout {
@@ -65,8 +66,8 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	return d.done(&t)
 }
 
-// approve sends the payout on its way, under a fresh end-to-end id where its own
-// has aged; the old one still leads to it.
+// approve sends the payout, under a new end-to-end id where its own is too old. The old id
+// still leads to the payout.
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
@@ -76,9 +77,10 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	return t
 }
 
-// renew gives a payout that goes out after waiting the end-to-end id of an equal one
-// that went out under another meanwhile, or, where its own has aged, a fresh one. A client's own id goes
-// out unchanged: the scheme judges it.
+// renew may change the end-to-end id of a payout that leaves a queue or is approved. It
+// takes the id of an equal payout that was sent meanwhile under another id or, where its
+// own id is too old, a new id. An id that the merchant named is never changed: the scheme
+// decides about it.
 func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 	var fresh string
 	switch {

@@ -2,7 +2,7 @@ package ledger
 
 import "unicode/utf8"
 
-// maxDescription is the scheme's free text, in characters.
+// maxDescription is the length of the scheme's free text, in characters.
 const maxDescription = 140
 
 func tooLong(s string) bool { return utf8.RuneCountInString(s) > maxDescription }
@@ -77,9 +77,9 @@ func (c *CreateCharge) refusal() *Refusal {
 	return nil
 }
 
-// receive credits a payment: it completes the open charge it names at the
-// charge's amount, and is a plain receipt otherwise. A repeat of an end-to-end
-// id credits nothing.
+// receive credits a received payment. Where the payment names an open charge of the same
+// amount, the charge is completed; otherwise the payment is a receipt. A second payment
+// with the same end-to-end id credits nothing.
 func (d *draft) receive(c ReceivePayment, f Facts) Decision {
 	if f.Tx != nil {
 		return Decision{Tx: f.Tx, Repeat: true}

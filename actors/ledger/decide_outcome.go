@@ -1,8 +1,8 @@
 package ledger
 
-// resolvePayout brings an outcome home, and says what ends with it: the work of the
-// payout's child, save where a notice changes nothing: then the child goes on, and who
-// waits for it waits.
+// resolvePayout applies a payout's result. Unless it is a notice that changes nothing, the
+// result ends the work of the payout's child and answers the requests that wait for the
+// payout.
 func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	out := d.outcome(c, f)
 	if c.Notice && len(out.Records) == 0 {
@@ -12,7 +12,7 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 		out.Ended = f.Tx
 	}
 	if len(out.Launch) > 0 {
-		return out // another child goes on with it
+		return out // another child goes on with the payout
 	}
 	out.Attended = &Attended{
 		Unheard: c.Result == PayoutIsNotHeard,
@@ -22,8 +22,8 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	return out
 }
 
-// outcome takes what has become of a payout. What repeats what is known changes
-// nothing; what contradicts a final state neither, and is an alert.
+// outcome decides about a payout's result. A result that is known already changes nothing;
+// a result that contradicts a final status raises an alert.
 func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	t := *f.Tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
@@ -63,17 +63,17 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	return d.done(&t)
 }
 
-// orphaned tells an accepted payout that may be voided: the scheme has owed its word
-// for too long, by a clock that is not doubted.
+// orphaned tells whether an accepted payout may be voided: the scheme has reported no
+// outcome for OrphanAfter, and engine time is not doubted.
 func (d *draft) orphaned(t *Transaction) bool {
 	return !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms)
 }
 
-// doubtAgain is when the scheme is asked for the first time about a payout that
-// was accepted in doubt.
+// doubtAgain is how long after a payout was accepted in doubt the scheme is first asked
+// about it.
 const doubtAgain = Millis(3000)
 
-// accepted is the scheme's word that it has the payout, or, in doubt, nobody's.
+// accepted records that the scheme has the payout or, in doubt, that it may have it.
 func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	switch {
 	case t.Status == StatusHeld:
@@ -90,7 +90,8 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	return d.done(&t)
 }
 
-// owed is how long from now the payout waits for the scheme's word.
+// owed is how long from now until the payout's due time: until it may be voided or, in
+// doubt, until the scheme is asked.
 func (d *draft) owed(t *Transaction) Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Transfer.Doubt {
@@ -99,8 +100,8 @@ func (d *draft) owed(t *Transaction) Millis {
 	return max(left, 0)
 }
 
-// acceptPayout is the first record that shows the payout. The hold's due row
-// stays, save where the scheme must be asked earlier.
+// acceptPayout adds the first record that shows the payout. The due row of the hold stays,
+// except in doubt, where the scheme must be asked earlier.
 func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
 	claim := t.Transfer.Claim
 	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
@@ -116,7 +117,7 @@ func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
 	return t
 }
 
-// shown accepts a payout that nobody has seen yet, before it ends.
+// shown first accepts a payout that was never shown, so that it can get a final status.
 func (d *draft) shown(t Transaction) Transaction {
 	if t.Status == StatusHeld {
 		return d.acceptPayout(t, false)
@@ -128,15 +129,16 @@ func (d *draft) settle(t Transaction) Transaction {
 	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", settledEvents()...)
 }
 
-// settledEvents are those of a payout that settles, in this order.
+// settledEvents are the events of a payout that settles, in this order.
 func settledEvents() []EventKind { return []EventKind{EventPayoutConfirmed, EventCompleted} }
 
 func (d *draft) fail(t Transaction, reason string) Transaction {
 	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
 }
 
-// refused is the directory's or the provider's no. One that nobody has seen
-// leaves nothing behind; a limit met on the way out of the queue leads back there.
+// refused applies a refusal by the directory or the provider. A payout that was never shown
+// disappears. A payout that left a queue and hit a directory limit goes back to its queue.
+// Any other payout fails.
 func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decision {
 	bucket := code.Limit()
 	switch {
@@ -145,7 +147,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	case t.Status == StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
 		t = d.requeue(t, bucket)
 	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
-		return Decision{Tx: &t, Repeat: true} // it has left since, or never went out
+		return Decision{Tx: &t, Repeat: true} // the scheme has it since, or it was never sent
 	default:
 		t.Payout.Unsure = t.Transfer.Doubt
 		t = d.fail(t, code.String())
@@ -153,8 +155,8 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	return d.done(&t)
 }
 
-// limited is a lookup that met a limit: the payout waits for capacity, for the
-// first time or still.
+// limited queues a payout whose lookup hit a directory limit, or puts it back into its
+// queue.
 func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 	if bucket == 0 {
 		panic("ledger: a limit of no bucket")
@@ -179,21 +181,21 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 	return d.done(&t)
 }
 
-// queue puts a payout in a bucket's line for the first time.
+// queue puts a payout into a bucket's queue for the first time.
 func (d *draft) queue(t *Transaction, b Bucket) {
 	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
 	t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 }
 
-// requeue puts it back; its time runs on.
+// requeue puts a payout back into a queue. Its time limit stays as it was.
 func (d *draft) requeue(t Transaction, b Bucket) Transaction {
 	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
 	d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
 
-// sending takes a queued payout out of its line, before it is submitted, under a
-// fresh end-to-end id where its own has aged. An inactive account's stays where it is.
+// sending takes a queued payout out of its queue before it is submitted, under a new
+// end-to-end id where its own is too old. A payout of an inactive account stays queued.
 func (d *draft) sending(t Transaction, f Facts) Decision {
 	if t.Status != StatusQueued || f.Inactive {
 		return Decision{Tx: &t, Repeat: true}
@@ -206,7 +208,7 @@ func (d *draft) sending(t Transaction, f Facts) Decision {
 	return d.done(&t)
 }
 
-// refusedInCall releases the hold and gives up the claim; nothing is shown.
+// refusedInCall releases the hold and gives up the claim. The payout is never shown.
 func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
 	if row == nil {
 		panic("ledger: a held payout without an end-to-end row")
@@ -230,8 +232,8 @@ func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string
 	return t
 }
 
-// mustAdd is add for records that only release or debit what is held, or move
-// nothing: their sums always fit.
+// mustAdd is add for records that only release or debit a hold, or move nothing: their sums
+// never overflow.
 func (d *draft) mustAdd(kind RecordKind, b Body) {
 	if r := d.add(kind, b); r != nil {
 		panic("ledger: " + r.Message)

@@ -1,8 +1,8 @@
 package ledger
 
-// ValidCPF tells whether eleven digits are a CPF: the last two are check digits,
-// each modulo 11 over the digits before it (Receita Federal). Eleven times the
-// same digit satisfies the sum and is never issued.
+// ValidCPF tells whether s is a valid CPF of eleven digits: the last two are check digits,
+// each modulo 11 over the digits before it (Receita Federal). Eleven equal digits pass that
+// check but are never issued.
 func ValidCPF(s string) bool {
 	if !digits(s, 11) {
 		return false
@@ -14,7 +14,8 @@ func ValidCPF(s string) bool {
 	return !same && s[9] == checkDigit(s[:9]) && s[10] == checkDigit(s[:10])
 }
 
-// checkDigit weighs the last digit with 2, the one before it with 3, and so on.
+// checkDigit computes a check digit: the last digit has weight 2, the one before it 3, and
+// so on.
 func checkDigit(s string) byte {
 	sum := 0
 	for i := range s {

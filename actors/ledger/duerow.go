@@ -2,14 +2,14 @@ package ledger
 
 import "encoding/binary"
 
-// EntityID names what a record or a due row is about: a transaction, whose id it is.
+// EntityID identifies the subject of a record or a due row: the id of a transaction.
 type EntityID [16]byte
 
-// String is the id's usual text, a UUID's.
+// String is the id in the usual form of a UUID.
 func (e EntityID) String() string { return TxID(e).String() }
 
-// DueKey is where work that waits for an instant lies: by what waits, so that
-// each kind is scanned at its own pace, then by instant.
+// DueKey is the key of a due row: first the kind, so that each kind is scanned on its own,
+// then the due time.
 func DueKey(kind DueKind, at Millis, a AccountID, id EntityID) []byte {
 	k := append(make([]byte, 0, dueKeyBytes), rowDue, byte(kind))
 	k = binary.BigEndian.AppendUint64(k, uint64(at))
@@ -19,36 +19,36 @@ func DueKey(kind DueKind, at Millis, a AccountID, id EntityID) []byte {
 
 const dueKeyBytes = 1 + 1 + 8 + 8 + 16
 
-// DueKind is what waits in a due row. Its values are stored.
+// DueKind is the kind of a due row: why its payout waits. Its values are stored.
 type DueKind byte
 
-// The kinds.
+// The kinds of due rows.
 const (
-	DuePayout   DueKind = 1 // held, or, where an open row stands beside it, accepted: the scheme owes its word
-	DueSending  DueKind = 2 // on its way
-	DueQueued   DueKind = 3 // queued: it is given up then
-	DueApproval DueKind = 4 // waiting for an operator: it is given up then
-	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked
+	DuePayout   DueKind = 1 // held, or accepted if there is also an open row: the payout waits for the scheme
+	DueSending  DueKind = 2 // sending: the payout is on its way to the scheme
+	DueQueued   DueKind = 3 // queued: the payout fails at its due time
+	DueApproval DueKind = 4 // pending approval: the payout fails at its due time
+	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked at the due time
 )
 
-// Need is what a due task needs to end. Tasks of one need share a throttle, so that
-// what one cannot reach holds up no other.
+// Need is the condition for a due task to end. Tasks with the same need share a limit on
+// how many run at once, so that tasks which wait for the scheme do not delay the others.
 type Need uint8
 
-// The needs.
+// The needs of due tasks.
 const (
-	NeedsScheme Need = 1 // the scheme is asked
-	NeedsClock  Need = 2 // its instant has come, by a clock that is not doubted
+	NeedsScheme Need = 1 // the scheme must answer
+	NeedsClock  Need = 2 // the due time has passed, and engine time is not doubted
 )
 
-// Needs are all of them.
+// Needs returns all needs.
 func Needs() []Need { return []Need{NeedsScheme, NeedsClock} }
 
-// dueKinds has a row for each.
+// dueKinds has a row for each kind.
 var dueKinds = [...]struct {
-	entity entity // what waits
+	entity entity // kind of the entity that waits
 	need   Need
-	inHand bool // a process that ended may have had a child for it
+	inHand bool // a child of an ended process may have carried the payout
 }{
 	DuePayout:   {entityTransaction, NeedsScheme, true},
 	DueSending:  {entityTransaction, NeedsScheme, true},
@@ -57,7 +57,7 @@ var dueKinds = [...]struct {
 	DueDoubt:    {entityTransaction, NeedsScheme, true},
 }
 
-// DueKinds are all of them.
+// DueKinds returns all kinds.
 func DueKinds() (all []DueKind) {
 	for k := range dueKinds {
 		if dueKinds[k].entity != entityNone {
@@ -67,14 +67,14 @@ func DueKinds() (all []DueKind) {
 	return all
 }
 
-// Need is what tasks of the kind need to end.
+// Need is the need of tasks of this kind.
 func (k DueKind) Need() Need { return dueKinds[k].need }
 
-// InHand tells kinds that a process which ended may have had a child for: a start looks
-// at all of them, whatever the clock says.
+// InHand tells whether a child of an ended process may have carried payouts of this kind.
+// At a start all of them are looked after, before their due time too.
 func (k DueKind) InHand() bool { return dueKinds[k].inHand }
 
-// due is what waits for a payout's DueAt.
+// due is the kind of due row that the payout has in its state.
 func (t *Transaction) due() DueKind {
 	switch {
 	case t.Status == StatusSending:
@@ -89,7 +89,7 @@ func (t *Transaction) due() DueKind {
 	return DuePayout
 }
 
-// dueKey is where the payout's due row lies.
+// dueKey is the key of the payout's due row.
 func (t *Transaction) dueKey(a AccountID) []byte {
 	return DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, EntityID(t.ID))
 }
@@ -100,10 +100,10 @@ type Due struct {
 	At      Millis
 	Account AccountID
 	ID      EntityID
-	Seq     uint64 // the record that made it wait
+	Seq     uint64 // sequence of the record that wrote the row
 }
 
-// DecodeDue reads a due row.
+// DecodeDue decodes a due row.
 func DecodeDue(k, v []byte) (Due, error) {
 	if len(k) != dueKeyBytes || k[0] != rowDue || len(v) != 8 {
 		return Due{}, shortRow("due", k)
@@ -114,14 +114,13 @@ func DecodeDue(k, v []byte) (Due, error) {
 	}, nil
 }
 
-// DueKeyAfter is the first key behind a due row's.
+// DueKeyAfter is the smallest key after the key of d.
 func DueKeyAfter(d *Due) []byte { return append(DueKey(d.Kind, d.At, d.Account, d.ID), 0) }
 
-// AllDue is the keys of all due rows.
+// AllDue is the key range of all due rows.
 func AllDue() (lo, hi []byte) { return []byte{rowDue}, []byte{rowDue + 1} }
 
-// DueRange is the keys of due rows of a kind from one instant on, up to and without
-// another.
+// DueRange is the key range of a kind's due rows with from <= due time < until.
 func DueRange(kind DueKind, from, until Millis) (lo, hi []byte) {
 	lo = binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(from))
 	return lo, binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(until))

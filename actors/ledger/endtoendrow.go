@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// EndToEndKey is where a payout's full end-to-end id lies: the participant's 11
-// characters first, so that ids of one minute do not share a long prefix.
+// EndToEndKey is the row key of a payout's full end-to-end id. The participant's 11
+// characters come first, so that ids of the same minute do not share a long prefix.
 func EndToEndKey(e2e string) []byte {
 	cut := max(0, len(e2e)-suffixChars)
 	k := append(make([]byte, 0, 1+len(e2e)), rowEndToEnd)
 	return append(append(k, e2e[cut:]...), e2e[:cut]...)
 }
 
-// ReceivedKey is where a received payment's end-to-end id lies: an account's own,
-// so that no payout and no other account can be in its way.
+// ReceivedKey is the row key of a received payment's end-to-end id. The key names the
+// account, so that neither a payout nor another account can have the same key.
 func ReceivedKey(e2e string, a AccountID) []byte {
 	k := EndToEndKey(e2e)
 	k[0] = rowReceived
 	return binary.BigEndian.AppendUint64(k, uint64(a))
 }
 
-// SuffixKey is where the newest use of a derived suffix lies.
+// SuffixKey is the row key of the newest payout whose end-to-end id has this derived
+// suffix.
 func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
 
-// EndToEndKeys is where an id's row may lie: under its suffix where it was
-// derived here, else whole. None for what has not the scheme's form.
+// EndToEndKeys are the two keys under which an id's row may be: by suffix where the id was
+// derived here, else by the full id. Nil for a string that is not in the scheme's form.
 func EndToEndKeys(e2e string) [][]byte {
 	if !ValidEndToEnd(e2e) {
 		return nil
@@ -33,8 +34,8 @@ func EndToEndKeys(e2e string) [][]byte {
 	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
 }
 
-// EndToEndKeyOf is where a payout's end-to-end row lies: under its suffix where
-// the id was derived here, also for a merchant that names it again; else whole.
+// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the id was derived
+// here, even if the merchant names that id again; else by the full id.
 func EndToEndKeyOf(t *Transaction) []byte {
 	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
@@ -42,19 +43,19 @@ func EndToEndKeyOf(t *Transaction) []byte {
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
 }
 
-// EndToEndRow is what EndToEndKey and SuffixKey hold: the transaction that has
-// the id, and those that repeated it and are in flight or have moved money.
+// EndToEndRow is the value under EndToEndKey and SuffixKey: the transaction that has the
+// id, and the transactions that repeat it and are in flight or have moved money.
 type EndToEndRow struct {
 	Account AccountID `cbor:"1,keyasint"`
 	ID      TxID      `cbor:"2,keyasint"`
-	Seq     uint64    `cbor:"3,keyasint"` // the record that holds it, or refuses it
+	Seq     uint64    `cbor:"3,keyasint"` // sequence of the record that holds or refuses the transaction
 	Members []Member  `cbor:"4,keyasint,omitempty"`
 }
 
-// Member is a repeat under an end-to-end id.
+// Member is a transaction that repeats another one's end-to-end id.
 type Member struct {
 	ID  TxID   `cbor:"1,keyasint"`
-	Seq uint64 `cbor:"2,keyasint"` // the record that holds it
+	Seq uint64 `cbor:"2,keyasint"` // sequence of the record that holds the transaction
 }
 
 const (
@@ -72,7 +73,7 @@ func (r EndToEndRow) encode() []byte {
 	return b
 }
 
-// DecodeEndToEndRow reads an end-to-end row.
+// DecodeEndToEndRow decodes an end-to-end row.
 func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
 	if len(b) < endToEndRowBytes || (len(b)-endToEndRowBytes)%memberBytes != 0 {
 		return EndToEndRow{}, shortRow("end-to-end", b)
@@ -87,8 +88,8 @@ func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
 	return r, nil
 }
 
-// Find is the record that holds a transaction under the id, or refuses it; false
-// where it has none such.
+// Find returns the sequence of the record that holds or refuses the transaction id; false
+// where the row does not have the transaction.
 func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	if r.ID == id {
 		return r.Seq, true
@@ -101,13 +102,14 @@ func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	return 0, false
 }
 
-// all are the transactions under the id, the one that has it first.
+// all returns every transaction of the row, the one that has the id first.
 func (r *EndToEndRow) all() []Member {
 	return append([]Member{{ID: r.ID, Seq: r.Seq}}, r.Members...)
 }
 
-// refused is the row after a transaction under the id was refused inside the
-// call: the holder's part names the refusal, a repeat's is gone.
+// refused returns the row after the record seq has refused the transaction id, which was
+// never shown. The transaction that has the end-to-end id gets the new sequence; a repeat
+// is removed.
 func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	if r.ID == id {
 		r.Seq = seq
@@ -117,21 +119,20 @@ func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	return r
 }
 
-// IsEndToEnd tells an end-to-end row.
+// IsEndToEnd tells whether a key is that of an end-to-end row.
 func IsEndToEnd(key []byte) bool { return key[0] == rowEndToEnd }
 
-// EndToEndRange is the keys of all end-to-end rows.
+// EndToEndRange is the key range of all end-to-end rows.
 func EndToEndRange() (lo, hi []byte) { return []byte{rowEndToEnd}, []byte{rowEndToEnd + 1} }
 
-// ReceivedRange is the keys of the payments received under an end-to-end id,
-// whoever received them.
+// ReceivedRange is the key range of all accounts' payments received under an end-to-end id.
 func ReceivedRange(e2e string) (lo, hi []byte) {
 	lo = EndToEndKey(e2e)
 	lo[0] = rowReceived
 	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 }
 
-// DecodeReceivedKey reads whose a received row is.
+// DecodeReceivedKey reads the account from the key of a received row.
 func DecodeReceivedKey(k []byte) (AccountID, error) {
 	if len(k) < 8 {
 		return 0, shortRow("received key", k)

@@ -8,13 +8,13 @@ import (
 // Text is a request's string field as it arrived.
 type Text struct {
 	Value string
-	Given bool // present and not null
-	Wrong bool // given, but no string
+	Given bool // the field is present and not null
+	Wrong bool // the field is present and is no string
 }
 
-// PayoutForm is a payout request's fields before anything is known of them.
+// PayoutForm is the fields of a payout request before any of them is checked.
 type PayoutForm struct {
-	Centavos          int64 // 0 where amount is missing or no integer
+	Centavos          int64 // 0 where the amount is missing or no integer
 	Key               Text
 	KeyType           Text
 	Description       Text
@@ -25,8 +25,8 @@ type PayoutForm struct {
 	RecipientDocument Text
 }
 
-// Parse checks the form in the documented order (amount, key, description,
-// recipient_ispb, end_to_end_id) and fills the command; nothing is held yet.
+// Parse checks the form in the documented order (amount, key, description, recipient_ispb,
+// end_to_end_id, purpose) and makes the command. Nothing is held yet.
 func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	var c RequestPayout
 	ok := false
@@ -83,14 +83,14 @@ func (f PayoutForm) key() (Key, *Refusal) {
 	return k, nil
 }
 
-// maxPurpose is ours: the contract has no limit, and what is journaled for ever
-// needs one. Characters.
+// maxPurpose is this engine's own limit, in characters. The contract has none, but text
+// that is journaled for ever needs a limit.
 const maxPurpose = 500
 
 const maxExternalID = 128
 
-// CleanExternalID trims an external_id; what is empty then, longer than 128
-// characters or outside a-z A-Z 0-9 . _ : - is discarded (empty).
+// CleanExternalID trims an external_id. The result is empty where nothing is left, where
+// more than 128 bytes are left, or where a character is not one of a-z A-Z 0-9 . _ : -
 func CleanExternalID(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxExternalID {

@@ -2,11 +2,10 @@ package ledger
 
 import "fmt"
 
-// Gather reads the facts that a command names and the account's head does not hold:
-// the second of the four steps in the package's comment. It changes nothing but the
-// command's claim, which it dates. An error means that something could not be read, or
-// ErrUnknownPayout, or ErrBusy where too many payouts are under way under one
-// end-to-end id.
+// Gather reads the facts that a command needs beside the account's head: the first of the
+// four steps in the package's comment. It changes nothing except that it dates the
+// command's claim. Errors: a row or record could not be read; ErrUnknownPayout; ErrBusy
+// where too many payouts are under way under one end-to-end id.
 func Gather(r Reader, a *Account, c Command, s Stamp) (Facts, error) {
 	g := &gathering{Reader: r, account: a, stamp: &s}
 	f, err := g.facts(c)
@@ -48,7 +47,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 	return f, err
 }
 
-// known is payout, and ErrUnknownPayout where there is none.
+// known is payout with ErrUnknownPayout where there is no such payout.
 func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 	t, err := g.payout(id, endToEnd)
 	if err == nil && t == nil {
@@ -57,7 +56,7 @@ func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 	return t, err
 }
 
-// outcome gathers what an outcome needs beside its payout.
+// outcome reads the facts for a payout's result.
 func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
 	if f.Tx, err = g.known(c.ID, c.EndToEnd); err != nil {
 		return err
@@ -73,8 +72,8 @@ func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
 	return err
 }
 
-// attended is the payout as it stands: from what is in flight, else from the record
-// that the due row names.
+// attended reads the payout to look after: among the payouts in flight or shown, else from
+// the record that the due row names.
 func (g *gathering) attended(f *Facts, c *Attend) (err error) {
 	id := TxID(c.ID)
 	f.Carried = g.Carried(id) != nil

@@ -40,7 +40,8 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 	return t
 }
 
-// waited is one that did not go straight.
+// waited is fullTx with the fields that are set only while engine time is doubted or a
+// payout waits.
 func waited(kind TxKind, status TxStatus) *Transaction {
 	t := fullTx(kind, status)
 	if t.Doubted = true; kind != TxPayout {
@@ -63,8 +64,7 @@ func fullClaim() *Claim {
 	return &Claim{Scope: [16]byte{1, 2}, Bucket: 20513, At: 1772366400000, BodyHash: [16]byte{3, 4}, Style: 1, Doubted: true}
 }
 
-// goldenRecords is one record of every kind, with every field that the kind can
-// have.
+// goldenRecords is one record of every kind, with every field that the kind can have.
 func goldenRecords() []Record {
 	threshold := Amount(7)
 	settings := &Settings{
@@ -125,8 +125,8 @@ func goldenRecords() []Record {
 	return out
 }
 
-// sample is a transaction as a record of the kind leaves it, with every field: for kinds
-// whose record carries nothing besides.
+// sample is a transaction, with every field, as a record of the kind leaves it. It serves
+// kinds whose record carries a transaction and nothing else.
 func sample(k RecordKind) *Transaction {
 	family, _, _ := strings.Cut(k.String(), ".")
 	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "return": TxReturn}[family]
@@ -136,8 +136,8 @@ func sample(k RecordKind) *Transaction {
 	return waited(kind, k.row().to)
 }
 
-// TestGolden pins the bytes of every record kind and of the rows it projects
-// to. A difference means that stores written before can no longer be read.
+// TestGolden checks the bytes of every record kind and of its rows against golden files. A
+// difference means that stores written before can no longer be read.
 func TestGolden(t *testing.T) {
 	for _, r := range goldenRecords() {
 		var b strings.Builder
@@ -184,7 +184,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestDecodeNeverGuesses: unknown kinds, unknown fields, damage.
+// TestDecodeNeverGuesses checks that Decode returns an error for unknown kinds, unknown
+// fields and damaged bodies.
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[2]
 	body := good.Encode()
@@ -208,7 +209,8 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses: a record that does not follow from the head is an error.
+// TestApplyRefuses checks that Apply returns an error for a record that does not follow
+// from the head.
 func TestApplyRefuses(t *testing.T) {
 	opened := func() *Account {
 		a := &Account{ID: 7}

@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// harness is one account whose records and rows lie in memory: it takes a command's
-// four steps, and remembers which payouts a child carries.
+// harness is one account whose records and rows are in memory. It takes the four steps of a
+// command, and knows which payouts a child carries.
 type harness struct {
 	t       *testing.T
 	account *Account
 	records []Record
 	rows    map[string][]byte
 	carried map[TxID]*Transaction
-	waiting map[TxID]bool // payouts that an asker waits for
+	waiting map[TxID]bool // payouts whose outcome a request waits for
 
 	terms   Terms
 	now     Millis
-	behind  Millis // how far engine time is behind the newest record
+	behind  Millis // how far engine time is behind the newest record, in ms
 	doubted bool
 	entropy uint64
-	failing error // of every read
+	failing error // error that every read returns; nil: reads succeed
 }
 
 const testAccount = AccountID(7)
@@ -60,7 +60,7 @@ func (h *harness) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error 
 	return h.failing
 }
 
-// Record implements Reader. Another account has none.
+// Record implements Reader. There are no records of other accounts.
 func (h *harness) Record(a AccountID, seq uint64) (*Record, error) {
 	if a != testAccount || seq == 0 || seq > uint64(len(h.records)) {
 		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
@@ -73,7 +73,7 @@ func (h *harness) Record(a AccountID, seq uint64) (*Record, error) {
 	return r, h.failing
 }
 
-// Claim implements Reader. Nothing rules a claim out here.
+// Claim implements Reader. It uses no filter.
 func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 	if from > to {
 		return nil, false, h.failing
@@ -84,7 +84,7 @@ func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 // Carried implements Reader.
 func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
 
-// Recent implements Reader: it remembers nothing.
+// Recent implements Reader. No payout is in memory.
 func (h *harness) Recent(TxID) *Transaction { return nil }
 
 func (h *harness) draw() (c [10]byte) {
@@ -98,7 +98,7 @@ func (h *harness) stamp() Stamp {
 	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
 }
 
-// try takes the four steps; an error is Gather's.
+// try takes a command through Gather, Decide, Apply and Project. An error is Gather's.
 func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	s := h.stamp()
 	f, err := Gather(h, h.account, c, s)
@@ -127,8 +127,8 @@ func (h *harness) step(c Command) Decision {
 	return d
 }
 
-// render is the answer under a record's claim, in a line: what its transaction has come
-// to after all the decision's records.
+// render makes the answer that is stored under a record's claim, as one line: the status of
+// the record's transaction after all records of the decision.
 func (h *harness) render(records []Record, r *Record) *Stored {
 	t := r.Tx
 	for i := range records {
@@ -144,7 +144,7 @@ func (h *harness) render(records []Record, r *Record) *Stored {
 	return &Stored{Code: code, Body: fmt.Appendf(nil, "%v style %d", t.Status, r.Claim.Style)}
 }
 
-// write applies a record and its rows.
+// write applies a record and writes its rows.
 func (h *harness) write(r *Record) {
 	h.t.Helper()
 	if err := h.account.Apply(r); err != nil {
@@ -176,7 +176,7 @@ func (h *harness) write(r *Record) {
 	}
 }
 
-// follow knows the children that a decision ends and starts.
+// follow updates the payouts that a child carries after a decision.
 func (h *harness) follow(d *Decision) {
 	if d.Ended != nil {
 		delete(h.carried, d.Ended.ID)
@@ -195,7 +195,7 @@ func (h *harness) open(s Settings, balance Amount) {
 	}
 }
 
-// restart loses what is in memory and makes the head again from the records.
+// restart forgets the state in memory and makes the head again from the records.
 func (h *harness) restart() {
 	h.carried = map[TxID]*Transaction{}
 	again := &Account{ID: testAccount}
@@ -210,7 +210,7 @@ func (h *harness) restart() {
 	h.account = again
 }
 
-// dump is every row.
+// dump lists every row.
 func (h *harness) dump() string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(h.rows)) {
@@ -219,7 +219,7 @@ func (h *harness) dump() string {
 	return b.String()
 }
 
-// rebuilt is every row that the records alone make.
+// rebuilt lists the rows that the records alone make.
 func (h *harness) rebuilt() string {
 	other := newHarness(h.t)
 	for i := range h.records {

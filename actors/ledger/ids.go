@@ -15,10 +15,10 @@ import (
 // in every answer has this resolution.
 type Millis int64
 
-// Latest is the last instant there is.
+// Latest is the latest instant that the code uses.
 const Latest = Millis(math.MaxInt64 - 1)
 
-// Time is the instant as the standard library has it, in UTC.
+// Time converts the instant to the standard library's type, in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 
 // String is ISO 8601 with milliseconds and Z.
@@ -27,12 +27,12 @@ func (m Millis) String() string { return m.Time().Format("2006-01-02T15:04:05.00
 // AccountID names one merchant account. It is 1 to LastAccountID.
 type AccountID uint64
 
-// LastAccountID is the largest: the 65,536 numbers behind it are reserved for streams
-// that are no account's.
+// LastAccountID is the largest account id. The 65,536 numbers above it are reserved for
+// streams that belong to no account.
 const LastAccountID = ^AccountID(0) - 1<<16
 
-// slotBits is how many of an account id's first bits are its slot: what is spread over
-// several journals is spread by slots. It never changes.
+// slotBits is the number of leading bits of an account id that are its slot. Data that is
+// spread over several journals is spread by slot. The number never changes.
 const slotBits = 12
 
 // Slot is the account's slot, 0 to 4095.
@@ -52,7 +52,7 @@ func (a AccountID) String() string {
 	return accountPrefix + lower32.EncodeToString(b[:])
 }
 
-// ParseAccountID reads what String wrote; false for anything else.
+// ParseAccountID parses the form that String makes; false for any other string.
 func ParseAccountID(s string) (AccountID, bool) {
 	rest, ok := strings.CutPrefix(s, accountPrefix)
 	if !ok || len(rest) != 13 {
@@ -66,13 +66,12 @@ func ParseAccountID(s string) (AccountID, bool) {
 	return id, id != 0 && id <= LastAccountID && id.String() == s
 }
 
-// TxID names one transaction: a UUID v7. Its first 100 significant bits (48 of
-// time, 52 of entropy) are also the transaction's public identifier, so that
-// one row finds a transaction by either.
+// TxID identifies one transaction: a UUID v7. Its first 100 bits that are not fixed (48 of
+// time, 52 of entropy) are also the transaction's public identifier, so that one row finds
+// a transaction by either.
 type TxID [16]byte
 
-// NewTxID fills a UUID v7 from an instant and 74 bits of entropy (the six
-// surplus bits of the last byte are ignored).
+// NewTxID makes a UUID v7 from a time and 74 of the 80 bits of entropy.
 func NewTxID(at Millis, entropy [10]byte) TxID {
 	var id TxID
 	binary.BigEndian.PutUint64(id[:8], uint64(at)<<16)
@@ -83,7 +82,7 @@ func NewTxID(at Millis, entropy [10]byte) TxID {
 	return id
 }
 
-// String is the UUID's usual text.
+// String is the id in the usual form of a UUID.
 func (t TxID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], t[0:4])
@@ -95,18 +94,18 @@ func (t TxID) String() string {
 	return string(b[:])
 }
 
-// Time is the instant the id was drawn at.
+// Time is the time in the id.
 func (t TxID) Time() Millis { return Millis(binary.BigEndian.Uint64(t[:8]) >> 16) }
 
-// ShortID is the 100 bits of a TxID that its public identifier carries, left
-// aligned in 13 bytes; the last four bits are zero.
+// ShortID is the 100 bits of a TxID that its public identifier includes, left aligned in 13
+// bytes; the last four bits are zero.
 type ShortID [13]byte
 
-// Short drops the UUID's fixed bits (version, variant) and its last 22.
+// Short leaves out the UUID's fixed bits (version, variant) and its last 22 bits.
 func (t TxID) Short() ShortID {
 	var s ShortID
 	copy(s[:6], t[:6])
-	// Twelve bits of the first random field, then forty of the second.
+	// 12 bits of the first random field, then 40 bits of the second one.
 	a := uint64(t[6]&0x0f)<<8 | uint64(t[7])
 	b := binary.BigEndian.Uint64(t[8:]) << 2 >> 24
 	v := (a<<40 | b) << 4
@@ -118,7 +117,7 @@ func (t TxID) Short() ShortID {
 
 const shortChars = 20
 
-// Public is the transaction_id: the kind's prefix and 20 characters.
+// Public is the transaction_id: the prefix of the kind and 20 characters.
 func (t TxID) Public(k TxKind) string {
 	s := t.Short()
 	var b [21]byte
@@ -126,8 +125,8 @@ func (t TxID) Public(k TxKind) string {
 	return k.prefix() + string(b[:shortChars])
 }
 
-// ParsePublic reads a transaction_id of any kind; false for anything else.
-// Whether the prefix fits the transaction is for the caller to compare.
+// ParsePublic parses a transaction_id of any kind; false for any other string. The caller
+// must check that the prefix matches the kind of the transaction.
 func ParsePublic(s string) (ShortID, bool) {
 	var id ShortID
 	for _, p := range [...]string{prefixIn, prefixOut, prefixReturn, prefixTED, prefixInternal} {
@@ -144,7 +143,7 @@ func ParsePublic(s string) (ShortID, bool) {
 	return id, false
 }
 
-// ParseTxID reads a UUID's usual text, in either case; false for anything else.
+// ParseTxID parses the usual form of a UUID, in either case; false for any other string.
 func ParseTxID(s string) (TxID, bool) {
 	var id TxID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -154,8 +153,8 @@ func ParseTxID(s string) (TxID, bool) {
 	return id, err == nil
 }
 
-// Fingerprint is what makes two payout requests the same to the scheme when
-// the merchant names no end-to-end id of its own.
+// Fingerprint is the data that two payout requests must share to get the same end-to-end
+// id, where the merchant names none.
 type Fingerprint struct {
 	Account AccountID
 	Amount  Amount
@@ -163,14 +162,13 @@ type Fingerprint struct {
 	Key     string // normalised
 }
 
-// suffixChars is the part of an end-to-end id that the participant chooses.
+// suffixChars is the length of the part of an end-to-end id that the participant chooses.
 const suffixChars = 11
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Suffix is the 11 characters of the fingerprint's attempt-th end-to-end id:
-// an HMAC-SHA256 under the store's secret, so that nobody can guess another
-// merchant's next id.
+// Suffix is the last 11 characters of the end-to-end id for this attempt: an HMAC-SHA256
+// under the store's secret, so that nobody can guess another merchant's next id.
 func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
 	mac := hmac.New(sha256.New, secret)
 	var n [25]byte
@@ -189,7 +187,7 @@ func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
 	return string(out[:])
 }
 
-// EndToEnd is an E2E id of the scheme: E, the ISPB, the UTC minute and the suffix.
+// EndToEnd makes an end-to-end id of the scheme: E, the ISPB, the UTC minute, the suffix.
 func EndToEnd(ispb string, at Millis, suffix string) string {
 	return "E" + ispb + at.Time().Format("200601021504") + suffix
 }
@@ -218,8 +216,8 @@ func digit(c byte) bool   { return '0' <= c && c <= '9' }
 func capital(c byte) bool { return 'A' <= c && c <= 'Z' }
 func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
-// RandomSuffix makes the 11 characters of an end-to-end id that nobody derives
-// again, from ten bytes of entropy.
+// RandomSuffix makes the last 11 characters of an end-to-end id from ten bytes of entropy.
+// No fingerprint leads to such an id.
 func RandomSuffix(entropy [10]byte) string {
 	sum := sha256.Sum256(entropy[:])
 	var out [suffixChars]byte

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestNeedsActive: what an inactive account does not take: approvals, and a queued payout
-// that would go out now. Everything else goes on.
+// TestNeedsActive checks which commands are not carried out for an inactive account:
+// approvals, and a queued payout that would be sent now.
 func TestNeedsActive(t *testing.T) {
 	for result := PayoutIsAccepted; result <= PayoutIsOpen; result++ {
 		if got := NeedsActive(ResolvePayout{Result: result}); got != (result == PayoutIsSending) {

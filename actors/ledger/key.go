@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// KeyType is what a PIX key is. Its values are stored.
+// KeyType is the type of a PIX key. Its values are stored.
 type KeyType uint8
 
 // The key types of the directory (DICT).
@@ -23,7 +23,7 @@ var keyTypeNames = [...]string{"", "cpf", "cnpj", "email", "phone", "evp"}
 // String is the type's name in requests and answers.
 func (t KeyType) String() string { return keyTypeNames[t] }
 
-// ParseKeyType reads a type's name; false for anything else.
+// ParseKeyType parses a type's name; false for any other string.
 func ParseKeyType(s string) (KeyType, bool) {
 	for t := KeyCPF; t <= KeyEVP; t++ {
 		if keyTypeNames[t] == s {
@@ -33,23 +33,23 @@ func ParseKeyType(s string) (KeyType, bool) {
 	return KeyNone, false
 }
 
-// Key is a PIX key in the directory's own spelling.
+// Key is a PIX key as the directory spells it.
 type Key struct {
 	Type  KeyType `cbor:"1,keyasint,omitempty"`
 	Value string  `cbor:"2,keyasint,omitempty"`
 }
 
 var (
-	// The directory's own pattern for e-mail keys (DICT API), at most 77 characters.
+	// The directory's pattern for e-mail keys (DICT API); at most 77 characters.
 	emailForm = regexp.MustCompile("^[a-z0-9.!#$'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$")
 	evpForm   = regexp.MustCompile("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 )
 
 const maxKeyChars = 77
 
-// ParseKey reads a key of a known type and returns it as the directory spells
-// it: e-mail and EVP in lower case, a phone with +55. False where the form does
-// not fit. Check digits are not looked at: the directory knows.
+// ParseKey parses a key of a known type and returns it as the directory spells it: e-mail
+// and EVP in lower case, a phone with +55. False where the form does not fit the type.
+// Check digits are not verified: the directory knows which keys exist.
 func ParseKey(t KeyType, raw string) (Key, bool) {
 	k := Key{Type: t, Value: raw}
 	switch t {
@@ -70,8 +70,8 @@ func ParseKey(t KeyType, raw string) (Key, bool) {
 	return k, false
 }
 
-// DetectKey reads a key whose type was not named. Eleven bare digits may be a
-// CPF or a phone: RefuseKeyAmbiguous.
+// DetectKey parses a key whose type was not named. Eleven digits without +55 may be a CPF
+// or a phone: RefuseKeyAmbiguous.
 func DetectKey(raw string) (Key, RefusalCode) {
 	t := KeyNone
 	switch {
@@ -93,7 +93,7 @@ func DetectKey(raw string) (Key, RefusalCode) {
 	return k, RefuseNothing
 }
 
-// Document is the CPF or CNPJ the key itself states, else empty.
+// Document is the CPF or CNPJ that the key consists of, else empty.
 func (k Key) Document() string {
 	if k.Type == KeyCPF || k.Type == KeyCNPJ {
 		return k.Value
@@ -113,15 +113,15 @@ func digits(s string, n int) bool {
 	return true
 }
 
-// CleanDocument strips the punctuation of a formatted CPF or CNPJ (dots,
-// dashes, slash). It is valid where 11 or 14 digits are left.
+// CleanDocument removes the punctuation of a CPF or CNPJ (dots, dashes, slash). False
+// unless 11 or 14 digits are left.
 func CleanDocument(s string) (string, bool) {
 	s = stripDocument(s)
 	return s, digits(s, 11) || digits(s, 14)
 }
 
-// CleanHolder is CleanDocument for those who hold accounts here and for the
-// authorized lists: CNPJs with letters (issued since July 2026) count as well.
+// CleanHolder is CleanDocument for the holders of accounts here and for the authorized
+// lists: it also accepts CNPJs with letters (issued since July 2026).
 func CleanHolder(s string) (string, bool) {
 	s = strings.ToUpper(stripDocument(s))
 	return s, digits(s, 11) || IsCNPJ(s)
@@ -136,7 +136,7 @@ func stripDocument(s string) string {
 	}, s)
 }
 
-// IsCNPJ tells the CNPJ's form, [0-9A-Z]{12}[0-9]{2}.
+// IsCNPJ tells whether s has the form of a CNPJ, [0-9A-Z]{12}[0-9]{2}.
 func IsCNPJ(s string) bool {
 	if len(s) != 14 || !digits(s[12:], 2) {
 		return false
@@ -149,8 +149,8 @@ func IsCNPJ(s string) bool {
 	return true
 }
 
-// ISPB tells the form of a participant's id: 8 digits or capital letters, as in the
-// pattern of end-to-end ids (SPI catalogue).
+// ISPB tells whether s has the form of a participant's id: 8 digits or capital letters, as
+// in the pattern of end-to-end ids (SPI catalogue).
 func ISPB(s string) bool {
 	for i := range len(s) {
 		if !digit(s[i]) && !capital(s[i]) {
@@ -160,6 +160,6 @@ func ISPB(s string) bool {
 	return len(s) == 8
 }
 
-// RecipientISPB tells the form in which a merchant may name the recipient's
-// participant: 8 digits, as the contract has it.
+// RecipientISPB tells whether s has the form in which a merchant may name the recipient's
+// participant: 8 digits, as the contract says.
 func RecipientISPB(s string) bool { return digits(s, 8) }

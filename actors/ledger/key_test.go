@@ -2,8 +2,8 @@ package ledger
 
 import "testing"
 
-// TestISPB: a participant's id may hold capital letters, also within the ids that
-// carry it; where a merchant names the recipient's, digits alone are taken.
+// TestISPB checks that a participant's id may have capital letters, also inside an
+// end-to-end id, but that a merchant may name the recipient's participant only by digits.
 func TestISPB(t *testing.T) {
 	for s, want := range map[string]struct{ participant, recipient bool }{
 		"99999004":    {true, true},

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// RecordKind is what happened. Its values are stored: new kinds are added at
-// the end, none ever gets a new meaning. Kinds 64 and up are the registry's.
+// RecordKind is the kind of event that a record is about. Its values are stored: new kinds
+// are added at the end, and no value ever gets a new meaning. Kinds 64 and up are the
+// registry's.
 type RecordKind uint8
 
 // The kinds of an account's records.
@@ -14,54 +15,54 @@ const (
 	AccountOpened   RecordKind = 1
 	SettingsChanged RecordKind = 2
 	Credited        RecordKind = 3  // TED or internal credit
-	ChargeCreated   RecordKind = 4  // a QR code waits for its payer
-	PaymentReceived RecordKind = 5  // a customer paid: a charge's completion or a plain receipt
+	ChargeCreated   RecordKind = 4  // a QR code was made for a customer to pay
+	PaymentReceived RecordKind = 5  // a customer paid: completes a charge, or is a receipt
 	PayoutHeld      RecordKind = 6  // gross amount held
-	PayoutAccepted  RecordKind = 7  // the scheme has it, or may have it
-	PayoutSettled   RecordKind = 8  // debited
-	PayoutRejected  RecordKind = 9  // by the scheme, after acceptance: hold released
-	PayoutRefused   RecordKind = 10 // inside the call: hold released, nothing shown
-	PayoutFailed    RecordKind = 11 // after acceptance, not by the scheme: hold released
+	PayoutAccepted  RecordKind = 7  // the scheme has the payout, or may have it
+	PayoutSettled   RecordKind = 8  // balance debited, hold released
+	PayoutRejected  RecordKind = 9  // the scheme rejected it after acceptance: hold released
+	PayoutRefused   RecordKind = 10 // refused before it was shown: hold released
+	PayoutFailed    RecordKind = 11 // failed after acceptance, not by the scheme: hold released
 	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
 
-	PayoutPending           RecordKind = 13 // waits for an operator; shown from here on
-	PayoutApproved          RecordKind = 14 // and goes out
-	PayoutQueued            RecordKind = 15 // waits for directory capacity; shown from here on
-	PayoutRequeued          RecordKind = 16 // the same of one that was shown before
-	PayoutSending           RecordKind = 17 // its lookup passed: it is submitted after this
-	PayoutSent              RecordKind = 18 // the scheme has one that was shown before, or may have it
-	PayoutSettledLate       RecordKind = 19 // after it was voided: debited without a hold
-	ReturnReceived          RecordKind = 20 // a payout came back, in full or in part: credited
-	PayoutReturned          RecordKind = 21 // what the payout has returned so far
-	PayoutRejectedAfterVoid RecordKind = 22 // it was voided, and the scheme has rejected it since: it can settle no more
+	PayoutPending           RecordKind = 13 // the payout waits for an operator's approval; shown from here on
+	PayoutApproved          RecordKind = 14 // an operator approved the payout, and it is sent
+	PayoutQueued            RecordKind = 15 // the payout waits for directory capacity; shown from here on
+	PayoutRequeued          RecordKind = 16 // a payout that was shown before waits for directory capacity
+	PayoutSending           RecordKind = 17 // the lookup of a queued payout succeeded: it is submitted after this
+	PayoutSent              RecordKind = 18 // the scheme has a payout that was shown before, or may have it
+	PayoutSettledLate       RecordKind = 19 // settled after it was voided: debited without a hold
+	ReturnReceived          RecordKind = 20 // a payout was returned, in full or in part: credited
+	PayoutReturned          RecordKind = 21 // how much of the payout has been returned so far
+	PayoutRejectedAfterVoid RecordKind = 22 // the scheme rejected a voided payout: it can settle no more
 )
 
-// entity is what a record is about.
+// entity is the kind of thing that a record is about.
 type entity uint8
 
 const (
-	entityNone        entity = iota // neither: an answer
+	entityNone        entity = iota // none of the two below: a stored answer
 	entityAccount                   // the account's settings
 	entityTransaction               // one transaction
 )
 
-// kindRow is what a record kind is. Every property of a kind stands here, and nowhere
-// else: the head's sums, the legal transitions, the rows.
+// kindRow has the properties of a record kind. Every property of a kind is here and nowhere
+// else: the sums of the head, the legal transitions, the rows.
 type kindRow struct {
-	name    string // in dumps and messages
+	name    string // name in dumps and messages
 	entity  entity
-	from    []TxStatus // the statuses before it; 0: the transaction has no record yet
+	from    []TxStatus // the statuses that the record may follow; 0: it may be the transaction's first record
 	to      TxStatus
-	shows   bool   // it is the first that shows its transaction, save where it completes a charge
-	books   bool   // it gives the transaction a final status in the statement
-	balance sign   // how it moves the balance
-	held    sign   // and what is held
-	answers bool   // it answers the request whose claim it carries
-	rows    rowsOf // the rows that it writes and deletes
+	shows   bool   // the record is the first that shows its transaction, unless it completes a charge
+	books   bool   // the record gives the transaction a final status in the statement
+	balance sign   // how the record changes the balance
+	held    sign   // how the record changes the held amount
+	answers bool   // the record answers the request of its claim
+	rows    rowsOf // makes the rows that the record writes and deletes
 }
 
-// sign says by what a record moves a sum: nothing, what its transaction brings (Net),
-// or takes (Gross).
+// sign says how a record changes a sum: 0 not at all, brings adds and takes subtracts the
+// transaction's amount: Gross for a payout, Net for money that comes in.
 type sign int8
 
 const (
@@ -79,10 +80,10 @@ func (s sign) of(t *Transaction) Amount {
 	return Amount(s) * t.Net()
 }
 
-// rowsOf appends the rows of one record.
+// rowsOf appends the rows of one record to the given rows.
 type rowsOf func([]Row, *Record) []Row
 
-// together appends the rows of several, in order.
+// together makes one rowsOf of several, which append their rows in order.
 func together(all ...rowsOf) rowsOf {
 	return func(rows []Row, r *Record) []Row {
 		for _, of := range all {
@@ -92,7 +93,7 @@ func together(all ...rowsOf) rowsOf {
 	}
 }
 
-// inFlight is where the scheme's word finds a payout that has not ended.
+// inFlight are the statuses in which a payout may get its final status.
 var inFlight = []TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}
 
 // kinds has a row for each record kind. docs/formats.md has the same table.
@@ -177,7 +178,7 @@ var kinds = [...]kindRow{
 	},
 }
 
-// row is the kind's row; the zero row, without a name, for a kind that is unknown.
+// row is the kind's row in kinds; a row without a name for an unknown kind.
 func (k RecordKind) row() *kindRow {
 	if int(k) >= len(kinds) {
 		return &kinds[0]
@@ -185,7 +186,7 @@ func (k RecordKind) row() *kindRow {
 	return &kinds[k]
 }
 
-// known tells kinds of this version.
+// known tells whether this version of the engine knows the kind.
 func (k RecordKind) known() bool { return k.row().name != "" }
 
 // String is the kind's name in dumps and messages.
@@ -196,20 +197,20 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Answers tells kinds that answer the request whose claim they carry.
+// Answers tells whether records of this kind answer the request of their claim.
 func (k RecordKind) Answers() bool { return k.row().answers }
 
-// shows tells whether the record is the first that shows its item: completing a
-// charge only rewrites one that is there.
+// shows tells whether the record is the first that shows its transaction. A payment that
+// completes a charge is not: the charge was shown before.
 func (r *Record) shows() bool {
 	return r.Kind.row().shows && (r.Kind != PaymentReceived || r.Tx.Kind == TxReceipt)
 }
 
-// books tells whether the record gives its item a final status in the statement.
+// books tells whether the record gives its transaction a final status in the statement.
 func (r *Record) books() bool { return r.Kind.row().books }
 
-// transition is an error where a record of the kind may not follow a transaction's
-// newest record, or makes something else of it.
+// transition returns an error where a record of the kind may not follow a record that left
+// the transaction in status from, or may not change that status into to.
 func transition(kind RecordKind, from, to TxStatus) error {
 	k := kind.row()
 	if k.entity != entityTransaction {

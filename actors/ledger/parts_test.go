@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// partsOf are the parts that a transaction of a kind may have.
+// partsOf lists the parts that a transaction of a kind may have.
 var partsOf = map[TxKind][]string{
 	TxCharge: {"Charge"}, TxReceipt: {"Receipt"}, TxTED: {"Credit"}, TxInternal: {"Credit"}, TxReturn: {"Return"},
 	TxPayout: {"Payout", "Transfer"},
 }
 
-// foreignParts are those of a transaction that its kind has not.
+// foreignParts lists the parts that a transaction has and that its kind may not have.
 func foreignParts(tx *Transaction) (out []string) {
 	own := map[string]bool{}
 	for _, name := range partsOf[tx.Kind] {
@@ -26,8 +26,8 @@ func foreignParts(tx *Transaction) (out []string) {
 	return out
 }
 
-// TestParts: every part of a transaction belongs to a kind, and a golden record has none
-// but its kind's. The stories hold every record that they make to the same.
+// TestParts checks that every part of a transaction belongs to a kind, and that no golden
+// record has a part of another kind. The stories check the same of every record they make.
 func TestParts(t *testing.T) {
 	known := map[string]bool{}
 	for _, names := range partsOf {

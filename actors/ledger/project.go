@@ -1,8 +1,8 @@
 package ledger
 
-// Project is the rows one record writes and deletes: a pure function of that
-// record alone, so that they can be rebuilt from the journal and nothing else.
-// They are appended to rows in the order in which they apply.
+// Project appends to rows the rows that one record writes and deletes, in the order in
+// which they apply. They depend on that record alone, so that all rows can be rebuilt from
+// the journal.
 func Project(rows []Row, r *Record) []Row {
 	if of := r.Kind.row().rows; of != nil {
 		rows = of(rows, r)
@@ -13,13 +13,14 @@ func Project(rows []Row, r *Record) []Row {
 	return rows
 }
 
-// itemRows writes the item's place in the list.
+// itemRows writes the item row, the transaction's place in the list of items.
 func itemRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	return append(rows, Row{ItemKey(r.Account, t.Ordinal), ItemRow{t.CreatedAt, r.Seq, t.Status, t.Kind}.encode()})
 }
 
-// shownRows writes the rows that find an item which the record is the first to show.
+// shownRows writes the rows that find a transaction by its ids, when a record is the first
+// to show it.
 func shownRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{IDKey(t.ID.Short()), IDRow{r.Account, t.ID, t.Kind, t.Ordinal}.encode()})
@@ -29,8 +30,8 @@ func shownRows(rows []Row, r *Record) []Row {
 	return rows
 }
 
-// openRows writes a payout in flight as it stands now: its item, its open row,
-// its place in the directory's line, and what it waits for.
+// openRows writes the rows of a payout in flight: its item row, its open row, its place in
+// a directory queue, and its due row.
 func openRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(itemRows(rows, r), Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
@@ -50,13 +51,13 @@ func openRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
 }
 
-// statementRow writes the place in the statement.
+// statementRow writes the transaction's place in the statement.
 func statementRow(rows []Row, r *Record) []Row {
 	t := r.Tx
 	return append(rows, Row{StatementKey(r.Account, t.Booking), StatementRow{t.BookedAt, t.Ordinal, t.Status, t.Kind}.encode()})
 }
 
-// referenceRow writes where a credit is found by its reference.
+// referenceRow writes the row that finds a credit by its reference.
 func referenceRow(rows []Row, r *Record) []Row {
 	if r.Tx.Credit.Reference == "" {
 		return rows
@@ -64,12 +65,12 @@ func referenceRow(rows []Row, r *Record) []Row {
 	return append(rows, Row{ReferenceKey(r.Account, r.Tx.Credit.Reference), seqRow(r.Seq)})
 }
 
-// receivedRow writes where money that came in is found by its end-to-end id.
+// receivedRow writes the row that finds a received payment or return by its end-to-end id.
 func receivedRow(rows []Row, r *Record) []Row {
 	return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
 }
 
-// endToEndRow is the row that the record carries, else the payout's own.
+// endToEndRow is the end-to-end row in the record, else one of the payout alone.
 func endToEndRow(r *Record) []byte {
 	if r.Row != nil {
 		return r.Row.encode()
@@ -77,8 +78,8 @@ func endToEndRow(r *Record) []byte {
 	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()
 }
 
-// holdRows writes the due row and the end-to-end row: the payout's own, or
-// the one it shares, which the record carries.
+// holdRows writes the due row of a hold and its end-to-end row: one of the payout alone or,
+// where other payouts have the same id, the row in the record.
 func holdRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
@@ -88,25 +89,25 @@ func holdRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
-// refusalRows undoes what the hold wrote; the end-to-end row stays, and names
-// the refusal, so that the next request counts the attempt and a late notice finds
-// its end.
+// refusalRows deletes the due row of the hold. The end-to-end row stays and names the
+// refusal, so that the next request counts the attempt and a late notice finds out how the
+// payout ended.
 func refusalRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	return append(rows, Row{Key: t.dueKey(r.Account)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
-// endRows deletes what stood for the work in flight.
+// endRows deletes the queue row, open row and due row of a payout that has a final status.
 func endRows(rows []Row, r *Record) []Row {
 	t := r.Tx
-	if t.Payout.Bucket != 0 { // it may have stood in line
+	if t.Payout.Bucket != 0 { // the payout may have a queue row
 		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.queue(r.Account), t.ID)})
 	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }
 
-// answerRow writes the claim, its answer, or, where the work was refused,
-// takes the claim back.
+// answerRow writes the idempotency row of a claim, with or without an answer, or deletes
+// the row where the payout was refused.
 func answerRow(rows []Row, r *Record) []Row {
 	c := r.Claim
 	if c == nil {

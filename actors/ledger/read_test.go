@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// failingReader fails at the n-th read.
+// failingReader returns an error at the read after left others.
 type failingReader struct {
 	Reader
 	left int
@@ -51,7 +51,8 @@ func (f *failingReader) Claim(key []byte, from, to Millis) ([]byte, bool, error)
 	return f.Reader.Claim(key, from, to)
 }
 
-// crippled is a reader whose rows are of no length that a row can have.
+// crippled is a reader that appends three bytes to every row, so that no row has a valid
+// length.
 type crippled struct{ Reader }
 
 func (c crippled) Row(key []byte) ([]byte, bool, error) {
@@ -64,8 +65,8 @@ func (c crippled) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 	return append(v, 1, 2, 3), ok, err
 }
 
-// TestReadsThatFail: wherever a read fails, the error comes back, and no fact is made
-// up; a row that no version wrote is an error too.
+// TestReadsThatFail checks that Gather returns an error wherever a read fails or a row has
+// a form that no version of the engine wrote.
 func TestReadsThatFail(t *testing.T) {
 	h := open(t, 1_000_000)
 	h.terms.Secret = []byte("s")

@@ -5,41 +5,40 @@ import (
 	"fmt"
 )
 
-// Reader is where Gather finds what a command names. It shows the account's own rows
-// and records as they are after everything that was decided so far, durable or not,
-// and other accounts' as they are on disk. Its errors end the command before anything
-// was decided.
+// Reader reads the rows and records that Gather needs. It shows the account's own rows and
+// records as they are after all decisions so far, durable or not, and other accounts' rows
+// as they are on disk. An error ends the command before anything is decided.
 type Reader interface {
-	// Row is the value of a key; false where there is none.
+	// Row returns the value of a key; false where there is none.
 	Row(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi), upwards, until fn says no more. It
-	// shows what is on disk alone.
+	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns more
+	// false. It shows only rows that are on disk.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-	// Record is a record of an account.
+	// Record reads a record of an account.
 	Record(a AccountID, seq uint64) (*Record, error)
-	// Claim is the value of an idempotency row whose claim was made from one instant
-	// to another, both included.
+	// Claim returns the value of an idempotency row whose claim was made between from and
+	// to, both included.
 	Claim(key []byte, from, to Millis) (value []byte, ok bool, err error)
-	// Carried is one of the account's payouts as it stands, where a child carries it
-	// now; nil where none does.
+	// Carried returns the newest state of one of the account's payouts that a child carries
+	// now; nil where no child carries it.
 	Carried(id TxID) *Transaction
-	// Recent is one of the account's payouts as it stands, where that need not be
-	// read; nil where it must be.
+	// Recent returns the newest state of one of the account's payouts where it is in
+	// memory; nil where it must be read from rows.
 	Recent(id TxID) *Transaction
 }
 
-// ErrUnknownPayout says that an outcome is of a payout that the account never held:
-// it is not taken, so that nobody believes it was.
+// ErrUnknownPayout says that a result is about a payout that the account never held. The
+// result is refused, so that its sender does not believe that it was applied.
 var ErrUnknownPayout = errors.New("payout is unknown")
 
-// gathering is one call of Gather.
+// gathering is the state of one call of Gather.
 type gathering struct {
 	Reader
 	account *Account
 	stamp   *Stamp
 }
 
-// transaction is the item that a record carries.
+// transaction reads the transaction in a record.
 func (g *gathering) transaction(a AccountID, seq uint64) (*Transaction, error) {
 	r, err := g.Record(a, seq)
 	if err != nil {
@@ -48,7 +47,8 @@ func (g *gathering) transaction(a AccountID, seq uint64) (*Transaction, error) {
 	return r.Tx, nil
 }
 
-// at is the item whose record a row names; nil where there is no row.
+// at reads the transaction in the record that the row under key names; nil where there is
+// no row.
 func (g *gathering) at(key []byte) (*Transaction, error) {
 	row, ok, err := g.Row(key)
 	if err != nil || !ok {
@@ -61,7 +61,7 @@ func (g *gathering) at(key []byte) (*Transaction, error) {
 	return g.transaction(g.account.ID, seq)
 }
 
-// credit is what a reference booked, if anything.
+// credit reads the credit that was booked under a reference; nil where there is none.
 func (g *gathering) credit(reference string) (*Transaction, error) {
 	if reference == "" {
 		return nil, nil
@@ -69,13 +69,14 @@ func (g *gathering) credit(reference string) (*Transaction, error) {
 	return g.at(ReferenceKey(g.account.ID, reference))
 }
 
-// received is the transaction that has an end-to-end id already.
+// received reads the transaction that was received under an end-to-end id; nil where there
+// is none.
 func (g *gathering) received(endToEnd string) (*Transaction, error) {
 	return g.at(ReceivedKey(endToEnd, g.account.ID))
 }
 
-// returned is what a return's id has credited here, and whether it has credited
-// another account: it credits one payout, ever.
+// returned reads the transaction that a return's id has credited in this account, and
+// whether the id has credited another account: a return credits one payout only.
 func (g *gathering) returned(id string) (here *Transaction, elsewhere bool, err error) {
 	lo, hi := ReceivedRange(id)
 	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
@@ -89,7 +90,7 @@ func (g *gathering) returned(id string) (here *Transaction, elsewhere bool, err 
 	return here, elsewhere, err
 }
 
-// endToEnd is the end-to-end row under a key.
+// endToEnd reads the end-to-end row under a key.
 func (g *gathering) endToEnd(key []byte) (EndToEndRow, bool, error) {
 	row, ok, err := g.Row(key)
 	if err != nil || !ok {
@@ -99,7 +100,7 @@ func (g *gathering) endToEnd(key []byte) (EndToEndRow, bool, error) {
 	return e, err == nil, err
 }
 
-// rowOf is the end-to-end row that a payout's id lies under.
+// rowOf reads the end-to-end row of a payout; nil where there is none.
 func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 	row, ok, err := g.endToEnd(EndToEndKeyOf(t))
 	if err != nil || !ok {
@@ -108,7 +109,7 @@ func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 	return &row, nil
 }
 
-// charge is the charge of this account that a txid names, if one does.
+// charge reads the charge of this account that a txid names; nil where there is none.
 func (g *gathering) charge(txid string) (*Transaction, error) {
 	short, ok := ParsePublic(txid)
 	if !ok {
@@ -121,8 +122,8 @@ func (g *gathering) charge(txid string) (*Transaction, error) {
 	return t, nil
 }
 
-// shown is an item of this account by its short id, as it stands now; nil
-// where there is none.
+// shown reads the newest state of a transaction of this account by its short id; nil where
+// the account shows no such transaction.
 func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	row, ok, err := g.Row(IDKey(short))
 	if err != nil || !ok {
@@ -146,8 +147,8 @@ func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	return g.transaction(id.Account, item.Seq)
 }
 
-// payout is a payout as it stands: from memory, else from the rows of one in flight,
-// of one that is shown, or of one that is only held; nil where there is none.
+// payout finds a payout's newest state: in memory, by its open row, among the shown items,
+// or, where it is only held, by its end-to-end row. Nil where there is no such payout.
 func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
 	if t := g.Carried(id); t != nil {
 		return t, nil
@@ -176,10 +177,10 @@ func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
 	return nil, nil
 }
 
-// state is the newest state of one of the account's payouts, of which seq is a record:
-// as it is shown, or, of one that never was, as its hold or its refusal has it. An
-// end-to-end row may be a copy that another payout made: whether a hold still stands,
-// its own due row says.
+// state reads the newest state of one of the account's payouts; seq is the sequence of any
+// record about it. A payout that was never shown is either still held or refused. The
+// record does not tell which, because an end-to-end row may name an old record: a hold that
+// still exists has a due row.
 func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
@@ -203,7 +204,8 @@ func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 	return &refused, nil
 }
 
-// State is the newest state of one of an account's payouts, of which seq is a record.
+// State reads the newest state of one of an account's payouts; seq is the sequence of any
+// record about it.
 func State(r Reader, a *Account, id TxID, seq uint64) (*Transaction, error) {
 	g := gathering{Reader: r, account: a}
 	return g.state(id, seq)

@@ -1,63 +1,63 @@
 package ledger
 
-// RefusalCode is why a command was not carried out. The list is in the order
-// in which the checks are made and is append-only within its group;
-// docs/refusals.md has a row for each, and so has a test.
+// RefusalCode is the reason why a command was not carried out. The list is in the order of
+// the checks; a new code goes to the end of its group. docs/refusals.md has a row for each
+// code, and a test checks that.
 type RefusalCode uint8
 
-// The refusals. Those of one command are checked top to bottom.
+// The refusals. The codes of one command are checked in the order of this list.
 const (
 	RefuseNothing RefusalCode = iota
 
 	RefuseAmount        // amount missing, not an integer, or outside 1 to MaxCentavos
-	RefuseKeyInvalid    // the key's form fits no type, or not the named one
-	RefuseKeyType       // pix_key_type is none of the five
-	RefuseKeyAmbiguous  // eleven digits without a type: a CPF or a phone
-	RefuseDescription   // longer than 140 characters
-	RefuseRecipientISPB // not 8 digits
-	RefuseEndToEnd      // not the scheme's form
-	RefusePurpose       // no string
+	RefuseKeyInvalid    // the key's form fits no type, or not the type that was named
+	RefuseKeyType       // pix_key_type is none of the five types
+	RefuseKeyAmbiguous  // eleven digits without a type: may be a CPF or a phone
+	RefuseDescription   // not a string, or longer than 140 characters
+	RefuseRecipientISPB // recipient_ispb is not 8 digits
+	RefuseEndToEnd      // not in the scheme's form, or used by another account
+	RefusePurpose       // not a string, or longer than 500 characters
 
 	RefuseSameInstitution  // the key is registered here, or recipient_ispb is our own
-	RefuseDocumentRequired // CNPJ control on, no document determinable
-	RefuseCNPJBlocked      // CNPJ control on, the CNPJ not on the list
-	RefuseCeiling          // amount above the account's ceiling; Refusal.Ceiling
-	RefuseUnderMED         // available only without the special-return holds
-	RefuseBalance          // available below amount + fee
+	RefuseDocumentRequired // CNPJ control is on, and the recipient's document is not known
+	RefuseCNPJBlocked      // CNPJ control is on, and the CNPJ is not on the authorized list
+	RefuseCeiling          // amount above the account's ceiling; see Refusal.Ceiling
+	RefuseUnderMED         // the available balance would be enough without the special-return holds
+	RefuseBalance          // the available balance is below amount plus fee
 
 	RefuseKeyNotFound    // the directory does not know the key
 	RefuseKeyBlocked     // the directory blocks the key
-	RefuseLookupFailed   // the directory could not be asked; no money left
-	RefuseRateLimited    // the paying user's directory limit, met at submit
-	RefuseBucket         // the institution's directory limit, met at submit
+	RefuseLookupFailed   // the directory could not be asked; nothing was submitted
+	RefuseRateLimited    // the paying user's directory limit was reached at the submit
+	RefuseBucket         // the institution's directory limit was reached at the submit
 	RefuseProvider       // the provider's generic refusal
 	RefuseProviderSchema // the provider could not read the payment
 	RefuseProviderOther  // a provider refusal outside 400..499
 
-	RefuseSetting      // an account setting that cannot be
-	RefuseCredit       // a credit that cannot be: type, amount, text
+	RefuseSetting      // an account setting has an invalid value
+	RefuseCredit       // a field of a credit has an invalid value: type, amount, text
 	RefuseReference    // the reference was used with another amount or type
-	RefuseOverflow     // the balance would not fit
-	RefuseNotOpened    // the account has no opening
+	RefuseOverflow     // the balance would overflow
+	RefuseNotOpened    // the account has not been opened
 	RefuseAlreadyThere // the account is opened already
 
-	RefuseCPF // cpf is missing or no string
+	RefuseCPF // cpf is missing or not a string
 
 	RefuseUnknownPayout // the account has no such payout
-	RefuseNotPending    // the payout does not wait for an operator, or got the other word
+	RefuseNotPending    // the payout does not wait for approval, or was decided otherwise
 	RefuseInactive      // the account is not active
-	RefuseExpired       // the payout's own end-to-end id is too old to go out, and cannot be renewed
+	RefuseExpired       // the end-to-end id that the merchant named is too old to be sent, and cannot be renewed
 )
 
-// refusalRow is one refusal.
+// refusalRow has the properties of one refusal.
 type refusalRow struct {
-	name    string // in messages, and as the reason of a payout that failed by it
-	outside bool   // the directory's or the provider's word, not ours
-	limit   Bucket // the directory's limit that it tells of
+	name    string // name in messages; also the reason code of a payout that failed by this refusal
+	outside bool   // the directory or the provider refuses, not the engine
+	limit   Bucket // the directory limit that was reached; 0: none
 }
 
-// refusals has a row for each, in the order of the codes. What a refusal looks like to
-// merchants and operators, httpapi/errors.go says.
+// refusals has a row for each code, in the order of the codes. httpapi/errors.go has what a
+// refusal looks like to merchants and operators.
 var refusals = [...]refusalRow{
 	RefuseAmount:        {name: "amount"},
 	RefuseKeyInvalid:    {name: "pix_key"},
@@ -99,7 +99,7 @@ var refusals = [...]refusalRow{
 	RefuseExpired:       {name: "approval_expired"},
 }
 
-// Refusals are all refusals, in order.
+// Refusals returns all codes, in order.
 func Refusals() []RefusalCode {
 	out := make([]RefusalCode, 0, len(refusals))
 	for c := range refusals {
@@ -113,11 +113,11 @@ func Refusals() []RefusalCode {
 // String is the code's name in messages.
 func (c RefusalCode) String() string { return refusals[c].name }
 
-// Limit is the directory's limit that a refusal tells of; 0 for any other refusal.
+// Limit is the directory limit that the refusal is about; 0 for any other refusal.
 func (c RefusalCode) Limit() Bucket { return refusals[c].limit }
 
-// ParseRefusal reads a code's name as the scheme port reports it; false for
-// anything that is not a refusal of the directory or the provider.
+// ParseRefusal parses a refusal's name as the scheme reports it; false for any name that is
+// not a refusal by the directory or the provider.
 func ParseRefusal(name string) (RefusalCode, bool) {
 	for c := range refusals {
 		if refusals[c].outside && refusals[c].name == name {
@@ -127,14 +127,16 @@ func ParseRefusal(name string) (RefusalCode, bool) {
 	return RefuseNothing, false
 }
 
-// Refusal is a command not carried out: nothing of it was journaled, or, with
-// AfterHold, what was is undone.
+// Refusal says why a command was not carried out. Nothing of it was journaled or, with
+// AfterHold, the hold that was journaled is released.
 type Refusal struct {
-	Code      RefusalCode
-	Field     string // the field at fault, where one is
-	Message   string // for people
-	Ceiling   Amount // with RefuseCeiling
-	AfterHold bool   // the money was held when it was found: by the directory, the provider, or the account's control on the owner
+	Code    RefusalCode
+	Field   string // the field at fault, if any
+	Message string // text for people
+	Ceiling Amount // the account's limit; set with RefuseCeiling
+	// The refusal came after the hold: from the directory, the provider, or the account's
+	// control on the key's owner.
+	AfterHold bool
 }
 
 func refuse(c RefusalCode, message string) *Refusal { return &Refusal{Code: c, Message: message} }

@@ -22,9 +22,9 @@ func emailKey(t *testing.T, raw string) Key {
 	return k
 }
 
-// TestRepeatsAtOnce: under one end-to-end id, derived or the merchant's own, no more
-// payouts may be under way than the bound says (1,000; here 20). The next is told to wait
-// before anything is held, and goes out once there is room.
+// TestRepeatsAtOnce checks that no more payouts may be under way under one end-to-end id,
+// derived or named by the merchant, than the limit (1,000; here 20). The next request gets
+// ErrBusy before anything is held, and is accepted once one of the payouts has ended.
 func TestRepeatsAtOnce(t *testing.T) {
 	if maxRepeats != 1_000 {
 		t.Errorf("the bound is %d", maxRepeats)
@@ -50,8 +50,9 @@ func TestRepeatsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDuplicateOf: a duplicate names what the scheme is known to have, not what was held
-// first and may never get there; of several, what settled, else what was sent first.
+// TestDuplicateOf checks that a payout rejected as a duplicate names a transaction that the
+// scheme is known to have, not one that was held first and may never be sent: the one that
+// settled, else the one that was sent first.
 func TestDuplicateOf(t *testing.T) {
 	h := open(t, 1_000)
 	var held []*Transaction
@@ -77,7 +78,8 @@ func TestDuplicateOf(t *testing.T) {
 	names(4, 1)
 }
 
-// TestExpiresInTime: waiting ends at its instant, whoever says that it has come.
+// TestExpiresInTime checks that a payout pending approval fails at its time limit and not
+// before, even if Attend comes earlier.
 func TestExpiresInTime(t *testing.T) {
 	threshold := Amount(1)
 	s := DefaultSettings()
@@ -95,8 +97,8 @@ func TestExpiresInTime(t *testing.T) {
 	}
 }
 
-// TestAttended: what has no child needs one, what has one is looked at again, and what
-// has ended needs nothing.
+// TestAttended checks what Attend does for a payout: nothing but a later look while a child
+// carries it, a new child after a restart, and nothing once it has ended.
 func TestAttended(t *testing.T) {
 	h := open(t, 1_000)
 	id := h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx.ID

@@ -2,8 +2,8 @@ package ledger
 
 import "encoding/binary"
 
-// RowName is what docs/formats.md calls a row with this key; empty for a key that is
-// no row's of the ledger.
+// RowName is the name of a row in docs/formats.md, by the row's key; empty for a key that
+// is not of a row of the ledger.
 func RowName(key []byte) string {
 	if len(key) == 0 {
 		return ""
@@ -17,7 +17,7 @@ var rowNames = map[byte]string{
 	rowStatement: "statement", rowItem: "item", rowExternal: "external id",
 }
 
-// HeadOwner is whose head row lies under a key; false where none can.
+// HeadOwner reads the account from the key of a head row; false for any other key.
 func HeadOwner(key []byte) (AccountID, bool) {
 	if len(key) != 1+8 || key[0] != rowHead {
 		return 0, false
@@ -25,5 +25,5 @@ func HeadOwner(key []byte) (AccountID, bool) {
 	return AccountID(binary.BigEndian.Uint64(key[1:])), true
 }
 
-// IsIdempotency tells whether bytes are the key of an idempotency row.
+// IsIdempotency tells whether a key is that of an idempotency row.
 func IsIdempotency(key []byte) bool { return len(key) == 1+2+8+16 && key[0] == rowIdempotency }

@@ -5,27 +5,27 @@ import (
 	"fmt"
 )
 
-// The rows that records project to. docs/formats.md has a drawing of each key
-// and value; every integer in them is big-endian. A row's first byte says what
-// it is; account rows carry the account next, so that one merchant's keys are
-// one range.
+// The kinds of rows that records write. docs/formats.md shows each key and value; every
+// integer in them is big-endian. A key's first byte is the kind of row. In an account's
+// rows the account comes next, so that one account's keys are one range. "Global" marks
+// rows whose key does not begin with an account.
 const (
 	rowEndToEnd    = 'e' // a payout's end-to-end id; global
 	rowReceived    = 'f' // a received payment's end-to-end id; global
-	rowDue         = 'd' // work that waits for an instant; global
-	rowHead        = 'h' // an account's head at a sequence
+	rowDue         = 'd' // work that waits for a time; global
+	rowHead        = 'h' // an account's head after a certain record
 	rowID          = 'i' // a transaction by id and transaction_id; global
-	rowIdempotency = 'k' // a claim or its answer; by day, then account
+	rowIdempotency = 'k' // a claim or its answer; by day, then by account
 	rowOpen        = 'o' // a payout in flight
-	rowQueue       = 'q' // a payout that waits for directory capacity; by bucket
+	rowQueue       = 'q' // a payout that waits for directory capacity; by queue
 	rowReference   = 'r' // a credit's reference
 	rowStatement   = 's' // a booked movement
-	rowItem        = 't' // a transaction in order of being shown
+	rowItem        = 't' // a transaction in the order in which it was shown
 	rowExternal    = 'x' // a transaction by the merchant's own id
 )
 
-// IsFact tells a row that a later command of the account may ask for. The
-// others are for lists, for the scanner and for restoring.
+// IsFact tells whether a later command of the account may read the row. The other rows are
+// for lists, for the scanner of due times, and for restoring the account.
 func IsFact(key []byte) bool {
 	switch key[0] {
 	case rowStatement, rowHead, rowExternal, rowQueue:
@@ -47,39 +47,39 @@ func accountKey(tag byte, a AccountID, room int) []byte {
 	return k
 }
 
-// HeadKey is where an account's head row lies.
+// HeadKey is the key of an account's head row.
 func HeadKey(a AccountID) []byte { return accountKey(rowHead, a, 0) }
 
-// OpenKey is where a payout in flight lies.
+// OpenKey is the key of the open row of a payout in flight.
 func OpenKey(a AccountID, id TxID) []byte { return append(accountKey(rowOpen, a, 16), id[:]...) }
 
-// ItemKey is where the ordinal-th item of an account lies.
+// ItemKey is the key of an account's item with that ordinal.
 func ItemKey(a AccountID, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(accountKey(rowItem, a, 8), ordinal)
 }
 
-// StatementKey is where the booking-th movement of an account lies.
+// StatementKey is the key of an account's movement with that booking number.
 func StatementKey(a AccountID, booking uint64) []byte {
 	return binary.BigEndian.AppendUint64(accountKey(rowStatement, a, 8), booking)
 }
 
-// ReferenceKey is where a credit's reference lies.
+// ReferenceKey is the key of the row for a credit's reference.
 func ReferenceKey(a AccountID, reference string) []byte {
 	return append(accountKey(rowReference, a, len(reference)), reference...)
 }
 
-// ExternalKey is where an item named by the merchant's own id lies; without
-// its last 8 bytes it is the prefix of all items that share the id.
+// ExternalKey is the key of the row for an item with the merchant's external id. Without
+// its last 8 bytes it is the common prefix of all items with that id.
 func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
 	k := append(accountKey(rowExternal, a, len(external)+9), external...)
 	return binary.BigEndian.AppendUint64(append(k, 0), ordinal)
 }
 
-// IDKey is where a transaction lies by id and transaction_id.
+// IDKey is the key of the row that finds a transaction by id or transaction_id.
 func IDKey(s ShortID) []byte { return append([]byte{rowID}, s[:]...) }
 
-// IdempotencyKey is where a claim lies: first its day, so that a day is
-// dropped whole.
+// IdempotencyKey is the key of a claim's row. The day comes first, so that all claims of a
+// day are one range and can be deleted together.
 func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
 	k := append(make([]byte, 0, 27), rowIdempotency)
 	k = binary.BigEndian.AppendUint16(k, bucket)
@@ -87,20 +87,20 @@ func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
 	return append(k, scope[:]...)
 }
 
-// BucketOf is the bucket of an instant's claims: its day.
+// BucketOf is the bucket of a claim made at t: the number of its day.
 func BucketOf(t Millis) uint16 { return uint16(t / (24 * 60 * 60 * 1000)) }
 
-// IdempotencyBefore is the keys of all days before a bucket's.
+// IdempotencyBefore is the key range of the claims of all days before a bucket.
 func IdempotencyBefore(bucket uint16) (lo, hi []byte) {
 	return []byte{rowIdempotency}, binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket)
 }
 
-// IdempotencyFrom is the keys of a day's claims and of all later days'.
+// IdempotencyFrom is the key range of the claims of a day and all later days.
 func IdempotencyFrom(bucket uint16) (lo, hi []byte) {
 	return binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket), []byte{rowIdempotency + 1}
 }
 
-// DecodeIdempotencyDay reads the day of a claim's key.
+// DecodeIdempotencyDay reads the day from the key of a claim's row.
 func DecodeIdempotencyDay(k []byte) (uint16, error) {
 	if len(k) != 27 || k[0] != rowIdempotency {
 		return 0, shortRow("idempotency key", k)
@@ -108,12 +108,12 @@ func DecodeIdempotencyDay(k []byte) (uint16, error) {
 	return binary.BigEndian.Uint16(k[1:]), nil
 }
 
-// IDRow is what IDKey holds.
+// IDRow is the value under IDKey.
 type IDRow struct {
 	Account AccountID
 	ID      TxID
 	Kind    TxKind
-	Ordinal uint64 // among the account's items
+	Ordinal uint64 // place among the account's items
 }
 
 const idRowBytes = 8 + 16 + 1 + 8
@@ -124,7 +124,7 @@ func (r IDRow) encode() []byte {
 	return binary.BigEndian.AppendUint64(b, r.Ordinal)
 }
 
-// DecodeIDRow reads an id row.
+// DecodeIDRow decodes an id row.
 func DecodeIDRow(b []byte) (IDRow, error) {
 	if len(b) != idRowBytes {
 		return IDRow{}, shortRow("id", b)
@@ -135,8 +135,8 @@ func DecodeIDRow(b []byte) (IDRow, error) {
 	}, nil
 }
 
-// ItemRow is what ItemKey holds: what lists filter on, and the newest record
-// that carries the item whole.
+// ItemRow is the value under ItemKey: the fields that lists filter on, and the sequence of
+// the newest record with the whole transaction.
 type ItemRow struct {
 	CreatedAt Millis
 	Seq       uint64
@@ -152,7 +152,7 @@ func (r ItemRow) encode() []byte {
 	return append(b, byte(r.Status), byte(r.Kind))
 }
 
-// DecodeItemRow reads an item row.
+// DecodeItemRow decodes an item row.
 func DecodeItemRow(b []byte) (ItemRow, error) {
 	if len(b) != itemRowBytes {
 		return ItemRow{}, shortRow("item", b)
@@ -163,8 +163,8 @@ func DecodeItemRow(b []byte) (ItemRow, error) {
 	}, nil
 }
 
-// StatementRow is what StatementKey holds: what the statement filters on, and
-// the item's place.
+// StatementRow is the value under StatementKey: the fields that the statement filters on,
+// and the item's ordinal.
 type StatementRow struct {
 	BookedAt Millis
 	Ordinal  uint64
@@ -180,12 +180,12 @@ func (r StatementRow) encode() []byte {
 	return append(b, byte(r.Status), byte(r.Kind))
 }
 
-// IdempotencyRow is what IdempotencyKey holds.
+// IdempotencyRow is the value under IdempotencyKey.
 type IdempotencyRow struct {
-	Answered bool   // false: the claim's work has not answered yet
-	Doubted  bool   // the clock was at the claim
-	Seq      uint64 // of the record with the answer, or with the claim
-	At       Millis // of the claim: 24 h count from it
+	Answered bool   // false: the request of the claim has no answer yet
+	Doubted  bool   // engine time was doubted when the claim was made
+	Seq      uint64 // sequence of the record with the answer, or with the claim
+	At       Millis // when the claim was made: it counts for 24 h
 	BodyHash [16]byte
 	Tx       TxID // the transaction that the claim is about
 }
@@ -196,7 +196,7 @@ const (
 	claimDoubted  = 2
 )
 
-// Age is how long ago the claim was made, at least.
+// Age is the smallest possible age of the claim.
 func (r *IdempotencyRow) Age(now Reading) Millis { return now.Clock - now.since(r.At, r.Doubted) }
 
 const idempotencyRowBytes = 1 + 8 + 8 + 16 + 16
@@ -215,7 +215,7 @@ func (r IdempotencyRow) encode() []byte {
 	return append(b, r.Tx[:]...)
 }
 
-// DecodeIdempotencyRow reads an idempotency row.
+// DecodeIdempotencyRow decodes an idempotency row.
 func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	if len(b) != idempotencyRowBytes {
 		return IdempotencyRow{}, shortRow("idempotency", b)
@@ -226,11 +226,11 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	}, nil
 }
 
-// seqRow is what OpenKey, ReferenceKey and ReceivedKey hold: the record that carries the
-// item whole.
+// seqRow is the value of open, reference, received and due rows: the sequence of the record
+// with the whole transaction.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// DecodeSeqRow reads an open or a reference row.
+// DecodeSeqRow decodes the value that seqRow makes.
 func DecodeSeqRow(b []byte) (uint64, error) {
 	if len(b) != 8 {
 		return 0, shortRow("sequence", b)
@@ -242,7 +242,7 @@ func shortRow(what string, b []byte) error {
 	return fmt.Errorf("ledger: %s row of %d bytes", what, len(b))
 }
 
-// ItemsOf is the keys of an account's items, or, of account 0, of all accounts'.
+// ItemsOf is the key range of an account's items; account 0: of all accounts' items.
 func ItemsOf(a AccountID) (lo, hi []byte) {
 	if a == 0 || a == ^AccountID(0) {
 		return accountKey(rowItem, a, 0), []byte{rowItem + 1}
@@ -250,16 +250,16 @@ func ItemsOf(a AccountID) (lo, hi []byte) {
 	return accountKey(rowItem, a, 0), accountKey(rowItem, a+1, 0)
 }
 
-// IsItemKey tells whether bytes are the key of an item row.
+// IsItemKey tells whether a key is that of an item row.
 func IsItemKey(k []byte) bool { return len(k) == 1+8+8 && k[0] == rowItem }
 
-// ItemOwner is whose an item row is.
+// ItemOwner reads the account from the key of an item row.
 func ItemOwner(k []byte) AccountID { return AccountID(binary.BigEndian.Uint64(k[1:9])) }
 
-// OpenRange is the keys of all payouts in flight.
+// OpenRange is the key range of all payouts in flight.
 func OpenRange() (lo, hi []byte) { return []byte{rowOpen}, []byte{rowOpen + 1} }
 
-// OpenOf is the keys of an account's payouts in flight.
+// OpenOf is the key range of an account's payouts in flight.
 func OpenOf(a AccountID) (lo, hi []byte) {
 	lo = accountKey(rowOpen, a, 0)
 	if a == ^AccountID(0) {
@@ -268,7 +268,7 @@ func OpenOf(a AccountID) (lo, hi []byte) {
 	return lo, accountKey(rowOpen, a+1, 0)
 }
 
-// DecodeOpenKey reads whose an open row is.
+// DecodeOpenKey reads the account and the transaction id from the key of an open row.
 func DecodeOpenKey(k []byte) (AccountID, TxID, error) {
 	if !IsOpenKey(k) {
 		return 0, TxID{}, shortRow("open key", k)
@@ -276,5 +276,5 @@ func DecodeOpenKey(k []byte) (AccountID, TxID, error) {
 	return AccountID(binary.BigEndian.Uint64(k[1:])), TxID(k[9:]), nil
 }
 
-// IsOpenKey tells whether bytes are the key of an open row.
+// IsOpenKey tells whether a key is that of an open row.
 func IsOpenKey(k []byte) bool { return len(k) == 1+8+16 && k[0] == rowOpen }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRowKeys: a key is read back as what it was made of, lies in the ranges that its
-// kind is scanned by, has a name, and is none of another kind.
+// TestRowKeys checks that each key decodes to the values it was made of, is in the ranges
+// by which its kind is scanned, has a name, and is not taken for another kind.
 func TestRowKeys(t *testing.T) {
 	const a = AccountID(7)
 	id := TxID{1, 2, 3}
@@ -59,7 +59,7 @@ func TestRowKeys(t *testing.T) {
 	}
 }
 
-// TestDayRanges: the claims of a day lie behind those of earlier days.
+// TestDayRanges checks that a day's claims sort after the claims of earlier days.
 func TestDayRanges(t *testing.T) {
 	k := IdempotencyKey(9, 7, [16]byte{1})
 	for bucket, before := range map[uint16]bool{8: false, 9: false, 10: true} {
@@ -77,7 +77,8 @@ func TestDayRanges(t *testing.T) {
 	}
 }
 
-// TestDueRows: due rows lie by kind, then by instant, and are read back whole.
+// TestDueRows checks that due rows sort by kind and then by due time, and decode to the
+// values they were made of.
 func TestDueRows(t *testing.T) {
 	id := TxID{5}
 	seen := map[bool]int{}
@@ -106,8 +107,8 @@ func TestDueRows(t *testing.T) {
 	}
 }
 
-// TestQueueRows: a queue's payouts lie in the order of their requests, apart from
-// other queues'.
+// TestQueueRows checks that a queue's payouts sort in the order of their requests, and
+// apart from other queues' payouts.
 func TestQueueRows(t *testing.T) {
 	for _, q := range []QueueID{0, 7, ^QueueID(0)} {
 		k := QueueKey(q, TxID{5})
@@ -127,7 +128,7 @@ func TestQueueRows(t *testing.T) {
 	}
 }
 
-// TestRowsOfNoForm: bytes that no version wrote are an error, never a guess.
+// TestRowsOfNoForm checks that decoding returns an error for bytes that no version wrote.
 func TestRowsOfNoForm(t *testing.T) {
 	for name, decode := range map[string]func(b []byte) error{
 		"id":          func(b []byte) error { _, err := DecodeIDRow(b); return err },
@@ -154,7 +155,7 @@ func TestRowsOfNoForm(t *testing.T) {
 	}
 }
 
-// TestSettingsEqual: each setting counts.
+// TestSettingsEqual checks that a change of any setting makes settings unequal.
 func TestSettingsEqual(t *testing.T) {
 	threshold, other, same := Amount(1), Amount(2), Amount(1)
 	base := func() Settings {
@@ -179,7 +180,7 @@ func TestSettingsEqual(t *testing.T) {
 	}
 }
 
-// TestValidCPF: the check digits of the Receita Federal.
+// TestValidCPF checks ValidCPF with valid and invalid check digits, lengths and characters.
 func TestValidCPF(t *testing.T) {
 	for cpf, want := range map[string]bool{
 		"52998224725": true, "12345678909": true, "11144477735": true, "52998224724": false, "52998224715": false, "00000000000": false,

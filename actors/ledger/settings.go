@@ -5,23 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// Settings are what an operator decides for an account. Whether the account is
-// active is not among them: the registry owns that.
+// Settings are the settings of an account that an operator decides. Whether the account is
+// active is not among them: the registry decides that.
 type Settings struct {
 	Name              string   `cbor:"1,keyasint"`           // 1 to 100 characters
 	Document          string   `cbor:"2,keyasint"`           // CPF digits or CNPJ
 	City              string   `cbor:"3,keyasint,omitempty"` // 1 to 60 characters
 	CashInFee         Fee      `cbor:"4,keyasint,omitempty"`
 	CashOutFee        Fee      `cbor:"5,keyasint,omitempty"`
-	CashOutCeiling    Amount   `cbor:"6,keyasint,omitempty"` // base units per payout without the fee; 0: none
-	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // base units; nil: off
+	CashOutCeiling    Amount   `cbor:"6,keyasint,omitempty"` // largest payout in base units, without the fee; 0: no limit
+	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // in base units: payouts from this amount on wait for approval; nil: none waits
 	BlockCNPJOut      bool     `cbor:"8,keyasint,omitempty"`
 	AuthorizedCNPJs   []string `cbor:"9,keyasint,omitempty"`
-	RepeatWindow      Millis   `cbor:"10,keyasint"` // a duration, MinRepeatWindow to MaxRepeatWindow
+	RepeatWindow      Millis   `cbor:"10,keyasint"` // duration, MinRepeatWindow to MaxRepeatWindow
 }
 
-// How long a settled payout makes an equal request a repeat. The upper bound is
-// the life of an end-to-end id at the scheme (12 h around its minute).
+// The bounds of how long after its settlement a payout makes an equal request a repeat. The
+// upper bound is how long the scheme accepts an end-to-end id (12 h around its minute).
 const (
 	MinRepeatWindow = Millis(60 * 1000)
 	MaxRepeatWindow = Millis(12 * 60 * 60 * 1000)
@@ -30,12 +30,12 @@ const (
 // DefaultCity is the merchant city of a QR code where the operator names none.
 const DefaultCity = "SAO PAULO"
 
-// DefaultSettings are those of an account that states only who it is.
+// DefaultSettings are the settings of an account that names only its holder.
 func DefaultSettings() Settings {
 	return Settings{City: DefaultCity, RepeatWindow: MaxRepeatWindow}
 }
 
-// Equal tells settings that mean the same.
+// Equal tells whether two settings are the same.
 func (s *Settings) Equal(other *Settings) bool {
 	a, b := *s, *other
 	sameThreshold := a.ApprovalThreshold == b.ApprovalThreshold ||
@@ -48,8 +48,8 @@ func (s *Settings) Equal(other *Settings) bool {
 
 const maxAuthorizedCNPJs = 1000
 
-// Normalise strips documents to their characters and tells the first setting
-// that cannot be: RefuseSetting with its field, or nil.
+// Normalise reduces documents to their characters and checks all settings: it returns
+// RefuseSetting with the first invalid field, or nil.
 func (s *Settings) Normalise() *Refusal {
 	ok := false
 	switch n := utf8.RuneCountInString(s.Name); {

@@ -41,8 +41,8 @@ func (b *bench) outcome(a args) ResolvePayout {
 	return c
 }
 
-// noticeID is the end-to-end id that a notice names: the payout's own, or, with
-// notice=other, another.
+// noticeID returns the end-to-end id that a notice names: the payout's own id or, with
+// notice=other, another one.
 func (b *bench) noticeID(a args) string {
 	if a["notice"] == "other" {
 		return endToEnd("another")

@@ -13,7 +13,8 @@ import (
 
 const storiesDir = "testdata/stories"
 
-// bench drives one account by hand: a command a line, what came of it below.
+// bench runs one account by a story: each line of a story is a command, and the lines below
+// it are its expected result.
 type bench struct {
 	*harness
 	ids  map[string]TxID
@@ -32,7 +33,7 @@ func (b *bench) stepAs(c Command, inactive bool) Decision {
 	return d
 }
 
-// tell is what a step came to, in lines.
+// tell describes the result of a step, in lines of text.
 func (b *bench) tell(d Decision) string {
 	var out strings.Builder
 	for i := range d.Records {
@@ -92,7 +93,7 @@ func (b *bench) reported(r *Record) string {
 	return s
 }
 
-// answer is what the asker reads.
+// answer describes the answer that the asker of a command gets.
 func (b *bench) answer(out *strings.Builder, d *Decision) {
 	if e := d.Earlier; e != nil && e.Stored == nil {
 		fmt.Fprintf(out, "waits for the first request, other body: %v\n", e.Other)
@@ -124,7 +125,7 @@ func (b *bench) refused(r *Refusal) string {
 	return out + "\n"
 }
 
-// args reads "name=value" words.
+// args are the "name=value" words of a story's line.
 type args map[string]string
 
 func (a args) amount(name string) Amount {
@@ -180,7 +181,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 			}
 		}
 		return ""
-	case "stale-end-to-end": // the row as the hold wrote it, whatever has come since
+	case "stale-end-to-end": // the row as the hold wrote it, without later changes
 		held := b.held(b.ids[a["of"]])
 		for _, row := range Project(nil, held) {
 			if IsEndToEnd(row.Key) {
@@ -206,7 +207,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 	return ""
 }
 
-// text makes "long" a text over the limit.
+// text returns s, except that "long" gives a text above the limit of 140 characters.
 func text(s string) string {
 	if s == "long" {
 		return strings.Repeat("ç", 141)
@@ -281,7 +282,7 @@ func (b *bench) receive(a args) string {
 	return b.tell(b.step(ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}))
 }
 
-// endToEnd makes a whole end-to-end id of its last characters.
+// endToEnd makes a full end-to-end id that ends in tail.
 func endToEnd(tail string) string {
 	return "E99999003202603011200" + fmt.Sprintf("%011s", tail)
 }
@@ -311,7 +312,7 @@ func (b *bench) payout(a args) string {
 	return b.tell(e)
 }
 
-// held is the record that holds a payout.
+// held finds the record that holds a payout.
 func (b *bench) held(id TxID) *Record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == PayoutHeld && r.Tx.ID == id {
@@ -322,8 +323,8 @@ func (b *bench) held(id TxID) *Record {
 	return nil
 }
 
-// TestScenarios runs the stories. Each ends with the rows that the records
-// alone make, compared with those that were written on the way.
+// TestScenarios runs the stories. At the end of each story it compares the rows that were
+// written with the rows that the records alone make.
 func TestScenarios(t *testing.T) {
 	seen := map[RefusalCode]bool{}
 	files, err := os.ReadDir(storiesDir)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKindTable: a kind has one name, no kind between two others is missing, and what
-// its row says fits together.
+// TestKindTable checks that each record kind has a name of its own, that no value between
+// two kinds is unused, and that the properties of a kind are consistent.
 func TestKindTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/formats.md")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestKindTable(t *testing.T) {
 	}
 }
 
-// TestRefusalTable: each refusal has one name; the reasons that payouts fail by are
-// those that merchants know.
+// TestRefusalTable checks that each refusal has a name of its own, and that the reason
+// codes of failed payouts are those in the merchants' documents.
 func TestRefusalTable(t *testing.T) {
 	names := map[string]RefusalCode{}
 	for c := range RefusalCode(len(refusals)) {
@@ -64,8 +64,8 @@ func TestRefusalTable(t *testing.T) {
 	}
 }
 
-// TestDueTable: each kind of due row says what it is about and what its task needs, and
-// what a child may have had in hand needs the scheme.
+// TestDueTable checks that each kind of due row has an entity and a need, and that kinds
+// which a child may have carried need the scheme.
 func TestDueTable(t *testing.T) {
 	all := DueKinds()
 	for i, k := range all {

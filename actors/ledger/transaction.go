@@ -1,10 +1,10 @@
 package ledger
 
-// TxKind is what a transaction is. Its values are stored.
+// TxKind is the kind of a transaction. Its values are stored.
 type TxKind uint8
 
-// The kinds. A charge and the payment that completes it are one transaction;
-// a received payment without a charge is a receipt.
+// The kinds of transactions. A charge and the payment that completes it are one
+// transaction; a received payment without a charge is a receipt.
 const (
 	TxCharge   TxKind = 1
 	TxReceipt  TxKind = 2
@@ -15,7 +15,7 @@ const (
 	TxInternal TxKind = 7
 )
 
-// The prefixes of public identifiers.
+// The prefixes of public identifiers (transaction_id).
 const (
 	prefixIn       = "PIXIN"
 	prefixOut      = "PIXOUT"
@@ -40,27 +40,27 @@ func (k TxKind) prefix() string {
 	panic("ledger: transaction of no kind")
 }
 
-// Outbound tells whether money of this kind leaves the account.
+// Outbound tells whether money leaves the account in a transaction of this kind.
 func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
 
-// TxStatus is how far a transaction is. Its values are stored.
+// TxStatus is the status of a transaction. Its values are stored.
 type TxStatus uint8
 
-// The statuses. Held and Refused are never shown to the merchant: a payout is
-// shown from its acceptance, queueing or waiting for approval on, and one refused
-// in the call leaves nothing.
+// The statuses. Held and Refused are never shown to the merchant: a payout is shown once it
+// is accepted, queued or pending approval, and a payout that is refused before that is
+// never shown.
 const (
 	StatusActive    TxStatus = 1  // a charge waits for its payer
-	StatusCompleted TxStatus = 2  // credited
-	StatusHeld      TxStatus = 3  // gross amount held, the scheme not yet heard
-	StatusAccepted  TxStatus = 4  // with the scheme, or in doubt
+	StatusCompleted TxStatus = 2  // final: the amount was credited
+	StatusHeld      TxStatus = 3  // gross amount held; the scheme has not answered yet
+	StatusAccepted  TxStatus = 4  // the scheme has it or, in doubt, may have it
 	StatusQueued    TxStatus = 5  // waits for directory capacity
 	StatusPending   TxStatus = 6  // waits for an operator's approval
-	StatusSettled   TxStatus = 7  // final
+	StatusSettled   TxStatus = 7  // final: the scheme settled it
 	StatusRejected  TxStatus = 8  // final: the scheme rejected it after acceptance
 	StatusFailed    TxStatus = 9  // final: refused after acceptance, expired, declined or voided
-	StatusRefused   TxStatus = 10 // final: refused inside the call
-	StatusSending   TxStatus = 11 // shown before, and on its way: it may have left
+	StatusRefused   TxStatus = 10 // final: refused before it was shown
+	StatusSending   TxStatus = 11 // shown before, and on its way to the scheme, which may have it
 )
 
 var statusNames = [...]string{
@@ -71,7 +71,7 @@ var statusNames = [...]string{
 // String is the status's name in messages and to operators.
 func (s TxStatus) String() string { return statusNames[s] }
 
-// InFlight tells a payout or refund whose gross amount is held.
+// InFlight tells whether the gross amount of a payout or refund in this status is held.
 func (s TxStatus) InFlight() bool {
 	switch s {
 	case StatusHeld, StatusSending, StatusAccepted, StatusQueued, StatusPending:
@@ -80,18 +80,18 @@ func (s TxStatus) InFlight() bool {
 	return false
 }
 
-// MovedMoney tells a status at which money has moved.
+// MovedMoney tells whether money has moved in this status.
 func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }
 
-// Owned is a transaction and whose it is.
+// Owned is a transaction and its account.
 type Owned struct {
 	Account AccountID
 	Tx      *Transaction
 }
 
 // Transaction is one item of an account's history and, while it is in flight, the whole
-// state of its work: a common part, and the part of its kind. Every record about it
-// carries it whole, as it is after the record.
+// state of its work: common fields, and a part for its kind. Every record about a
+// transaction has the whole transaction, in its state after the record.
 type Transaction struct {
 	ID     TxID     `cbor:"1,keyasint"`
 	Kind   TxKind   `cbor:"2,keyasint"`
@@ -102,16 +102,16 @@ type Transaction struct {
 	EndToEnd     string `cbor:"6,keyasint,omitempty"`
 	ExternalID   string `cbor:"7,keyasint,omitempty"`
 	Description  string `cbor:"8,keyasint,omitempty"`
-	Counterparty Party  `cbor:"9,keyasint,omitzero"` // who paid it, or whom it pays
+	Counterparty Party  `cbor:"9,keyasint,omitzero"` // the payer, or the recipient
 
-	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when it was first shown
-	BookedAt   Millis `cbor:"11,keyasint,omitempty"` // when its status became final
+	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when the transaction was first shown
+	BookedAt   Millis `cbor:"11,keyasint,omitempty"` // when the status became final
 	ReasonCode string `cbor:"12,keyasint,omitempty"`
 	Ordinal    uint64 `cbor:"13,keyasint,omitempty"` // place among the account's items, from 1
-	Booking    uint64 `cbor:"14,keyasint,omitempty"` // place among its bookings, from 1
-	Doubted    bool   `cbor:"15,keyasint,omitempty"` // the clock was when a record about it was made: its instants may be wrong by hours
+	Booking    uint64 `cbor:"14,keyasint,omitempty"` // place among the account's bookings, from 1
+	Doubted    bool   `cbor:"15,keyasint,omitempty"` // engine time was doubted when a record about it was made: its times may be wrong by hours
 
-	// One of these is its kind's part; a payout has Transfer beside its own.
+	// Only the part of the transaction's kind is set; a payout also has Transfer.
 	Charge   ChargePart   `cbor:"16,keyasint,omitzero"`
 	Receipt  ReceiptPart  `cbor:"17,keyasint,omitzero"`
 	Credit   CreditPart   `cbor:"18,keyasint,omitzero"`
@@ -119,95 +119,95 @@ type Transaction struct {
 	Payout   PayoutPart   `cbor:"20,keyasint,omitzero"`
 	Transfer TransferPart `cbor:"21,keyasint,omitzero"`
 
-	// Where this state is from; not stored, because the record says it.
-	at  uint64   // sequence of the record that this is the state after; 0: it has none yet
-	was TxStatus // the status in that record
+	// The record that this state is from; not stored, because the state is inside that
+	// record.
+	at  uint64   // sequence of that record; 0: the transaction has no record yet
+	was TxStatus // status of the transaction in that record
 }
 
-// Party is who stands on the other side.
+// Party is the other side of a transaction: its payer or its recipient.
 type Party struct {
 	Name     string `cbor:"1,keyasint,omitempty"`
-	Document string `cbor:"2,keyasint,omitempty"` // of who paid as sent, of who is paid as the directory names it
+	Document string `cbor:"2,keyasint,omitempty"` // of a payer as sent, of a recipient as the directory names it
 	ISPB     string `cbor:"3,keyasint,omitempty"`
 }
 
-// ChargePart is how a charge's QR code names the receiver.
+// ChargePart is the receiver as a charge's QR code names it.
 type ChargePart struct {
-	Key          Key    `cbor:"1,keyasint"` // the account's own
+	Key          Key    `cbor:"1,keyasint"` // the account's own key
 	MerchantName string `cbor:"2,keyasint,omitempty"`
 	MerchantCity string `cbor:"3,keyasint,omitempty"`
 }
 
-// ReceiptPart is what a received payment without a charge alone has.
+// ReceiptPart is the part of a received payment without a charge.
 type ReceiptPart struct {
-	Key string `cbor:"1,keyasint,omitempty"` // the account's own that it was paid to
+	Key string `cbor:"1,keyasint,omitempty"` // the account's own key that the customer paid to
 }
 
-// CreditPart is what an operator says of a credit.
+// CreditPart is the part of an operator's credit.
 type CreditPart struct {
 	Reference string `cbor:"1,keyasint,omitempty"`
 }
 
-// ReturnPart is what a received return gives back.
+// ReturnPart is the part of a received return.
 type ReturnPart struct {
-	Original         TxID   `cbor:"1,keyasint"` // the payout
+	Original         TxID   `cbor:"1,keyasint"` // the payout that is returned
 	OriginalEndToEnd string `cbor:"2,keyasint,omitempty"`
 	OriginalAmount   Amount `cbor:"3,keyasint,omitempty"`
-	Returned         Amount `cbor:"4,keyasint,omitempty"` // of the original so far, this one included
+	Returned         Amount `cbor:"4,keyasint,omitempty"` // sum returned of the payout so far, this return included
 }
 
-// TransferPart is how far a transaction that the account sends has come on its way to
-// the scheme.
+// TransferPart is the part of a transaction that is sent to the scheme.
 type TransferPart struct {
-	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // the instant of its due row while in flight, engine time
-	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // of its due row
+	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // time of the due row while in flight, engine time
+	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the due row
 	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until it is answered
-	Doubt      bool    `cbor:"4,keyasint,omitempty"` // accepted, and whether the scheme has it is not known
-	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time at which the scheme took it, where CreatedAt is another
+	Doubt      bool    `cbor:"4,keyasint,omitempty"` // accepted, but it is not known whether the scheme has it
+	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
 }
 
-// PayoutPart is what a payout alone has.
+// PayoutPart is the part of a payout.
 type PayoutPart struct {
-	Key           Key    `cbor:"1,keyasint"`           // the recipient's
-	GivenDocument string `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, stripped
-	RecipientISPB string `cbor:"3,keyasint,omitempty"` // manual routing
+	Key           Key    `cbor:"1,keyasint"`           // the recipient's key
+	GivenDocument string `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, without punctuation
+	RecipientISPB string `cbor:"3,keyasint,omitempty"` // the participant that the merchant named, if any
 	Purpose       string `cbor:"4,keyasint,omitempty"`
 
-	// Its end-to-end id.
-	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // of its fingerprint
-	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant named it
-	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: it was derived here before
-	Former      []string `cbor:"8,keyasint,omitempty"`  // those before its renewals, the oldest first
-	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction holds it
-	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that transaction; shown where the scheme says DUPL
+	// The payout's end-to-end id.
+	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // number of the fingerprint's attempt, from 0
+	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant named the id
+	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the id was derived here before
+	Former      []string `cbor:"8,keyasint,omitempty"`  // earlier ids, before renewals, the oldest first
+	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction has the same end-to-end id
+	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that other transaction; shown where the scheme rejects the payout with DUPL
 
-	// What it has been through where it did not go straight.
-	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory's limit it met last, if it ever did
-	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // when it is given up if it is still queued
+	// Set only for a payout that did not go straight from its hold to its settlement.
+	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that was reached last; 0: none
+	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // when the payout fails if it is still queued
 	Decision          Approval `cbor:"13,keyasint,omitempty"`
-	Operator          string   `cbor:"14,keyasint,omitempty"` // who decided
-	Unsure            bool     `cbor:"15,keyasint,omitempty"` // it failed by a refusal, and an earlier submission may arrive yet
-	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when it settled, where it had been voided before
-	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // it was voided, and the scheme rejected it after that
-	Returned          Amount   `cbor:"18,keyasint,omitempty"` // what came back so far
+	Operator          string   `cbor:"14,keyasint,omitempty"` // the operator who decided
+	Unsure            bool     `cbor:"15,keyasint,omitempty"` // the payout failed by a refusal, but an earlier submission may still arrive at the scheme
+	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when the payout settled, where it had been voided before
+	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected the payout after it had been voided
+	Returned          Amount   `cbor:"18,keyasint,omitempty"` // sum that was returned so far
 }
 
-// Record is the sequence of the record that the transaction is the state after.
+// Record is the sequence of the record that this state of the transaction is from.
 func (t *Transaction) Record() uint64 { return t.at }
 
-// standsAt notes the record that the transaction is the state after.
+// standsAt sets the record that this state of the transaction is from.
 func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
 
-// Bucket is which of the directory's limits a payout met. Its values are stored.
+// Bucket is one of the directory's limits. Its values are stored.
 type Bucket uint8
 
-// The buckets (DICT).
+// The directory's limits (DICT).
 const (
-	BucketClient      Bucket = 1 // the paying user's
+	BucketClient      Bucket = 1 // the limit of the paying user
 	BucketInstitution Bucket = 2
 )
 
-// Reason is the bucket's code in events.
+// Reason is the reason code of the limit in events.
 func (b Bucket) Reason() string {
 	if b == BucketClient {
 		return "DICT_CLIENT_RATE_LIMITED"
@@ -215,20 +215,19 @@ func (b Bucket) Reason() string {
 	return "DICT_BUCKET_EXHAUSTED"
 }
 
-// Approval is an operator's word on a payout. Its values are stored.
+// Approval is an operator's decision about a payout. Its values are stored.
 type Approval uint8
 
-// The words.
+// The decisions of an operator.
 const (
 	Approved Approval = 1
 	Declined Approval = 2
 )
 
-// ReasonDuplicate is the scheme's code for an end-to-end id that another transaction
-// holds.
+// ReasonDuplicate is the scheme's code for an end-to-end id that another transaction has.
 const ReasonDuplicate = "DUPL"
 
-// Why a payout failed that had been shown, where no refusal's code says it.
+// Reasons why a payout that had been shown failed, beside the names of refusals.
 const (
 	ReasonQueueTimeout = "DICT_QUEUE_TIMEOUT"
 	ReasonVoided       = "orphan_force_voided"
@@ -236,21 +235,21 @@ const (
 	ReasonExpired      = "approval_expired"
 )
 
-// Voided tells a payout that was given up though it may settle yet: the one final
-// state that a late settlement changes. The scheme kept silent, or refused it after
-// a submission whose answer was lost.
+// Voided tells whether a payout failed although it may still settle: the only final state
+// that a late settlement changes. Either the scheme reported no outcome in time, or it
+// refused the payout after a submission whose answer was lost.
 func (t *Transaction) Voided() bool {
 	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Payout.Unsure) && !t.Payout.RejectedAfterVoid
 }
 
-// DuplicateOfUnknown tells a payout that the scheme rejected as a duplicate of
-// something that is unknown here: money may move under its end-to-end id while the
-// scheme takes that.
+// DuplicateOfUnknown tells whether the scheme rejected the payout as a duplicate of a
+// transaction that is unknown here. Money may still move under its end-to-end id, for as
+// long as the scheme accepts that id.
 func (t *Transaction) DuplicateOfUnknown() bool {
 	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
-// SentAt is since when the scheme owes its word on an accepted payout.
+// SentAt is the time from which the scheme owes the outcome of an accepted payout.
 func (t *Transaction) SentAt() Millis {
 	if t.Transfer.AcceptedAt != 0 {
 		return t.Transfer.AcceptedAt
@@ -258,12 +257,12 @@ func (t *Transaction) SentAt() Millis {
 	return t.CreatedAt
 }
 
-// AwaitsScheme tells an accepted payout: what becomes of it the scheme says next.
+// AwaitsScheme tells whether the payout is accepted and waits for its outcome.
 func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 
-// OrphanAt is the instant of engine time from which an accepted payout may be voided. A
-// stamp that lies ahead is an earlier process's, whose clock was: the payout is no
-// younger than this process.
+// OrphanAt is the engine time from which an accepted payout may be voided. A SentAt in the
+// future was stamped by an earlier process whose clock was ahead; then the time is counted
+// from the start of this process.
 func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	sent := now.since(t.SentAt(), t.Doubted)
 	if sent > now.Clock {
@@ -272,14 +271,13 @@ func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	return sent + terms.OrphanAfter
 }
 
-// MovedAt is the instant from which the window of repeats counts, of a payout that has
-// settled.
+// MovedAt is the time from which the window of repeats is counted for a settled payout.
 func (t *Transaction) MovedAt(now Reading) Millis {
 	return now.since(max(t.ID.Time(), t.BookedAt, t.Payout.LateAt), t.Doubted)
 }
 
-// Gross is what the transaction takes from the account (outbound) or what it
-// would bring without its fee.
+// Gross is the amount that an outbound transaction takes from the account, fee included, or
+// the amount of an inbound one before its fee.
 func (t *Transaction) Gross() Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
@@ -287,7 +285,7 @@ func (t *Transaction) Gross() Amount {
 	return t.Amount
 }
 
-// Net is the movement on the account: amount + fee outbound, amount - fee inbound.
+// Net is the change of the balance: amount + fee outbound, amount - fee inbound.
 func (t *Transaction) Net() Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
@@ -298,24 +296,24 @@ func (t *Transaction) Net() Amount {
 // Public is the transaction_id.
 func (t *Transaction) Public() string { return t.ID.Public(t.Kind) }
 
-// Claim is an idempotency key's hold on its answer: the request's scope (which
-// already names method and path; the account is in the row's key), the day
-// bucket the row lies in, and what a replay compares and needs.
+// Claim is a request's claim under an idempotency key: its scope (made of method, path and
+// key; the account is in the row's key), the bucket of its row, and the data that a repeat
+// is compared with.
 type Claim struct {
 	Scope    [16]byte `cbor:"1,keyasint"` // first 16 bytes of SHA-256 over method, path and key
 	Bucket   uint16   `cbor:"2,keyasint"` // days since 1970-01-01 UTC at the claim
 	At       Millis   `cbor:"3,keyasint"`
 	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
-	Style    Style    `cbor:"5,keyasint,omitempty"` // how the answer is to be written
-	Doubted  bool     `cbor:"6,keyasint,omitempty"` // the clock was at the claim
+	Style    Style    `cbor:"5,keyasint,omitempty"` // the form in which the answer is to be rendered
+	Doubted  bool     `cbor:"6,keyasint,omitempty"` // engine time was doubted when the claim was made
 }
 
-// Style says how a request's answer is to be written, to whoever writes it: it is kept
-// with the claim and not read here.
+// Style is the form in which a request's answer is to be rendered. The ledger stores it
+// with the claim and does not use it.
 type Style uint8
 
-// Stored is the answer kept under a claim: what a replay sends again.
+// Stored is an answer that is stored under a claim; a replay sends it again.
 type Stored struct {
-	Code int    `cbor:"1,keyasint"` // what it is, to whoever sends it; not read here
+	Code int    `cbor:"1,keyasint"` // the HTTP status; the ledger does not use it
 	Body []byte `cbor:"2,keyasint"`
 }

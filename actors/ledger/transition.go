@@ -2,10 +2,9 @@ package ledger
 
 import "fmt"
 
-// Follows checks a record against the one that it names as the record before it
-// about the same transaction, nil where it names none: they must be about one
-// transaction, and the transition must be legal. A record about no transaction
-// follows anything.
+// Follows checks a record against before, the previous record about the same transaction,
+// or nil where there is none: both must be about one transaction, and the transition must
+// be legal. A record about no transaction may follow any record.
 func (r *Record) Follows(before *Record) error {
 	if r.Tx == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTransitions: every kind about a transaction has its row, in code and in the
-// docs, and only what the row allows is legal.
+// TestTransitions checks that every record kind about a transaction has its transition in
+// the table and in docs/formats.md, and that only transitions in the table are legal.
 func TestTransitions(t *testing.T) {
 	page, err := os.ReadFile("../../docs/formats.md")
 	if err != nil {
@@ -42,7 +42,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestFollows: a record names the one before it about the same transaction.
+// TestFollows checks that a record must name the previous record about the same
+// transaction.
 func TestFollows(t *testing.T) {
 	held := func() *Record {
 		return &Record{Account: 7, Seq: 5, Kind: PayoutHeld, Body: Body{Tx: &Transaction{ID: TxID{1}, Status: StatusHeld}}}
@@ -81,14 +82,14 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// TestStaleCopy: what is decided on an older copy of a transaction than its newest
-// record is our mistake and never a record.
+// TestStaleCopy checks that a decision on an outdated copy of a transaction panics instead
+// of making a record.
 func TestStaleCopy(t *testing.T) {
 	a := &Account{ID: 7, Seq: 9, Time: 10}
 	for name, was := range map[string]TxStatus{"refused": StatusRefused, "settled": StatusSettled, "rejected": StatusRejected} {
 		tx := &Transaction{ID: TxID{1}, Kind: TxPayout, Status: was, EndToEnd: "E1"}
 		tx.standsAt(9)
-		tx.Status = StatusHeld // a copy that says otherwise
+		tx.Status = StatusHeld // a copy whose status differs from the newest record
 		func() {
 			defer func() {
 				if recover() == nil {

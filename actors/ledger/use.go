@@ -2,22 +2,22 @@ package ledger
 
 import "fmt"
 
-// use is what has become of the transactions under one end-to-end id.
+// use is the state of all transactions under one end-to-end id.
 type use struct {
-	row      *EndToEndRow // its members thinned to those that still matter
+	row      *EndToEndRow // the row, with only those members that still matter
 	endToEnd string
-	holder   TxID     // the one that moved money, else the first that may; zero: none known here
-	inFlight bool     // one is
-	moved    bool     // one settled
-	since    Millis   // when the newest of those did
-	voided   Millis   // until when what was voided, or is unknown here, may settle yet; 0: nothing
-	noMoney  bool     // every end proves that no money moved
-	rank     int      // of the transaction that endToEnd is from
-	named    Millis   // when the scheme refuses it
+	holder   TxID     // the transaction that moved money, else the first that may have; zero: none known here
+	inFlight bool     // a transaction is in flight
+	moved    bool     // a transaction has settled
+	since    Millis   // when the newest of the settled transactions moved money
+	voided   Millis   // until when a voided or unknown transaction may still settle; 0: there is none
+	noMoney  bool     // it is proven that no transaction moved money
+	rank     int      // rank of the transaction that endToEnd is from; see name
+	named    Millis   // when the scheme begins to refuse endToEnd
 	former   []string // ids that were renewed
 	now      Reading
-	sent     bool // one of them may have left: not all were refused inside the call
-	matter   int  // how many of the row's still do
+	sent     bool // a transaction may have been sent: not all were refused before they were shown
+	matter   int  // number of the row's transactions that still matter
 }
 
 func (g *gathering) use(row *EndToEndRow) (use, error) {
@@ -44,7 +44,8 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 	return u, nil
 }
 
-// take counts one transaction in, and tells whether it still matters.
+// take adds one transaction, and tells whether it still matters: it is in flight, has moved
+// money, or may still settle.
 func (u *use) take(t *Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != StatusRefused
@@ -59,7 +60,7 @@ func (u *use) take(t *Transaction) bool {
 	case t.DuplicateOfUnknown():
 		u.voided = max(u.voided, ExpiryOf(t.EndToEnd))
 		u.noMoney = false
-		return true // and it holds nothing itself
+		return true // but this transaction itself did not move money
 	default:
 		return false
 	}
@@ -70,8 +71,8 @@ func (u *use) take(t *Transaction) bool {
 	return true
 }
 
-// name takes the id over of what is nearest to having moved money: approvals renew
-// ids one by one.
+// name sets endToEnd to the id of the transaction that most likely moved money. The ids may
+// differ, because approvals and queues renew them one by one.
 func (u *use) name(t *Transaction) {
 	rank := 1
 	switch {
@@ -83,24 +84,24 @@ func (u *use) name(t *Transaction) {
 		rank = 3
 	}
 	u.former = append(u.former, t.Payout.Former...)
-	// Of several, the youngest id: what waits under an older one takes it over.
+	// Among equal ranks the newest id counts: a payout that waits under an older id takes
+	// it.
 	if expiry := ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
 		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry
 	}
 }
 
-// busy tells that the id may not make room for another: a repeat is sent under
-// it, and the scheme rejects it. No window ends while the clock is doubted.
+// busy tells whether the id must be used again for the next payout, so that the scheme
+// rejects it as a duplicate. While engine time is doubted no window ends.
 func (u *use) busy(window Millis) bool {
 	return u.inFlight ||
 		u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||
 		u.voided != 0 && (u.now.Doubted || u.now.Clock < u.voided)
 }
 
-// renewal is the id under which a payout that has waited, for its approval or for
-// directory capacity, goes out now, where that is not its own: that of an equal one which
-// went out under another meanwhile, or, where its own has aged, the same suffix under a
-// new minute.
+// renewal finds the end-to-end id with which a payout leaves a queue or is approved, where
+// that is not the id it has: the id of an equal payout that was sent meanwhile under
+// another id or, where its own is too old, the same suffix with a new minute.
 func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	now := g.stamp.Reading
 	if !t.waits() || t.Payout.OwnEndToEnd {
@@ -121,7 +122,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 			return Chain{}, err
 		}
 		if member.ID == t.ID || other.waits() && (other.EndToEnd == t.EndToEnd || NeedsRenewal(other, now)) {
-			continue // what waits like this one has not gone out, and will be renewed as it is
+			continue // it was not sent yet either, and will be renewed as this payout is
 		}
 		others.take(other)
 	}
@@ -135,13 +136,13 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	return c, nil
 }
 
-// waits tells a payout that has not gone out and waits to.
+// waits tells whether a payout waits to be sent: for approval or for directory capacity.
 func (t *Transaction) waits() bool { return t.Status == StatusPending || t.Status == StatusQueued }
 
-// holder is the transaction that the scheme has under a payout's end-to-end id where
-// it says that this one is a duplicate: the one that settled, else the first that it has
-// taken or may have; nil where none of the others went out, so that the scheme has
-// something that is unknown here.
+// holder finds the transaction that has a payout's end-to-end id at the scheme, after the
+// scheme rejected the payout as a duplicate: the one that settled, else the first that the
+// scheme has or may have. Nil where no other was sent: then the scheme has a transaction
+// that is unknown here.
 func (g *gathering) holder(t *Transaction) (*TxID, error) {
 	row, err := g.rowOf(t)
 	if err != nil || row == nil {
@@ -166,7 +167,7 @@ func (g *gathering) holder(t *Transaction) (*TxID, error) {
 	return &best.ID, nil
 }
 
-// sent tells a payout that the scheme may have under its end-to-end id.
+// sent tells whether the scheme may have the payout under its end-to-end id.
 func sent(t *Transaction) bool {
 	switch t.Status {
 	case StatusSettled, StatusAccepted, StatusSending, StatusHeld:
@@ -177,8 +178,9 @@ func sent(t *Transaction) bool {
 	return t.Voided() || t.Payout.RejectedAfterVoid
 }
 
-// closer tells which of two the scheme has sooner: what settled, then what it has taken,
-// then what may only be on its way there; of equals, what was sent first.
+// closer tells whether the scheme is more likely to have a than b. A settled payout comes
+// first, then one that the scheme has taken, then one that is on its way; of equals, the
+// one that was sent first.
 func closer(a, b *Transaction) bool {
 	if x, y := nearness(a), nearness(b); x != y {
 		return x > y

@@ -56,8 +56,9 @@ func TestFromCentavos(t *testing.T) {
 	}
 }
 
-// TestIDs: both names of a transaction come from the same bytes and lead to
-// the same row; no two ids of one instant fall together where 52 bits differ.
+// TestIDs checks that a transaction's id and its transaction_id have the same short id,
+// which leads to the same row, and that ids of the same time differ if any of 52 bits of
+// entropy does.
 func TestIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := Millis(rapid.Int64Range(0, 1<<48-1).Draw(t, "at"))
@@ -92,7 +93,7 @@ func TestIDs(t *testing.T) {
 	})
 }
 
-// flip turns one of the 52 bits of entropy that a short id keeps.
+// flip inverts one of the 52 bits of entropy that a short id includes.
 func flip(c *[10]byte, bit int) {
 	switch {
 	case bit < 4:
@@ -163,7 +164,7 @@ func TestEndToEnd(t *testing.T) {
 func TestKeys(t *testing.T) {
 	const evp = "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"
 	for _, c := range []struct {
-		typ, raw, want string // want "": refused
+		typ, raw, want string // want "": the key is not valid
 	}{
 		{"cpf", "12345678909", "12345678909"},
 		{"cpf", "123.456.789-09", ""},
@@ -256,8 +257,8 @@ func TestAvailableIsNeverNegative(t *testing.T) {
 	}
 }
 
-// TestSlots: an account's slot is the first 12 bits of its id, for ever; the last 65,536
-// numbers name no account.
+// TestSlots checks that an account's slot is the first 12 bits of its id, and that the last
+// 65,536 numbers are not account ids.
 func TestSlots(t *testing.T) {
 	for id, slot := range map[AccountID]uint16{1: 0, 1<<52 - 1: 0, 1 << 52: 1, 0xabc<<52 | 7: 0xabc, LastAccountID: 4095} {
 		if got := id.Slot(); got != slot {

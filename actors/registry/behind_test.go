@@ -9,7 +9,7 @@ import (
 	"pixd/wal/waltest"
 )
 
-// refusing is a journal that, once it is on, writes no record.
+// refusing is a journal that refuses every entry with records while on is true.
 type refusing struct {
 	*waltest.InMemory
 	on bool
@@ -28,8 +28,8 @@ func (r *refusing) Append(e *wal.Entry) wal.Ticket {
 	return 0
 }
 
-// TestBehindForGood: after an entry was refused nothing is promised any more, however
-// often it is asked for.
+// TestBehindForGood checks that, after the journal refused an entry, the registry answers
+// every later change with an error.
 func TestBehindForGood(t *testing.T) {
 	j := &refusing{InMemory: waltest.NewInMemory()}
 	g, err := Open(j, func() ledger.Millis { return 1772366400000 })

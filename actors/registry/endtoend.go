@@ -8,19 +8,19 @@ import (
 	"pixd/actors/ledger"
 )
 
-// EndToEndReservation is an end-to-end id that a merchant named itself, and whose it is
-// from then on.
+// EndToEndReservation says that an end-to-end id, which a merchant named itself, belongs to
+// an account from now on.
 type EndToEndReservation struct {
 	EndToEnd string           `cbor:"1,keyasint"`
 	Account  ledger.AccountID `cbor:"2,keyasint"`
 }
 
-// ErrEndToEndTaken says that another account has used the end-to-end id.
+// ErrEndToEndTaken says that the end-to-end id belongs to another account.
 var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 
-// reservations are the end-to-end ids that were decided and may not be on disk yet,
-// in the order of their records. Those that are have a row: what is held in memory
-// does not grow with them.
+// reservations are the end-to-end ids whose reservation was decided and may not be on disk
+// yet, in the order of their records. Reservations on disk have a row and are not kept
+// here, so that memory does not grow with their number.
 type reservations struct {
 	owner map[string]ledger.AccountID
 	order []reserved
@@ -39,7 +39,7 @@ func (c *reservations) take(r *Record) {
 	c.order = append(c.order, reserved{r.Seq, r.EndToEnd.EndToEnd})
 }
 
-// forget drops what has become durable.
+// forget drops the reservations whose records are durable.
 func (c *reservations) forget(durable uint64) {
 	n := 0
 	for ; n < len(c.order) && c.order[n].seq <= durable; n++ {
@@ -50,22 +50,22 @@ func (c *reservations) forget(durable uint64) {
 	}
 }
 
-// EndToEndRows is what the rows say of an end-to-end id; 0 is nobody.
+// EndToEndRows names the accounts that the rows of an end-to-end id name; 0: none.
 type EndToEndRows struct {
-	Reserved ledger.AccountID // by its reservation
-	Used     ledger.AccountID // by a payout under it
-	Derived  ledger.AccountID // by a payout whose id was derived and ends like it
+	Reserved ledger.AccountID // the account of the id's reservation
+	Used     ledger.AccountID // the account of a payout under the id
+	Derived  ledger.AccountID // the account of a payout whose derived id has the same suffix
 }
 
-// ReserveEndToEnd reserves an end-to-end id for an account. What the account has reserved
-// already changes nothing. ErrEndToEndTaken: another account has used it, or has
-// derived its last 11 characters, whatever the minute: who saw one derived id could
-// name the next before its owner does.
+// ReserveEndToEnd reserves an end-to-end id for an account. A repeat by the same account
+// changes nothing. ErrEndToEndTaken: another account has used the id, or has derived an id
+// with the same last 11 characters, in whatever minute. Otherwise a merchant who saw
+// another merchant's derived id could take the next one, which has the same suffix.
 func (m *Machine) ReserveEndToEnd(c EndToEndReservation, rows func(endToEnd string) (EndToEndRows, error)) ([]Record, error) {
 	if m.accounts[c.Account] == nil {
 		return nil, ErrUnknownAccount
 	}
-	// What is under way first: what is no longer there has a row by now.
+	// Look in memory first: a reservation that is no longer there has its row by now.
 	owner := m.reservations.owner[c.EndToEnd]
 	var found EndToEndRows
 	if owner == 0 {
@@ -84,13 +84,14 @@ func (m *Machine) ReserveEndToEnd(c EndToEndReservation, rows func(endToEnd stri
 	return []Record{{Kind: EndToEndReserved, EndToEnd: &c}}, nil
 }
 
-// Durable tells the machine up to which of its records everything is on disk.
+// Durable tells the machine that its records up to seq are on disk.
 func (m *Machine) Durable(seq uint64) { m.reservations.forget(seq) }
 
-// rowReservation begins the key of a reservation's row. docs/formats.md has a drawing.
+// rowReservation is the first byte of the key of a reservation's row. docs/formats.md shows
+// the row.
 const rowReservation = 'c'
 
-// ReservationRange is the keys of all reservations' rows.
+// ReservationRange is the key range of all reservations' rows.
 func ReservationRange() (lo, hi []byte) { return []byte{rowReservation}, []byte{rowReservation + 1} }
 
 func reservationKey(endToEnd string) []byte {
@@ -101,7 +102,7 @@ func reservationKey(endToEnd string) []byte {
 
 const reservationRowBytes = 8 + 8
 
-// Project is the rows that a record writes: a pure function of that record alone.
+// Project makes the rows that a record writes. They depend on that record alone.
 func Project(r *Record) []ledger.Row {
 	if r.Kind != EndToEndReserved {
 		return nil
@@ -117,12 +118,12 @@ func readReservation(b []byte) (ledger.AccountID, error) {
 	return ledger.AccountID(binary.BigEndian.Uint64(b)), nil
 }
 
-// reservationFilter is the size, in bytes, of the filter over reservations: good for 800,000;
-// beyond, more looks go to the store.
+// reservationFilter is the size, in bytes, of the filter over reservations. It is enough
+// for 800,000 reservations; with more, the filter saves fewer reads of the store.
 const reservationFilter = 1 << 20
 
-// ReserveEndToEnd gives a merchant's own end-to-end id to an account, and returns
-// once that is durable. False: another account has used it.
+// ReserveEndToEnd reserves a merchant's own end-to-end id for an account, and returns once
+// that is durable. False: the id belongs to another account.
 func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, error) {
 	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) {
 		return m.ReserveEndToEnd(EndToEndReservation{EndToEnd: endToEnd, Account: a}, g.endToEndRows)
@@ -133,7 +134,7 @@ func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, e
 	return err == nil, err
 }
 
-// endToEndRows reads what the store has on an id: most often nothing at all.
+// endToEndRows reads the rows of an end-to-end id. Most ids have none.
 func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error) {
 	if key := reservationKey(endToEnd); g.reserved.MayHave(key) {
 		b, ok, err := g.journal.Get(key)

@@ -14,8 +14,8 @@ import (
 
 func e2eID(n int) string { return fmt.Sprintf("E99999004202603011200%011d", n) }
 
-// TestReserveEndToEnd: who is first has it, for good; what it repeats makes no
-// record.
+// TestReserveEndToEnd checks that the first account that reserves an id keeps it, also
+// after a restart, and that a repeated reservation makes no record.
 func TestReserveEndToEnd(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
@@ -59,8 +59,8 @@ func TestReserveEndToEnd(t *testing.T) {
 	expect(g, 1, 1000, false, 0)
 }
 
-// TestReserveAtOnce: of two accounts that reserve one id at the same time, exactly one
-// has it, whenever either asks again.
+// TestReserveAtOnce checks that, of two accounts that reserve one id at the same time,
+// exactly one gets it, also when they ask again.
 func TestReserveAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -92,7 +92,8 @@ func TestReserveAtOnce(t *testing.T) {
 	}
 }
 
-// TestReservationIsDurable before anyone is told of it: who has it, and who does not.
+// TestReservationIsDurable checks that no account is answered, whether it gets the id or
+// not, before the reservation is durable.
 func TestReservationIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
@@ -133,14 +134,15 @@ func TestReservationIsDurable(t *testing.T) {
 	}
 }
 
-// TestReserveUsed: an id that was used is its user's; one that ends like an id that
-// was derived is its deriver's, whatever its minute.
+// TestReserveUsed checks that an id under which an account has a payout belongs to that
+// account, and that ids with the suffix of a derived id belong to the account that derived
+// it, in any minute.
 func TestReserveUsed(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)
 	register(t, g, 1)
 	register(t, g, 2)
-	row := append(make([]byte, 7), 1) // account 1, and what is of no matter here
+	row := append(make([]byte, 7), 1) // account 1; the other bytes do not matter here
 	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
 	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{

@@ -9,26 +9,26 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Account is an account as the registry knows it.
+// Account is the registry's entry for an account.
 type Account struct {
 	ID        ledger.AccountID `cbor:"1,keyasint"`
 	Active    bool             `cbor:"2,keyasint,omitempty"`
 	CreatedAt ledger.Millis    `cbor:"3,keyasint"`
-	Opening   *ledger.Settings `cbor:"4,keyasint"` // what it is to be opened under, should a crash come between
+	Opening   *ledger.Settings `cbor:"4,keyasint"` // the settings with which the account is opened, also after a crash before its opening
 
-	PixKeys []string `cbor:"-"` // in order of their reservation; the first names the account in QR codes
-	APIKeys []string `cbor:"-"` // client ids, in order of their making
+	PixKeys []string `cbor:"-"` // in the order of their reservation; the first one is in the account's QR codes
+	APIKeys []string `cbor:"-"` // client ids, in the order in which the keys were made
 }
 
-// APIKey is a credential. The secret itself is never kept.
+// APIKey is a credential. The secret itself is never stored.
 type APIKey struct {
 	ClientID    string           `cbor:"1,keyasint"`
 	Account     ledger.AccountID `cbor:"2,keyasint"`
-	SecretHash  [32]byte         `cbor:"3,keyasint"` // SHA-256 of the secret as presented
+	SecretHash  [32]byte         `cbor:"3,keyasint"` // SHA-256 of the secret as the client sends it
 	Permissions Permissions      `cbor:"4,keyasint,omitempty"`
-	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // as given
-	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // 0: never
-	Signing     bool             `cbor:"7,keyasint,omitempty"` // false: no POST works with it
+	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // as the operator wrote it
+	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // when the key expires; 0: never
+	Signing     bool             `cbor:"7,keyasint,omitempty"` // false: no POST request works with this key
 	Active      bool             `cbor:"8,keyasint,omitempty"`
 	CreatedAt   ledger.Millis    `cbor:"9,keyasint"`
 
@@ -36,13 +36,15 @@ type APIKey struct {
 	uses    *uses
 }
 
-// uses are a key's; every entry that a change puts in its place shares them.
+// uses holds the times of a key's uses. The entries that replace one another for the same
+// key share it.
 type uses struct {
-	last     atomic.Int64 // instant of the newest; 0: never
-	reported atomic.Int64 // the newest that NewUses has told, or that was remembered
+	last     atomic.Int64 // time of the newest use; 0: never
+	reported atomic.Int64 // time of the use that NewUses reported last, or that Remember set
 }
 
-// Allows tells whether the whitelist has the address, which must be unmapped.
+// Allows tells whether the whitelist includes the address. The address must not be an
+// IPv4-mapped IPv6 address.
 func (k *APIKey) Allows(ip netip.Addr) bool {
 	for _, p := range k.allowed {
 		if p.Contains(ip) {
@@ -52,14 +54,14 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 	return false
 }
 
-// Used notes an instant at which the key was used.
+// Used records that the key was used at a time.
 func (k *APIKey) Used(at ledger.Millis) { k.uses.last.Store(int64(at)) }
 
-// LastUsed is the newest such instant, of this process or remembered from an
-// earlier one; 0 where there is none.
+// LastUsed is the time of the newest use, by this process or, through Remember, an earlier
+// one; 0: never.
 func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.uses.last.Load()) }
 
-// Warnings names the whitelist entries that can never match.
+// Warnings describes the whitelist entries that can never match.
 func (k *APIKey) Warnings() []string {
 	warnings := []string{}
 	for _, w := range k.Whitelist {
@@ -72,7 +74,7 @@ func (k *APIKey) Warnings() []string {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// prepare works out what reads need from what is stored.
+// prepare parses the whitelist for Allows and sets the key's uses.
 func (k *APIKey) prepare(u *uses) {
 	k.allowed = nil
 	for _, w := range k.Whitelist {
@@ -86,9 +88,9 @@ func (k *APIKey) prepare(u *uses) {
 	k.uses = u
 }
 
-// ParseWhitelist reads an entry in one of the spellings that count: an IPv4
-// address or CIDR in its canonical text (no host bits set), or an IPv6 address
-// in its RFC 5952 text or its full eight groups in lower case, padded or not.
+// ParseWhitelist parses a whitelist entry in one of the accepted forms: an IPv4 address or
+// CIDR in its canonical text (no host bits set), or an IPv6 address in its RFC 5952 text or
+// with all eight groups in lower case, padded with zeros or not.
 func ParseWhitelist(s string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		ok := p.Addr().Is4() && p.Masked() == p && p.String() == s
@@ -104,7 +106,7 @@ func ParseWhitelist(s string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// unpadded is the eight groups of an IPv6 address without leading zeros.
+// unpadded writes an IPv6 address as eight groups without leading zeros.
 func unpadded(a netip.Addr) string {
 	groups := strings.Split(a.StringExpanded(), ":")
 	for i, g := range groups {
@@ -121,13 +123,13 @@ type PixKey struct {
 	Type       ledger.KeyType   `cbor:"2,keyasint"`
 	Account    ledger.AccountID `cbor:"3,keyasint"`
 	CreatedAt  ledger.Millis    `cbor:"4,keyasint"`
-	Registered bool             `cbor:"5,keyasint,omitempty"` // the scheme knows it
+	Registered bool             `cbor:"5,keyasint,omitempty"` // the scheme has registered the key
 }
 
-// Permissions is a set of them. Bit values are stored.
+// Permissions is a set of permissions. Its bit values are stored.
 type Permissions uint16
 
-// The permissions.
+// The permissions of an API key.
 const (
 	PixWrite Permissions = 1 << iota
 	PixRead
@@ -140,7 +142,7 @@ const (
 	StatementRead
 )
 
-// AllPermissions is what "*" grants.
+// AllPermissions is the set that "*" grants.
 const AllPermissions = StatementRead<<1 - 1
 
 var permissionNames = []string{
@@ -148,8 +150,8 @@ var permissionNames = []string{
 	"payment:read", "account:write", "account:read", "statement:read",
 }
 
-// ParsePermissions reads a list of names, or ["*"]; it returns the first name
-// that it does not know.
+// ParsePermissions parses a list of names, or ["*"]. Where it returns false, the string is
+// the first unknown name.
 func ParsePermissions(names []string) (Permissions, string, bool) {
 	var p Permissions
 	for _, n := range names {

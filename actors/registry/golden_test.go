@@ -15,7 +15,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
 
-// goldenRecords is one record of every kind, with every field that it can have.
+// goldenRecords is one record of every kind, with every field that the kind can have.
 func goldenRecords() []Record {
 	threshold := ledger.Amount(7)
 	account := &Account{
@@ -53,8 +53,8 @@ func goldenRecords() []Record {
 	return out
 }
 
-// TestGolden pins the bytes of every record kind. A difference means that
-// stores written before can no longer be read.
+// TestGolden checks the bytes of every record kind and its rows against golden files. A
+// difference means that stores written before can no longer be read.
 func TestGolden(t *testing.T) {
 	for _, r := range goldenRecords() {
 		golden(t, r.Kind.String()+".golden", fmt.Sprintf("kind %d\nbody %x\n", r.Kind, r.Encode()))
@@ -71,7 +71,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenIsWhole: a field that a golden record leaves empty is not pinned.
+// TestGoldenIsWhole checks that no field of a golden record is empty, because TestGolden
+// does not check the bytes of an empty field.
 func TestGoldenIsWhole(t *testing.T) {
 	for _, r := range goldenRecords() {
 		for _, entry := range []any{r.Account, r.APIKey, r.PixKey, r.EndToEnd} {
@@ -105,7 +106,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestDecodeNeverGuesses: unknown kinds, unknown fields, damage.
+// TestDecodeNeverGuesses checks that Decode returns an error for unknown kinds, unknown
+// fields and damaged bodies.
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[0]
 	body := good.Encode()

@@ -14,7 +14,7 @@ import (
 	"pixd/wal"
 )
 
-// afterCut is the registry on what a power cut has left.
+// afterCut opens the registry on the files that a simulated power cut has left.
 func afterCut(t *testing.T, disk *vfs.MemFS) (*Registry, *wal.Store) {
 	t.Helper()
 	s, err := wal.Open(wal.Options{
@@ -26,9 +26,9 @@ func afterCut(t *testing.T, disk *vfs.MemFS) (*Registry, *wal.Store) {
 	return open(t, s), s
 }
 
-// TestReadersUnderChanges: while many change things at once, whatever a reader sees is
-// there after a power cut that comes right behind its look, and what it sees fits
-// together: an account's keys are there.
+// TestReadersUnderChanges checks that, while several goroutines change entries, every entry
+// that a reader saw is still there after a power cut right after the read, and that the
+// entries of one read are consistent: the keys that an account lists exist.
 func TestReadersUnderChanges(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	g := open(t, openStore(t, disk))
@@ -56,7 +56,7 @@ func TestReadersUnderChanges(t *testing.T) {
 	}
 	work.Go(func() {
 		for !stop.Load() {
-			look(t, g) // what it sees fits together at any moment
+			look(t, g) // checks that the entries are consistent at any moment
 		}
 	})
 	const looks = 20
@@ -64,7 +64,7 @@ func TestReadersUnderChanges(t *testing.T) {
 	var kept [looks]*vfs.MemFS
 	for n, before := 0, -1; n < looks; n++ {
 		for ids, _ := g.Accounts(0, 1<<20); len(ids) <= before; ids, _ = g.Accounts(0, 1<<20) {
-			time.Sleep(10 * time.Microsecond) // something is to change between two looks
+			time.Sleep(10 * time.Microsecond) // wait for a change between two looks
 		}
 		seen[n] = look(t, g)
 		before = len(seen[n].accounts)
@@ -81,7 +81,7 @@ func TestReadersUnderChanges(t *testing.T) {
 	}
 }
 
-// looked is what one look at a registry saw.
+// looked holds the entries that one look at a registry saw.
 type looked struct {
 	accounts []*Account
 	apiKeys  []*APIKey
@@ -118,8 +118,8 @@ func look(t *testing.T, g *Registry) (l looked) {
 	return l
 }
 
-// in checks that a registry has all that was seen, or what came after it: here flags
-// change once, and lists only grow.
+// in checks that a registry has every entry that was seen, in the same or a later state: in
+// this test a flag changes only once, and lists only grow.
 func (l *looked) in(t *testing.T, g *Registry) {
 	t.Helper()
 	for _, seen := range l.accounts {
@@ -139,9 +139,9 @@ func (l *looked) in(t *testing.T, g *Registry) {
 	}
 }
 
-// TestReserveByMany: many goroutines of many accounts reserve one end-to-end id: exactly one
-// account has it, all of whose goroutines are told so; and when the first is told
-// anything, a power cut leaves the winner's reservation.
+// TestReserveByMany checks that, when many goroutines of several accounts reserve one
+// end-to-end id, exactly one account gets it, in all of its goroutines, and that a power
+// cut right after the first answer leaves the same account's reservation.
 func TestReserveByMany(t *testing.T) {
 	const accounts, each = 6, 4
 	disk := vfs.NewCrashableMem()

@@ -9,24 +9,24 @@ import (
 	"pixd/actors/ledger"
 )
 
-// RecordKind is what happened in the registry. Its values are stored; they
-// start where the ledger's end.
+// RecordKind is the kind of event that a registry record is about. Its values are stored;
+// they are larger than the ledger's.
 type RecordKind uint8
 
-// The kinds of the registry's records. Each carries the entry whole, as it is
-// after the record.
+// The kinds of the registry's records. Each record has the whole entry, in its state after
+// the record.
 const (
 	AccountRegistered RecordKind = 64
-	AccountChanged    RecordKind = 65 // its active flag
+	AccountChanged    RecordKind = 65 // the account became active or inactive
 	APIKeyMade        RecordKind = 66
-	APIKeyChanged     RecordKind = 67 // permissions, whitelist, expiry or active flag
+	APIKeyChanged     RecordKind = 67 // permissions, whitelist, expiry or active flag changed
 	PixKeyReserved    RecordKind = 68
 	PixKeyRegistered  RecordKind = 69
 	EndToEndReserved  RecordKind = 70 // a merchant's own end-to-end id
 )
 
-// kinds has a row for each: its name, and how the entry that it carries is taken in;
-// false where it carries another's.
+// kinds has a row for each record kind: its name, and the function that applies its entry.
+// The function returns false where the record does not have an entry of the right type.
 var kinds = map[RecordKind]struct {
 	name  string
 	apply func(*Machine, *Record) bool
@@ -48,7 +48,7 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Record is one thing that happened; one of the four entries is set.
+// Record is one event in the registry. Exactly one of its four entries is set.
 type Record struct {
 	Kind    RecordKind    `cbor:"-"`
 	Seq     uint64        `cbor:"-"`
@@ -67,7 +67,7 @@ var (
 	}.DecMode()
 )
 
-// Encode is the record's body as it is journaled.
+// Encode encodes the record's body as it is journaled.
 func (r *Record) Encode() []byte {
 	b, err := encoding.Marshal(r)
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *Record) Encode() []byte {
 	return b
 }
 
-// Decode reads what Encode wrote. A kind or field that this version does not
-// know is an error.
+// Decode decodes what Encode has encoded. A kind or field that this version does not know
+// is an error.
 func (r *Record) Decode(b []byte) error {
 	if _, known := kinds[r.Kind]; !known {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
@@ -88,7 +88,7 @@ func (r *Record) Decode(b []byte) error {
 	return nil
 }
 
-// What the registry refuses.
+// The errors of changes that the registry refuses.
 var (
 	ErrUnknownAccount = errors.New("account is unknown")
 	ErrUnknownKey     = errors.New("API key is unknown")
@@ -97,19 +97,19 @@ var (
 	ErrReserved       = errors.New("the number is reserved")
 )
 
-// Machine is the registry's state: what every record so far has made of it, save
-// the reservations that are on disk, which lie in rows.
+// Machine is the registry's state after all records so far. The reservations that are on
+// disk are not in it but in rows.
 type Machine struct {
 	Seq          uint64
 	Time         ledger.Millis
 	accounts     map[ledger.AccountID]*Account
-	order        []ledger.AccountID // by creation
+	order        []ledger.AccountID // in the order in which the accounts were registered
 	apiKeys      map[string]*APIKey
 	pixKeys      map[string]*PixKey
 	reservations reservations
 }
 
-// NewMachine is an empty registry.
+// NewMachine makes an empty registry.
 func NewMachine() *Machine {
 	return &Machine{
 		accounts: map[ledger.AccountID]*Account{},
@@ -118,7 +118,7 @@ func NewMachine() *Machine {
 	}
 }
 
-// RegisterAccount makes an account known, with one PIX key of its own.
+// RegisterAccount adds an account with its first PIX key.
 func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
 	if a.ID == 0 || a.ID > ledger.LastAccountID {
 		return nil, fmt.Errorf("account %v: %w", a.ID, ErrReserved)
@@ -132,7 +132,8 @@ func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
 	return []Record{{Kind: AccountRegistered, Account: &a}, {Kind: PixKeyReserved, PixKey: &key}}, nil
 }
 
-// SetActive turns an account on or off; nothing where it is so already.
+// SetActive makes an account active or inactive. It makes no record where the account
+// already is.
 func (m *Machine) SetActive(id ledger.AccountID, active bool) ([]Record, error) {
 	a := m.accounts[id]
 	if a == nil {
@@ -157,7 +158,7 @@ func (m *Machine) MakeAPIKey(k APIKey) ([]Record, error) {
 	return []Record{{Kind: APIKeyMade, APIKey: &k}}, nil
 }
 
-// ChangeAPIKey puts edit's result in a key's place.
+// ChangeAPIKey replaces a key by a copy that edit has changed.
 func (m *Machine) ChangeAPIKey(clientID string, edit func(*APIKey)) ([]Record, error) {
 	k := m.apiKeys[clientID]
 	if k == nil {
@@ -168,8 +169,8 @@ func (m *Machine) ChangeAPIKey(clientID string, edit func(*APIKey)) ([]Record, e
 	return []Record{{Kind: APIKeyChanged, APIKey: &changed}}, nil
 }
 
-// ReservePixKey gives a key to an account. A reservation that the account repeats
-// changes nothing; one of another account is ErrKeyTaken.
+// ReservePixKey gives a PIX key to an account. A repeat by the same account changes
+// nothing; a key of another account is ErrKeyTaken.
 func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	if m.accounts[k.Account] == nil {
 		return nil, ErrUnknownAccount
@@ -183,7 +184,7 @@ func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	return nil, ErrKeyTaken
 }
 
-// RegisteredPixKey notes that the scheme knows a key.
+// RegisteredPixKey records that the scheme has registered a key.
 func (m *Machine) RegisteredPixKey(key string) ([]Record, error) {
 	k := m.pixKeys[key]
 	if k == nil || k.Registered {
@@ -194,8 +195,8 @@ func (m *Machine) RegisteredPixKey(key string) ([]Record, error) {
 	return []Record{{Kind: PixKeyRegistered, PixKey: &changed}}, nil
 }
 
-// Apply takes one record in. Entries are replaced, never changed, because
-// readers may hold the old ones.
+// Apply applies one record. Entries are replaced, never changed, because readers may still
+// use the old ones.
 func (m *Machine) Apply(r *Record) error {
 	if r.Seq != m.Seq+1 || r.Time < m.Time {
 		return fmt.Errorf("registry: record %d at %v does not follow %d at %v", r.Seq, r.Time, m.Seq, m.Time)
@@ -256,8 +257,9 @@ func (m *Machine) applyEndToEnd(r *Record) bool {
 	return true
 }
 
-// replace puts an edited copy in an account's place. Its lists may grow in the
-// old one's room: nobody else appends, and who holds the old one sees its length.
+// replace replaces an account's entry by an edited copy. Its lists may share memory with
+// the old entry's lists: only the machine appends to them, and a reader of the old entry
+// sees the old length.
 func (m *Machine) replace(id ledger.AccountID, edit func(*Account)) {
 	if old := m.accounts[id]; old != nil {
 		a := *old

@@ -12,13 +12,13 @@ import (
 	"pixd/actors/ledger"
 )
 
-// driver is a machine and what its stories tell of it.
+// driver is a machine, with methods for the steps of the tests.
 type driver struct {
 	t *testing.T
 	m *Machine
 }
 
-// take applies what the machine decided, and tells the kinds or the refusal.
+// take applies the records of a decision, and returns their kinds or the refusal.
 func (b *driver) take(records []Record, err error) string {
 	b.t.Helper()
 	if err != nil {
@@ -46,7 +46,8 @@ func (b *driver) pix(id ledger.AccountID, key string) string {
 	return b.take(b.m.ReservePixKey(PixKey{Key: key, Type: ledger.KeyEmail, Account: id}))
 }
 
-// TestMachine tells one registry's life: a command, what came of it.
+// TestMachine runs one registry through a list of commands and checks the records or the
+// refusal of each.
 func TestMachine(t *testing.T) {
 	b := &driver{t, NewMachine()}
 	off := func(k *APIKey) { k.Active = false }
@@ -57,11 +58,11 @@ func TestMachine(t *testing.T) {
 		{b.register(2, "other"), "account.registered pix_key.reserved"},
 		{b.pix(3, "k"), ErrUnknownAccount.Error()},
 		{b.pix(1, "k"), "pix_key.reserved"},
-		{b.pix(1, "k"), ""}, // the same by the same: harmless
+		{b.pix(1, "k"), ""}, // a repeat by the same account changes nothing
 		{b.pix(2, "k"), ErrKeyTaken.Error()},
 		{b.take(b.m.RegisteredPixKey("k")), "pix_key.registered"},
 		{b.take(b.m.RegisteredPixKey("k")), ""},
-		{b.pix(1, "k"), ""}, // and it stays registered
+		{b.pix(1, "k"), ""}, // the key stays registered
 		{b.take(b.m.RegisteredPixKey("nobody's")), ""},
 		{b.take(b.m.SetActive(1, true)), ""},
 		{b.take(b.m.SetActive(1, false)), "account.changed"},
@@ -85,7 +86,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestEntriesAreReplaced: who holds an entry sees it unchanged for ever.
+// TestEntriesAreReplaced checks that an entry which a reader has does not change when the
+// registry changes.
 func TestEntriesAreReplaced(t *testing.T) {
 	b := &driver{t, NewMachine()}
 	b.register(1, "first")
@@ -102,7 +104,8 @@ func TestEntriesAreReplaced(t *testing.T) {
 	}
 }
 
-// TestLastUsed survives a change of the key, which makes another entry of it.
+// TestLastUsed checks that the time of the last use survives a change of the key, which
+// replaces its entry.
 func TestLastUsed(t *testing.T) {
 	b := &driver{t, NewMachine()}
 	b.register(1, "first")
@@ -117,8 +120,8 @@ func TestLastUsed(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses: a record that does not follow, or that carries another
-// entry than its kind's, changes nothing.
+// TestApplyRefuses checks that a record which does not follow the newest one, or which has
+// an entry of the wrong type, is refused and changes nothing.
 func TestApplyRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Record){
 		"gap":           func(r *Record) { r.Seq++ },
@@ -144,7 +147,8 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// TestPermissions: names to a set and back, in the documented order.
+// TestPermissions checks that names parse to a set, and that a set lists its names in the
+// documented order.
 func TestPermissions(t *testing.T) {
 	for _, c := range []struct{ in, out, unknown string }{
 		{"pix:read pix:write", "pix:write pix:read", ""},
@@ -170,8 +174,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestKindTable: kinds have numbers of the registry's, one name each, and no number
-// between two others is missing.
+// TestKindTable checks that the kinds' values begin at AccountRegistered without a gap, and
+// that each kind has a name of its own.
 func TestKindTable(t *testing.T) {
 	names := map[string]bool{}
 	for i, k := range slices.Sorted(maps.Keys(kinds)) {
@@ -188,7 +192,8 @@ func TestKindTable(t *testing.T) {
 	}
 }
 
-// TestReservedNumbers: the last 65,536 numbers of streams are no account's.
+// TestReservedNumbers checks that the last 65,536 stream numbers are refused as account
+// ids.
 func TestReservedNumbers(t *testing.T) {
 	for id, ok := range map[ledger.AccountID]bool{0: false, 1: true, 1<<64 - 65_537: true, 1<<64 - 65_536: false, 1<<64 - 1: false} {
 		_, err := NewMachine().RegisterAccount(Account{ID: id}, PixKey{Key: "k", Account: id})

@@ -12,31 +12,31 @@ import (
 	"pixd/wal"
 )
 
-// Stream is the registry's own in the journal.
+// Stream is the number of the registry's stream in the journal.
 const Stream wal.Stream = 0
 
-// Journal is what the registry needs of the journal.
+// Journal is the part of the journal that the registry uses.
 type Journal interface {
 	Append(*wal.Entry) wal.Ticket
 	Get(key []byte) (value []byte, ok bool, err error)
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 }
 
-// Registry is the shell around Machine. Its methods that change something
-// return once the change is durable and visible to every reader.
+// Registry is the shell around Machine. Its methods that change something return once the
+// change is durable and visible to every reader.
 type Registry struct {
 	journal Journal
 	now     func() ledger.Millis
 
-	mu      sync.Mutex // guards machine and sum; held while a change is decided, not while it syncs
+	mu      sync.Mutex // guards machine and sum; locked while a change is decided, not while it is synced
 	machine *Machine
 	sum     uint64
-	behind  atomic.Bool // an entry was refused
+	behind  atomic.Bool // the journal refused an entry, so the machine is ahead of the journal
 
-	durable  atomic.Uint64 // the newest record of the stream that is on disk
-	reserved *keyed.Filter // every reservation's row
+	durable  atomic.Uint64 // sequence of the newest record that is on disk
+	reserved *keyed.Filter // filter over the rows of all reservations
 
-	// What readers see: durable entries only.
+	// The entries that readers see: only durable ones.
 	accounts keyed.Map[ledger.AccountID, *Account]
 	apiKeys  keyed.Map[string, *APIKey]
 	pixKeys  keyed.Map[string, *PixKey]
@@ -76,18 +76,18 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	return g, nil
 }
 
-// publishOrder shows the accounts so far. The slice only grows, so readers of
-// an older header see what they saw.
+// publishOrder publishes the list of accounts. The list only grows, so a reader of an older
+// slice still sees what it saw.
 func (g *Registry) publishOrder() {
 	order := g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.order.Store(&order)
 }
 
-// errBehind: an entry of the registry's own was refused, so what it holds is
-// ahead of the journal. A restart makes it again.
+// errBehind says that the journal refused an entry, so that the machine is ahead of the
+// journal. Only a restart can rebuild it.
 var errBehind = errors.New("registry: is ahead of the journal; the engine must be started again")
 
-// change decides and journals, and returns once that is durable.
+// change decides, journals the records, and returns once they are durable.
 func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
 	p, refused := g.submit(decide)
 	if err := <-p.done; err != nil {
@@ -99,8 +99,8 @@ func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)
 	return refused
 }
 
-// submit decides under the lock and queues what came of it. What changes
-// nothing is queued all the same: what it was decided on may not be durable yet.
+// submit decides under the lock and queues the entry. A decision without records is queued
+// too, because it may depend on records that are not durable yet.
 func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)) (*published, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,8 +131,8 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	return p, nil
 }
 
-// apply takes a record into the machine and seals it. One that does not apply
-// is our mistake.
+// apply applies a record to the machine and seals it. A record that cannot be applied is a
+// bug and panics.
 func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
 	r.Seq, r.Time = g.machine.Seq+1, now
 	s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
@@ -143,14 +143,14 @@ func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
 	return s
 }
 
-// published holds entries until they are durable and shows them then.
+// published holds entries until they are durable, and then publishes them to readers.
 type published struct {
 	registry *Registry
 	accounts []*Account
 	apiKeys  []*APIKey
 	pixKeys  []*PixKey
 	order    []ledger.AccountID
-	seq      uint64 // of the newest record among them
+	seq      uint64 // sequence of the newest record of the change
 	done     chan error
 }
 
@@ -167,7 +167,7 @@ func (p *published) take(m *Machine, r *Record) {
 	}
 }
 
-// Release is called by the journal, in order, so that newer entries are
+// Release publishes the entries. The journal calls it in order, so that newer entries are
 // published after older ones.
 func (p *published) Release(err error) {
 	if g := p.registry; g != nil && err == nil {
@@ -177,7 +177,7 @@ func (p *published) Release(err error) {
 		for _, k := range p.pixKeys {
 			g.pixKeys.Set(k.Key, k)
 		}
-		for _, a := range p.accounts { // after the keys that they list
+		for _, a := range p.accounts { // after the keys that the account lists
 			g.accounts.Set(a.ID, a)
 		}
 		g.order.Store(&p.order)
@@ -186,7 +186,7 @@ func (p *published) Release(err error) {
 	p.done <- err
 }
 
-// RegisterAccount makes an account known under its first PIX key.
+// RegisterAccount adds an account with its first PIX key.
 func (g *Registry) RegisterAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
 		a := Account{ID: id, Active: active, CreatedAt: now, Opening: &opening}
@@ -199,13 +199,13 @@ func (g *Registry) RegisterAccount(id ledger.AccountID, active bool, opening led
 	return a, nil
 }
 
-// SetActive turns an account on or off.
+// SetActive makes an account active or inactive.
 func (g *Registry) SetActive(id ledger.AccountID, active bool) error {
 	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.SetActive(id, active) })
 }
 
-// MakeAPIKey adds a credential; ClientID, Account, SecretHash, Permissions,
-// Whitelist, ExpiresAt and Signing come with it.
+// MakeAPIKey adds a credential. The caller sets ClientID, Account, SecretHash, Permissions,
+// Whitelist, ExpiresAt and Signing.
 func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
 		k.Active, k.CreatedAt = true, now
@@ -218,7 +218,7 @@ func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
 	return made, nil
 }
 
-// ChangeAPIKey edits a copy of the key and puts it in the key's place.
+// ChangeAPIKey replaces a key by a copy that edit has changed.
 func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, error) {
 	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.ChangeAPIKey(clientID, edit) })
 	if err != nil {
@@ -228,7 +228,7 @@ func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, e
 	return k, nil
 }
 
-// ReservePixKey gives a PIX key to an account; ErrKeyTaken where it is another's.
+// ReservePixKey gives a PIX key to an account; ErrKeyTaken where it belongs to another one.
 func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
 		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
@@ -240,26 +240,26 @@ func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, 
 	return k, nil
 }
 
-// RegisteredPixKey notes that the scheme knows a key.
+// RegisteredPixKey records that the scheme has registered a key.
 func (g *Registry) RegisteredPixKey(key string) error {
 	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(key) })
 }
 
-// Account is an account by id. What is returned must not be changed.
+// Account finds an account by id. The entry must not be changed.
 func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
 }
 
-// APIKey is a credential by client id. What is returned must not be changed.
+// APIKey finds a credential by client id. The entry must not be changed.
 func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
 	return g.apiKeys.Get(clientID)
 }
 
-// PixKey is one of this service's PIX keys, in the directory's spelling.
+// PixKey finds one of this service's PIX keys, in the directory's spelling.
 func (g *Registry) PixKey(key string) (*PixKey, bool) { return g.pixKeys.Get(key) }
 
-// Accounts lists account ids by creation, from a place on, at most limit.
-// The second result is the place to go on from, or -1 at the end.
+// Accounts lists at most limit account ids in the order of their registration, beginning at
+// index from. The second result is the index to continue at, or -1 at the end.
 func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
 	order := *g.order.Load()
 	from = min(max(from, 0), len(order))
@@ -271,7 +271,7 @@ func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
 	return slices.Clone(order[from:to]), next
 }
 
-// Unregistered lists the PIX keys that the scheme has not yet taken.
+// Unregistered lists the PIX keys that the scheme has not registered yet.
 func (g *Registry) Unregistered() []*PixKey {
 	var keys []*PixKey
 	g.pixKeys.Each(func(_ string, k *PixKey) bool {

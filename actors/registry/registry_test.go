@@ -53,7 +53,7 @@ func register(t *testing.T, g *Registry, n int) *Account {
 	return a
 }
 
-// all is everything readers see, in an order of its own.
+// all lists every entry that readers see, as text.
 func (g *Registry) all() string {
 	ids, _ := g.Accounts(0, 1<<20)
 	s := fmt.Sprintln(ids)
@@ -76,8 +76,8 @@ func (g *Registry) all() string {
 	return s
 }
 
-// TestReplay: what the stream says is what readers saw, and the next change
-// continues the chain.
+// TestReplay checks that replaying the stream gives the entries that readers saw, and that
+// the next change continues the chain of records.
 func TestReplay(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
@@ -115,8 +115,8 @@ func TestReplay(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestRefusals: what the machine refuses comes out as it is, and nothing is
-// journaled for it.
+// TestRefusals checks that the machine's refusals reach the caller and that nothing is
+// journaled for them.
 func TestRefusals(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -143,13 +143,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// held is a journal that keeps its word back: entries are on their way, and
-// not there yet.
+// held is a journal that keeps entries until release: until then they are not durable.
 type held struct {
 	Journal
 	mu   sync.Mutex
 	outs []wal.Out
-	err  error // what they will be told
+	err  error // result that release reports for the entries
 }
 
 func (h *held) Append(e *wal.Entry) wal.Ticket {
@@ -159,7 +158,7 @@ func (h *held) Append(e *wal.Entry) wal.Ticket {
 	return wal.Ticket(len(h.outs))
 }
 
-// await waits until n entries have come.
+// await waits until n entries have been appended.
 func (h *held) await(t *testing.T, n int) {
 	t.Helper()
 	for range 2000 {
@@ -185,15 +184,15 @@ func (h *held) release(t *testing.T) {
 	h.outs = h.outs[1:]
 }
 
-// TestReadersSeeWhatIsDurable: a change is shown, and its caller answered, once
-// it is on disk; so is the answer that something is there already.
+// TestReadersSeeWhatIsDurable checks that a change becomes visible, and its caller is
+// answered, only once it is durable, and that a repeat of the change waits for it too.
 func TestReadersSeeWhatIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
 	first, again := make(chan error, 1), make(chan error, 1)
 	go func() { first <- second(g.RegisterAccount(1, true, ledger.Settings{}, evp(1))) }()
 	h.await(t, 1)
-	go func() { again <- second(g.ReservePixKey(1, evp(1))) }() // decided on what is not durable
+	go func() { again <- second(g.ReservePixKey(1, evp(1))) }() // decided on a record that is not durable
 	h.await(t, 2)
 	select {
 	case err := <-first:
@@ -220,7 +219,8 @@ func TestReadersSeeWhatIsDurable(t *testing.T) {
 	}
 }
 
-// TestRefusedEntry: what the journal refuses is an error, and never shown.
+// TestRefusedEntry checks that an entry which the journal refuses returns an error and is
+// never visible.
 func TestRefusedEntry(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem()), err: wal.ErrSequence}
 	g := open(t, h)
@@ -236,7 +236,7 @@ func TestRefusedEntry(t *testing.T) {
 	}
 }
 
-// TestReplayStops at the first record that it does not understand.
+// TestReplayStops checks that Open fails at the first record of an unknown kind.
 func TestReplayStops(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	done := make(chan error, 1)
@@ -250,7 +250,7 @@ func TestReplayStops(t *testing.T) {
 	}
 }
 
-// TestClockGoesBack: the registry's time does not.
+// TestClockGoesBack checks that the registry's time does not go back with the clock.
 func TestClockGoesBack(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	now := ledger.Millis(100)
@@ -266,7 +266,7 @@ func TestClockGoesBack(t *testing.T) {
 	open(t, s)
 }
 
-// TestAccountsInPages: every account once, however the pages fall.
+// TestAccountsInPages checks that Accounts lists every account once, for any page size.
 func TestAccountsInPages(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	for n := range 7 {
@@ -291,8 +291,8 @@ func TestAccountsInPages(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: one key, many accounts that want it; one has it, and readers
-// always see an account with its first key.
+// TestManyAtOnce checks that exactly one of many accounts gets a PIX key that all of them
+// want, and that readers always see an account together with its first key.
 func TestManyAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	wanted := ledger.Key{Type: ledger.KeyEmail, Value: "wanted@example.com"}
@@ -330,8 +330,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestNewUses: each use is told once, also through changes of the key; what was
-// remembered is not news.
+// TestNewUses checks that each use is reported once, also after a change of the key, and
+// that a time set by Remember is not reported.
 func TestNewUses(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -373,12 +373,12 @@ func TestNewUses(t *testing.T) {
 	}
 	expect(map[string]ledger.Millis{"cli_1": 9, "cli_2": 8})
 	expect(nil)
-	second.Used(10) // who holds the old entry notes it for the new one
+	second.Used(10) // a use noted in the old entry counts for the new one
 	expect(map[string]ledger.Millis{"cli_2": 10})
 }
 
-// TestSetActiveKeepsKeys: turning an account off and on leaves its lists of keys as they
-// are, for readers and after a replay.
+// TestSetActiveKeepsKeys checks that making an account inactive and active again keeps its
+// lists of keys, for readers and after a replay.
 func TestSetActiveKeepsKeys(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)

@@ -2,12 +2,12 @@ package registry
 
 import "pixd/actors/ledger"
 
-// When a key was last used is no record: a journal entry for every request
-// would be work without a question. The engine keeps it beside the journal now
-// and then; what it needs for that is here.
+// When a key was last used is not a record: a journal entry for every request would cost
+// too much. The engine stores these times beside the journal now and then, through the two
+// methods below.
 
-// Remember takes in when a key was last used, as it was kept by an earlier
-// process. A key that is not there is nobody's.
+// Remember sets when a key was last used, as an earlier process stored it. An unknown
+// client id is ignored.
 func (g *Registry) Remember(clientID string, at ledger.Millis) {
 	if k, ok := g.apiKeys.Get(clientID); ok {
 		k.uses.last.Store(int64(at))
@@ -15,9 +15,9 @@ func (g *Registry) Remember(clientID string, at ledger.Millis) {
 	}
 }
 
-// NewUses tells of every key whose newest use it has not told yet, in no order,
-// and ends at the first error of tell, which it returns. tell may wait: nothing
-// is locked. One caller at a time.
+// NewUses calls tell for every key that was used since NewUses last reported it, in no
+// order. It stops at the first error of tell and returns it. tell may block, because no
+// lock is held. NewUses must not be called concurrently.
 func (g *Registry) NewUses(tell func(clientID string, at ledger.Millis) error) error {
 	var err error
 	g.apiKeys.Each(func(id string, k *APIKey) bool {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestParseWhitelist: the spellings that count, and those that never match.
+// TestParseWhitelist checks which forms of an entry are accepted and which can never match.
 func TestParseWhitelist(t *testing.T) {
 	const counts, never = true, false
 	for _, c := range []struct {
 		entry string
 		ok    bool
-		has   string // addresses it has
-		not   string // and has not
+		has   string // addresses that the entry includes
+		not   string // addresses that it does not include
 	}{
 		{"127.0.0.1", counts, "127.0.0.1", "127.0.0.2 ::1"},
 		{"0.0.0.0", counts, "0.0.0.0", "127.0.0.1"},
@@ -40,15 +40,15 @@ func TestParseWhitelist(t *testing.T) {
 
 		{"::1", counts, "::1", "::2 127.0.0.1"},
 		{"2001:db8::1", counts, "2001:db8::1", "2001:db8::2"},
-		{"2001:db8:0:0:0:0:0:1", counts, "2001:db8::1", ""},                    // full, not padded
-		{"2001:0db8:0000:0000:0000:0000:0000:0001", counts, "2001:db8::1", ""}, // full, padded
+		{"2001:db8:0:0:0:0:0:1", counts, "2001:db8::1", ""},                    // all eight groups, not padded
+		{"2001:0db8:0000:0000:0000:0000:0000:0001", counts, "2001:db8::1", ""}, // all eight groups, padded
 		{"2001:db8:0:1:1:1:1:1", counts, "2001:db8:0:1:1:1:1:1", ""},
 		{"2001:DB8::1", never, "", ""},
 		{"2001:0DB8:0000:0000:0000:0000:0000:0001", never, "", ""},
-		{"2001:0db8::1", never, "", ""},            // neither RFC 5952 nor full
-		{"2001:db8:0:0:0:0:0:0001", never, "", ""}, // padded in part
+		{"2001:0db8::1", never, "", ""},            // neither RFC 5952 nor all eight groups
+		{"2001:db8:0:0:0:0:0:0001", never, "", ""}, // only some groups are padded
 		{"2001:db8::0:1", never, "", ""},
-		{"2001:db8::/32", never, "", ""}, // no IPv6 ranges
+		{"2001:db8::/32", never, "", ""}, // IPv6 ranges are not accepted
 		{"::ffff:127.0.0.1", never, "", ""},
 		{"fe80::1%eth0", never, "", ""},
 		{"[::1]", never, "", ""},
@@ -71,8 +71,8 @@ func TestParseWhitelist(t *testing.T) {
 	}
 }
 
-// TestAllows: any entry that counts lets in; one that never matches is named to
-// the operator, and lets nobody in.
+// TestAllows checks that any accepted entry allows its addresses, and that an entry which
+// can never match allows none and gives the operator a warning.
 func TestAllows(t *testing.T) {
 	k := &APIKey{Whitelist: []string{"10.0.0.1/8", "127.0.0.1", "2001:db8::1"}}
 	k.prepare(nil)

@@ -10,18 +10,18 @@ import (
 	"io"
 )
 
-// Merged is all rows of some sorters in the order of their keys, one for each key:
-// the newest, be it one that deletes.
+// Merged iterates over all rows of some sorters in the order of their keys. It returns one
+// row for each key: the newest, which may be a deletion.
 type Merged struct {
 	heap cursors
 	row  Row
-	key  []byte // row's own copies
+	key  []byte // own copies of the current row's key and of the rest of the row
 	body []byte
 	err  error
 }
 
-// Merge reads what sorters have taken; they must take no more. The sorters may
-// hold rows under the same keys.
+// Merge reads the rows of sorters. No row may be added to the sorters afterwards. Several
+// sorters may have rows under the same key.
 func Merge(from ...*Sorter) (*Merged, error) {
 	m := &Merged{}
 	for _, s := range from {
@@ -46,7 +46,7 @@ func Merge(from ...*Sorter) (*Merged, error) {
 
 const readSize = 64 << 10
 
-// Next moves to the next key; false at the end, and after an error.
+// Next moves to the next key. It returns false at the end and after an error.
 func (m *Merged) Next() bool {
 	if m.err != nil || len(m.heap) == 0 {
 		return false
@@ -64,7 +64,7 @@ func (m *Merged) Next() bool {
 	return true
 }
 
-// advance moves the first cursor on.
+// advance moves the first cursor forward.
 func (m *Merged) advance() error {
 	more, err := m.heap[0].next()
 	if more {
@@ -75,13 +75,13 @@ func (m *Merged) advance() error {
 	return err
 }
 
-// Row is where Next has moved to, valid until it is called again.
+// Row is the row that Next has moved to. It is valid until the next call of Next.
 func (m *Merged) Row() *Row { return &m.row }
 
-// Err is why Next stopped early.
+// Err is the error that stopped Next; nil: none.
 func (m *Merged) Err() error { return m.err }
 
-// cursor goes through one run.
+// cursor reads one run.
 type cursor struct {
 	in   *bufio.Reader
 	row  Row
@@ -111,7 +111,7 @@ func (c *cursor) next() (bool, error) {
 	return true, nil
 }
 
-// resized is b with room for n more bytes behind it.
+// resized returns b, longer by n bytes.
 func resized(b []byte, n int) []byte {
 	for cap(b) < len(b)+n {
 		b = append(b[:cap(b)], 0)[:len(b)]
@@ -119,7 +119,7 @@ func resized(b []byte, n int) []byte {
 	return b[:len(b)+n]
 }
 
-// cursors is a heap: the smallest key first, of equal ones the newest.
+// cursors is a heap: the smallest key first; of equal keys the newest row first.
 type cursors []*cursor
 
 func (h cursors) Len() int { return len(h) }

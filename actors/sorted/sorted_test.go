@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMerge: whatever is written in whatever order, over runs and sorters, each key
-// comes once, in order, as it was written last.
+// TestMerge checks that, for rows written in random order over several runs and sorters,
+// each key comes once, in order, with the row that was written last.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -56,7 +56,8 @@ func same(t *testing.T, want map[string]Row, from ...*Sorter) {
 	}
 }
 
-// TestWithinOneRecord: of rows that one record writes under one key, the later stays.
+// TestWithinOneRecord checks that, of two rows with the same key and Order, the later one
+// stays.
 func TestWithinOneRecord(t *testing.T) {
 	s := sorter(t, 1<<20)
 	for _, r := range []Row{{Key: []byte("k"), Deleted: true, Order: 5}, {Key: []byte("k"), Value: []byte("v"), Order: 5}} {
@@ -67,10 +68,11 @@ func TestWithinOneRecord(t *testing.T) {
 	same(t, map[string]Row{"k": {Value: []byte("v"), Order: 5}}, s)
 }
 
-// TestEmpty: nothing in, nothing out.
+// TestEmpty checks that a sorter without rows gives no rows.
 func TestEmpty(t *testing.T) { same(t, nil, sorter(t, 1<<10)) }
 
-// TestNothingLeft: the file has no name, and a folder that is not there is told.
+// TestNothingLeft checks that a sorter's file has no name, and that a missing folder is an
+// error.
 func TestNothingLeft(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, 1<<10)

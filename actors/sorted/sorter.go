@@ -1,7 +1,6 @@
-// Package sorted puts rows in the order of their keys, more of them than fit in
-// memory: what comes is sorted in parts, each part is written to a file without a
-// name, and the parts are merged when they are read. Of rows under one key, the
-// newest stays.
+// Package sorted sorts rows by their keys, also more rows than fit in memory. Rows are
+// sorted in parts, each part is written to a file without a name, and reading merges the
+// parts. Of several rows under one key, the newest stays.
 package sorted
 
 import (
@@ -13,43 +12,42 @@ import (
 	"slices"
 )
 
-// Row is a key that was written or deleted, and by which record.
+// Row is a key that a record wrote or deleted, and that record.
 type Row struct {
 	Key     []byte
 	Value   []byte
 	Deleted bool
-	Order   uint64 // of rows under one key, the one with the highest stays
-	Stream  uint64 // the record's
+	Order   uint64 // of several rows under one key, the row with the highest Order stays
+	Stream  uint64 // stream of the record
 	Seq     uint64
 }
 
-// Sorter takes rows in any order of their keys, those under one key in ascending
-// Order.
+// Sorter takes rows in any order of their keys. Rows under the same key must come in
+// ascending Order.
 type Sorter struct {
 	file *os.File
-	end  int64 // of the file
+	end  int64 // size of the file so far
 	room int
 
 	arena  []byte
 	places []place
 	runs   []run
-	packed []byte // of the run being written
+	packed []byte // encoded rows of the run that is being written
 }
 
-// place is where a row lies in the arena.
+// place is the position of a row in the arena.
 type place struct {
-	prefix   uint64 // the key's first bytes, so that most comparisons are of one number
-	key, end uint32 // where the key begins, and the row ends
+	prefix   uint64 // first eight bytes of the key as a number, which most comparisons use alone
+	key, end uint32 // where the key begins, and where the row ends
 	body     uint32 // where the rest of the row begins
 }
 
-// run is a sorted part in the file.
+// run is a sorted part of the file, given by its first offset and the offset after it.
 type run struct{ from, to int64 }
 
-// New is a sorter that holds at most about twice room bytes in memory, and what is
-// more in a file in dir (empty: the system's folder for temporary files). The file
-// has no name once it is open, so that nothing is left behind however the process
-// ends.
+// New makes a sorter that keeps at most about twice room bytes in memory, and the other
+// rows in a file in dir (empty: the system's folder for temporary files). The file has no
+// name once it is open, so that nothing is left behind however the process ends.
 func New(dir string, room int) (*Sorter, error) {
 	f, err := os.CreateTemp(dir, "pixd-rows-")
 	if err != nil {
@@ -61,10 +59,10 @@ func New(dir string, room int) (*Sorter, error) {
 	return &Sorter{file: f, room: room}, nil
 }
 
-// Close gives the file back.
+// Close closes the file, which deletes it.
 func (s *Sorter) Close() error { return s.file.Close() }
 
-// Add takes a row; its bytes are copied.
+// Add adds a row; its bytes are copied.
 func (s *Sorter) Add(r *Row) error {
 	if len(s.arena)+len(r.Key)+len(r.Value)+maxBody > s.room && len(s.places) > 0 {
 		if err := s.flush(); err != nil {
@@ -85,7 +83,7 @@ func (s *Sorter) Add(r *Row) error {
 
 const maxBody = 4 * binary.MaxVarintLen64
 
-// appendBody appends all of a row but its key.
+// appendBody appends the encoding of a row without its key.
 func appendBody(b []byte, r *Row) []byte {
 	b = binary.AppendUvarint(b, r.Order)
 	b = binary.AppendUvarint(b, r.Stream)
@@ -96,7 +94,7 @@ func appendBody(b []byte, r *Row) []byte {
 	return append(append(b, 1), r.Value...)
 }
 
-// readBody reads it.
+// readBody decodes what appendBody has encoded.
 func (r *Row) readBody(b []byte) {
 	for _, to := range []*uint64{&r.Order, &r.Stream, &r.Seq} {
 		var n int
@@ -106,14 +104,14 @@ func (r *Row) readBody(b []byte) {
 	r.Deleted, r.Value = b[0] == 0, b[1:]
 }
 
-// prefixOf is a key's first eight bytes, as a number that sorts like them.
+// prefixOf is a key's first eight bytes as a number with the same order.
 func prefixOf(key []byte) uint64 {
 	var p [8]byte
 	copy(p[:], key)
 	return binary.BigEndian.Uint64(p[:])
 }
 
-// flush writes what is in memory as one run.
+// flush sorts the rows in memory and writes them to the file as one run.
 func (s *Sorter) flush() error {
 	slices.SortFunc(s.places, func(a, b place) int {
 		switch {
@@ -125,7 +123,7 @@ func (s *Sorter) flush() error {
 		if c := bytes.Compare(s.arena[a.key:a.body], s.arena[b.key:b.body]); c != 0 {
 			return c
 		}
-		return int(a.key) - int(b.key) // in the order of their coming
+		return int(a.key) - int(b.key) // in the order in which they were added
 	})
 	from := s.end
 	var last []byte
@@ -133,7 +131,7 @@ func (s *Sorter) flush() error {
 		key := s.arena[p.key:p.body]
 		if i+1 < len(s.places) {
 			if next := s.places[i+1]; next.prefix == p.prefix && bytes.Equal(key, s.arena[next.key:next.body]) {
-				continue // a newer one stays
+				continue // the next row has the same key and is newer
 			}
 		}
 		s.pack(last, key, s.arena[p.body:p.end])
@@ -154,8 +152,8 @@ func (s *Sorter) flush() error {
 
 const writeSize = 256 << 10
 
-// pack appends a row as it lies in the file: how much of the key before it it
-// shares, and the rest.
+// pack encodes a row for the file: the length of the beginning that its key shares with the
+// key before, and the rest of the row.
 func (s *Sorter) pack(last, key, body []byte) {
 	shared := 0
 	for shared < min(len(last), len(key)) && last[shared] == key[shared] {

@@ -6,8 +6,8 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// Decode reads a body that keeps to the rules into v. A name that v does not know is an
-// error unless the body may grow: an answer may have fields that a later version added.
+// Decode decodes a body that follows the rules into v. A name that v does not know is an
+// error, unless mayGrow is true: an answer may have fields that a later version added.
 func Decode(body []byte, r Rules, v any, mayGrow bool) error {
 	if err := Scan(body, r); err != nil {
 		return err
@@ -19,8 +19,8 @@ func Decode(body []byte, r Rules, v any, mayGrow bool) error {
 	return d.Decode(v)
 }
 
-// Encode writes v, with <, > and & as they are. A value that cannot be written is a
-// mistake of the caller's and an error.
+// Encode encodes v and does not escape <, > and &. A value that cannot be encoded is a bug
+// of the caller and an error.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,6 +1,6 @@
-// Package strictjson reads JSON that takes part in no signature: what the admin API is
-// sent, what the simulator is, and the messages between engine and scheme. A body means
-// one thing to every reader or is refused: libraries take names in another case, names
-// that stand twice, bytes that are not UTF-8, and whatever follows the object. So it is
-// scanned first and decoded then.
+// Package strictjson reads JSON strictly: requests to the admin API and to the simulator,
+// and the messages between engine and scheme. A body must mean the same to every reader;
+// otherwise it is refused. JSON libraries accept names in another case, names that occur
+// twice, bytes that are not UTF-8, and bytes after the object. So a body is scanned first
+// and decoded afterwards.
 package strictjson

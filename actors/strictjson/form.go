@@ -11,21 +11,21 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// Fault is what is wrong with a form, for who sent it.
+// Fault describes what is wrong with a form, for its sender.
 type Fault struct{ Message string }
 
 func (f *Fault) Error() string { return f.Message }
 
-// Form is a body's fields, read one by one: a name that the reader does not know, a null
-// where none is taken and a value of the wrong type are refused with the field named. The
-// first fault stays; reading on after it is harmless.
+// Form reads the fields of a body one by one. An unknown name, a null where none is allowed
+// and a value of the wrong type are faults that name the field. The first fault is kept;
+// reading on after a fault is harmless.
 type Form struct {
 	fields map[string]json.RawMessage
-	path   string // of an inner object, with a point at its end
+	path   string // path of an inner object, with a point at its end; empty: the outermost object
 	fault  *error
 }
 
-// Read takes a body apart; known are all the names that it may have.
+// Read parses a body; known are all the names that it may have.
 func Read(body []byte, r Rules, known ...string) Form {
 	f := Form{fault: new(error)}
 	var unusable *Unusable
@@ -37,8 +37,8 @@ func Read(body []byte, r Rules, known ...string) Form {
 	return f
 }
 
-// open reads an object. Which of several unknown names is told does not change
-// from one time to the next.
+// open parses an object. Of several unknown names the fault names the smallest, so that it
+// is always the same one.
 func (f *Form) open(object []byte, known []string) {
 	if err := json.Unmarshal(object, &f.fields); err != nil {
 		f.refuse("%s must be an object", strings.TrimSuffix(f.path, "."))
@@ -55,29 +55,29 @@ func (f *Form) open(object []byte, known []string) {
 	}
 }
 
-// Fault is the first fault found, a *Fault or what Fail was given; nil where the form
-// is good.
+// Fault is the first fault, a *Fault or the error that Fail was given; nil where there is
+// none.
 func (f Form) Fault() error { return *f.fault }
 
 func (f Form) refuse(format string, args ...any) { f.Fail(&Fault{fmt.Sprintf(format, args...)}) }
 
-// Fail notes a fault that the caller found.
+// Fail adds a fault that the caller found.
 func (f Form) Fail(err error) {
 	if *f.fault == nil {
 		*f.fault = err
 	}
 }
 
-// Refuse notes a fault in a field: what it must be.
+// Refuse adds a fault in a field; must says what the field must be.
 func (f Form) Refuse(name, must string) { f.refuse("%s must be %s", f.path+name, must) }
 
-// Has tells whether the field is there, if only as null.
+// Has tells whether the field is in the body, even as null.
 func (f Form) Has(name string) bool { return f.fields[name] != nil }
 
-// Null tells a field that is there as null.
+// Null tells whether the field is in the body as null.
 func (f Form) Null(name string) bool { return string(f.fields[name]) == "null" }
 
-// Need refuses a form without the fields.
+// Need adds a fault for each of the fields that is missing.
 func (f Form) Need(names ...string) {
 	for _, name := range names {
 		if !f.Has(name) {
@@ -86,7 +86,7 @@ func (f Form) Need(names ...string) {
 	}
 }
 
-// read decodes a field that is there into v, and tells whether it did.
+// read decodes a field into v. It returns false where the field is missing or has a fault.
 func (f Form) read(name string, v any, must string) bool {
 	raw, ok := f.fields[name]
 	if !ok {
@@ -109,7 +109,7 @@ func (f Form) Text(name string, into *string) bool { return f.read(name, into, "
 // Flag reads true or false.
 func (f Form) Flag(name string, into *bool) bool { return f.read(name, into, "true or false") }
 
-// Integer reads a whole number, written as one.
+// Integer reads a whole number, written without a fraction or an exponent.
 func (f Form) Integer(name string, into *int64) bool {
 	var n json.RawMessage
 	if !f.read(name, &n, "") {
@@ -124,7 +124,7 @@ func (f Form) Integer(name string, into *int64) bool {
 	return true
 }
 
-// Texts reads a list of strings; an entry that is null is none.
+// Texts reads a list of strings; a null in the list is a fault.
 func (f Form) Texts(name string, into *[]string) bool {
 	var list []*string
 	if !f.read(name, &list, "a list of strings") {
@@ -157,7 +157,7 @@ func (f Form) Instant(name string, into *time.Time) bool {
 	return true
 }
 
-// Object opens an inner object; where the field is missing, one without fields.
+// Object reads an inner object; where the field is missing, an object without fields.
 func (f Form) Object(name string, known ...string) Form {
 	inner := Form{path: f.path + name + ".", fault: f.fault}
 	raw := json.RawMessage("{}")

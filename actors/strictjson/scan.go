@@ -10,27 +10,28 @@ import (
 	"unicode/utf8"
 )
 
-// Rules are what a body must keep to.
+// Rules are the rules that a body must follow.
 type Rules struct {
-	Longest int // bytes; 0: bounded where it is received
-	Deepest int // how many objects and arrays may stand inside one another, the outermost included
-	// Plain: names have lower-case letters, digits and underscores alone, so that no two
-	// spellings are one name to a decoder that folds case.
+	Longest int // in bytes; 0: the receiver of the body limits its length
+	Deepest int // how many levels of objects and arrays are allowed, the outermost object included
+	// Plain allows only lower-case letters, digits and underscores in names, so that a
+	// decoder which ignores case cannot take two names for one.
 	Plain bool
-	// Paired: half of a surrogate pair is refused, which a decoder would replace.
+	// Paired refuses an escape that is half of a surrogate pair, which a decoder would
+	// replace by another character.
 	Paired bool
 }
 
-// Unusable is a body that breaks the rules.
+// Unusable is the error for a body that breaks the rules.
 type Unusable struct {
-	Reason string // for people; of the body it has names alone
-	Offset int    // where it was noticed, in bytes from the body's start
+	Reason string // text for people; it quotes nothing of the body but names
+	Offset int    // where the fault was found, in bytes from the body's start
 }
 
 func (e *Unusable) Error() string { return e.Reason }
 
-// Scan judges a body, which must be one JSON object and nothing else. The error is an
-// *Unusable.
+// Scan checks that a body is one JSON object, with nothing after it, and follows the rules.
+// The error is an *Unusable.
 func Scan(body []byte, r Rules) error {
 	if r.Longest > 0 && len(body) > r.Longest {
 		return &Unusable{fmt.Sprintf("it is longer than %d bytes", r.Longest), r.Longest}
@@ -68,7 +69,7 @@ type scan struct {
 
 const notJSON = "it is not JSON"
 
-// document is why the body is unusable; empty where it is not.
+// document returns why the body is unusable; empty where it is usable.
 func (s *scan) document() string {
 	if t, err := s.d.Token(); err != nil || t != json.Delim('{') {
 		return "it is not a JSON object"
@@ -82,7 +83,7 @@ func (s *scan) document() string {
 	return ""
 }
 
-// object judges what is in an object that has begun, to its end.
+// object checks the rest of an object whose opening brace was read.
 func (s *scan) object(depth int) string {
 	seen := map[string]bool{}
 	for s.d.More() {
@@ -105,7 +106,7 @@ func (s *scan) object(depth int) string {
 	return s.end()
 }
 
-// value judges one value, inside depth objects and arrays.
+// value checks one value that is inside depth objects and arrays.
 func (s *scan) value(depth int) string {
 	t, err := s.d.Token()
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *scan) value(depth int) string {
 	return s.end()
 }
 
-// end passes over a closing bracket.
+// end reads a closing bracket.
 func (s *scan) end() string {
 	if _, err := s.d.Token(); err != nil {
 		return notJSON
@@ -145,8 +146,8 @@ func plain(name string) bool {
 	return name != ""
 }
 
-// loneSurrogate is the offset of an escape that is half of a pair without the other
-// half; -1: there is none. The body is JSON.
+// loneSurrogate is the offset of an escape that is half of a surrogate pair without the
+// other half; -1: there is none. The body must be JSON.
 func loneSurrogate(body []byte) int {
 	for at := 0; at < len(body); at++ {
 		if body[at] != '\\' {
@@ -161,7 +162,7 @@ func loneSurrogate(body []byte) int {
 			}
 			at += 11
 		default:
-			at++ // the byte that is escaped may be another backslash
+			at++ // skip the escaped byte, which may be another backslash
 		}
 	}
 	return -1

@@ -13,19 +13,19 @@ var (
 	body    = Rules{Deepest: 3, Paired: true}
 )
 
-// TestScan: what breaks a rule is refused with the reason and the place.
+// TestScan checks that a body that breaks a rule is refused with the reason and the offset.
 func TestScan(t *testing.T) {
 	for _, c := range []struct {
 		body   string
 		rules  Rules
-		reason string // empty: usable
+		reason string // expected reason; empty: the body is usable
 		offset int
 	}{
 		{`{}`, message, "", 0},
 		{" {\"a\" : [ {\"b\":[]} ] } \r\n", message, "", 0},
 		{`{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}`, body, "", 0},
 		{`{"A":1,"ç":"\ud83d\ude00 \\ud800 \" \\\\ud800"}`, body, "", 0},
-		{`{"a":"\ud800"}`, message, "", 0}, // money may stand behind it
+		{`{"a":"\ud800"}`, message, "", 0}, // allowed: the message may be about money
 
 		{``, body, "it is not a JSON object", 0},
 		{`[]`, body, "it is not a JSON object", 1},
@@ -75,7 +75,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// target has a field of each kind that messages have.
+// target has a field of each type that messages have.
 type target struct {
 	Text   string          `json:"text,omitempty"`
 	Number int64           `json:"number"`
@@ -88,8 +88,8 @@ type target struct {
 	Raw    json.RawMessage `json:"raw,omitempty"`
 }
 
-// FuzzDecode: what is read is what the standard library reads of it, and what the scan
-// takes is JSON with names that stand once.
+// FuzzDecode checks that Decode reads the same as the standard library, and that every body
+// that Scan accepts is JSON without duplicate names.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"text":"a","number":1,"flag":true,"list":["a"],"nested":{"text":"\ud83d\ude00"},"all":[{}],"any":{"a":[1,"x",null]},"raw":[ 1 ]}`,
@@ -127,7 +127,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// same compares what both have read, and how it is written.
+// same checks that both decoders read the same, and that Encode writes what the standard
+// library writes.
 func same(t *testing.T, in []byte, got, want target) {
 	t.Helper()
 	var expect strings.Builder

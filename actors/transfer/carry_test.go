@@ -11,8 +11,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// scripted is a scheme that says its lines, one for each call, and notes who
-// called. "silence" says nothing until the caller gives up.
+// scripted is a scheme that answers each call with the next line, and keeps the names of
+// the calls. The line "silence" makes a call wait until its context ends.
 type scripted struct {
 	t     *testing.T
 	lines []string
@@ -36,7 +36,7 @@ func (s *scripted) next(ctx context.Context, call string) (Reply, error) {
 	r := reply(s.t, line)
 	switch {
 	case r.Refused != nil:
-		return r, errors.Join(errors.New("the provider said"), r.Refused) // wrapped, as adapters do
+		return r, errors.Join(errors.New("the provider said"), r.Refused) // the refusal is wrapped in another error, as a scheme may do
 	case r.Failed:
 		return r, errLost
 	}
@@ -75,14 +75,15 @@ func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (sc
 	return r.State, err
 }
 
-// whole is what a submit hands over, every time.
+// whole is the payment that every submit must hand over.
 var whole = scheme.Payment{
 	Tx: ledger.TxID{1}, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 100,
 	Key:           ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
 	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
 }
 
-// TestCarry: the scheme's lines, whom the payout called, and its report.
+// TestCarry checks, for each list of the scheme's answers, which calls the child makes and
+// what it reports.
 func TestCarry(t *testing.T) {
 	for _, c := range []struct {
 		doubt       bool
@@ -126,7 +127,8 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestCarryWaits before it asks again: a payout in doubt does not hammer.
+// TestCarryWaits checks that a payout in doubt waits for pause before the scheme is asked
+// again.
 func TestCarryWaits(t *testing.T) {
 	s := &scripted{t: t, lines: strings.Split("failed/failed/settled", "/")}
 	j := job
@@ -140,8 +142,8 @@ func TestCarryWaits(t *testing.T) {
 	}
 }
 
-// TestCarryUnassigned: without a scheme no money has left, unless it may have
-// before.
+// TestCarryUnassigned checks that without a scheme a new payout is refused, and that a
+// payout which may have been sent before stays in doubt.
 func TestCarryUnassigned(t *testing.T) {
 	out := Carry(t.Context(), scheme.Unassigned{}, job)
 	if said(&out) != "refused dict_lookup_failed" {

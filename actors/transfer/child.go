@@ -11,26 +11,27 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Runner is what children work with, the same for all.
+// Runner has the dependencies of children, the same for all.
 type Runner struct {
-	Context context.Context // ends their calls
+	Context context.Context // its end cancels the children's calls
 	Scheme  scheme.Scheme
-	Timeout time.Duration   // of one job: lookup and submit together
-	Work    *sync.WaitGroup // counts jobs under way; whoever sends one adds it
+	Timeout time.Duration   // time for one job: lookup and submit together
+	Work    *sync.WaitGroup // counts running jobs; the sender of a job adds 1
 }
 
-// Brought is what a child tells its parent of a job.
+// Brought is a child's report of a job to its parent.
 type Brought struct {
 	Job     *Job
 	Outcome ledger.ResolvePayout
-	Child   *actor.PID // idle again; nil: it has stopped
+	Child   *actor.PID // the child, which is idle again; nil: it has stopped
 }
 
-// child is an actor that carries jobs to the scheme, one after the other, for the
-// account's actor that spawned it.
+// child is an actor that carries jobs to the scheme, one after the other, for the account's
+// actor that spawned it.
 type child struct{ runner *Runner }
 
-// Props makes children. What panics in one is its parent's to see.
+// Props makes the Props of children. A panic in a child is handled by its parent's
+// supervisor.
 func Props(r *Runner, opts ...actor.PropsOption) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor { return &child{r} }, opts...)
 }

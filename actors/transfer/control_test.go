@@ -6,8 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestControl: an owner whom the account's control keeps money from is refused
-// before anything is submitted; in doubt, the hold stays and nothing is sent
+// TestControl checks that a payout to an owner whom the account's control forbids is
+// refused before it is submitted, and that in doubt the hold stays and nothing is submitted
 // again.
 func TestControl(t *testing.T) {
 	s := ledger.DefaultSettings()
@@ -24,7 +24,7 @@ func TestControl(t *testing.T) {
 	}
 	m := New(Job{Goal: ledger.GoalResume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
-	m.Step(Reply{}) // the scheme does not know it
+	m.Step(Reply{}) // the scheme does not know the payout
 	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}

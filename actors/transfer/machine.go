@@ -1,9 +1,9 @@
-// Package transfer carries one payout to the scheme and brings its outcome back.
-// A child owns no truth: what it was given is journaled, what it reports is
-// decided and journaled by the account, and a child that is lost is started
-// again from the payout's due row.
+// Package transfer carries one payout to the scheme and reports its result. A child decides
+// nothing by itself: its job is journaled before it starts, the account decides and
+// journals what the child reports, and a lost child is started again from the payout's due
+// row.
 //
-// Machine says what to do next; Carry is its shell.
+// Machine decides the next step; Carry is its shell.
 package transfer
 
 import (
@@ -12,40 +12,40 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Job is a payout to carry.
+// Job is a payout to carry and the goal of carrying it.
 type Job struct {
 	Account ledger.AccountID
-	Tx      ledger.Transaction // as it stands
+	Tx      ledger.Transaction // the payout's state when the child began
 	Goal    ledger.Goal
-	Task    *due.Task // that the child is started for; nil: none
-	// Refuses is the account's control on payouts to companies, as it was when the
-	// child was made: the directory's word on the owner is held against it.
+	Task    *due.Task // the due task that the child is started for; nil: none
+	// Refuses is the account's control on payouts to companies, in its state when the child
+	// was made. The document of the owner that the directory names is checked with it.
 	Refuses func(document string) bool
 }
 
-// Act is what the shell is to do next.
+// Act is the next thing for the shell to do.
 type Act uint8
 
-// The acts.
+// The acts of a machine.
 const (
 	Lookup Act = iota + 1
 	Submit
 	Ask
-	Pause  // a short while, then Step again
-	Report // Machine.Outcome, and then nothing more
+	Pause  // wait a short time, then call Step again
+	Report // report Machine.Outcome and stop
 )
 
-// Machine is one payout's way to the scheme.
+// Machine is the progress of one job.
 type Machine struct {
-	Outcome ledger.ResolvePayout // with Report
+	Outcome ledger.ResolvePayout // the result, complete once the act is Report
 
 	job   Job
 	last  Act
-	doubt bool // a submit may have arrived
-	heard bool // the scheme has answered
+	doubt bool // a submit may have reached the scheme
+	heard bool // the scheme has answered a question
 }
 
-// New is a machine before its first act.
+// New makes the machine of a job.
 func New(j Job) *Machine {
 	m := &Machine{job: j, doubt: j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
@@ -53,7 +53,7 @@ func New(j Job) *Machine {
 	return m
 }
 
-// Query is what Lookup asks.
+// Query is the question for Lookup.
 func (m *Machine) Query() scheme.Query {
 	t := &m.job.Tx
 	return scheme.Query{
@@ -61,7 +61,7 @@ func (m *Machine) Query() scheme.Query {
 	}
 }
 
-// Payment is what Submit hands over: the same ids, however often.
+// Payment is the payment for Submit. A repeated submit has the same ids.
 func (m *Machine) Payment() scheme.Payment {
 	t := &m.job.Tx
 	return scheme.Payment{
@@ -71,7 +71,7 @@ func (m *Machine) Payment() scheme.Payment {
 	}
 }
 
-// Begin is the first act.
+// Begin returns the first act.
 func (m *Machine) Begin() Act {
 	switch m.job.Goal {
 	case ledger.GoalResume, ledger.GoalClear, ledger.GoalVoid:
@@ -83,17 +83,17 @@ func (m *Machine) Begin() Act {
 	}
 }
 
-// Reply is what came of an act: an answer, an explicit refusal, or a failure
-// of the infrastructure (which after Submit and Ask leaves everything open).
+// Reply is the result of an act: an answer, an explicit refusal, or a failure of the
+// infrastructure, after which it is not known whether a Submit reached the scheme.
 type Reply struct {
 	Owner   ledger.Party
 	State   scheme.State
 	Refused *scheme.Refused
 	Failed  bool
-	Expired bool // no time is left
+	Expired bool // the time for the job is over
 }
 
-// Step takes the reply to the last act and tells the next.
+// Step takes the result of the last act and returns the next act.
 func (m *Machine) Step(r Reply) Act {
 	switch m.last {
 	case Lookup:
@@ -135,8 +135,8 @@ func (m *Machine) lookedUp(r Reply) Act {
 	return m.next(Submit)
 }
 
-// unasked is a directory that could not be asked: nothing has left of a payout
-// that goes out for the first time; one in line waits on; one in doubt stays so.
+// unasked handles a lookup for which the directory could not be asked. A payout that was
+// never sent is refused, a queued one stays queued, one in doubt stays in doubt.
 func (m *Machine) unasked() Act {
 	switch {
 	case m.doubt:
@@ -147,8 +147,8 @@ func (m *Machine) unasked() Act {
 	return m.refused(ledger.RefuseLookupFailed)
 }
 
-// limited is a lookup that met a limit: the payout goes into the queue, or stays
-// there; one in doubt waits as it is.
+// limited handles a lookup that was refused by a directory limit: the payout is queued or
+// stays queued. One in doubt stays in doubt.
 func (m *Machine) limited(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt:
@@ -163,7 +163,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 func (m *Machine) submitted(r Reply) Act {
 	switch {
 	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed):
-		return m.open() // no word on the payment
+		return m.open() // this refusal says nothing about the payment itself
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown:
@@ -177,11 +177,11 @@ func (m *Machine) submitted(r Reply) Act {
 }
 
 func (m *Machine) asked(r Reply) Act {
-	unheard := r.Failed || r.Refused != nil // who refuses the question says nothing of the payment
+	unheard := r.Failed || r.Refused != nil // a refusal of the question says nothing about the payment
 	m.heard = m.heard || !unheard
 	switch {
 	case unheard && (r.Expired || m.job.Goal == ledger.GoalClear):
-		return m.open() // it is asked again later, after others
+		return m.open() // a later task asks again
 	case unheard:
 		return m.next(Pause)
 	case r.State.Progress != scheme.Unknown:
@@ -189,15 +189,15 @@ func (m *Machine) asked(r Reply) Act {
 	case r.Expired:
 		return m.open()
 	case m.Outcome.Owner == (ledger.Party{}):
-		return m.next(Lookup) // a resumed payout never learned its recipient
+		return m.next(Lookup) // the resumed payout has no owner of its key yet
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
 		return m.open() // as it was when the directory named the owner: see refused
 	}
 	return m.next(Submit)
 }
 
-// voided takes the scheme's last chance to speak. One that cannot be reached at
-// all has not been asked.
+// voided takes the scheme's answer to the last question before a payout is voided. If the
+// scheme could not be asked, the payout is not voided.
 func (m *Machine) voided(r Reply) Act {
 	switch {
 	case r.Failed || r.Refused != nil:
@@ -208,7 +208,7 @@ func (m *Machine) voided(r Reply) Act {
 	return m.report(ledger.PayoutIsVoided)
 }
 
-// know reports what the scheme says.
+// know reports the state that the scheme has told.
 func (m *Machine) know(s scheme.State) Act {
 	switch s.Progress {
 	case scheme.Settled:
@@ -220,10 +220,11 @@ func (m *Machine) know(s scheme.State) Act {
 	return m.report(ledger.PayoutIsAccepted)
 }
 
-// refused reports a refusal, unless the money may have left. Then the payout is
-// accepted in doubt, and Clear, which asks again first, takes the scheme's refusal at
-// its word; the directory's, or the account's own control, says nothing of what was
-// sent before: there the hold stays, and the orphan rule decides.
+// refused reports a refusal, unless the payment may have been sent before: then the payout
+// is reported as accepted in doubt, or stays so. GoalClear, which has asked first, takes a
+// refusal of its submit as final. A refusal by the directory or by the account's own
+// control says nothing about an earlier submit: then the hold stays until the payout may be
+// voided.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):
@@ -233,8 +234,7 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 	return m.report(ledger.PayoutIsRefused)
 }
 
-// open ends a goal without the scheme's word: the payout is accepted in doubt,
-// or stays so.
+// open reports that the outcome is not known: the payout is accepted in doubt, or stays so.
 func (m *Machine) open() Act {
 	switch {
 	case m.job.Goal == ledger.GoalClear && m.heard:

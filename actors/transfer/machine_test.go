@@ -26,7 +26,7 @@ var progress = map[string]scheme.Progress{
 	"unknown": scheme.Unknown, "pending": scheme.Pending, "settled": scheme.Settled, "rejected": scheme.Rejected,
 }
 
-// reply reads a line such as "rejected AC03", "refused provider_rejected",
+// reply makes a Reply of a line such as "rejected AC03", "refused provider_rejected",
 // "failed expired" or "owner".
 func reply(t *testing.T, line string) (r Reply) {
 	words := strings.Fields(line)
@@ -58,7 +58,7 @@ func reply(t *testing.T, line string) (r Reply) {
 	return r
 }
 
-// said is the outcome in a line.
+// said describes a result in one line.
 func said(o *ledger.ResolvePayout) string {
 	s := [...]string{
 		"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String(),
@@ -73,7 +73,7 @@ func said(o *ledger.ResolvePayout) string {
 	return strings.TrimSpace(s)
 }
 
-// TestStories: what the machine was told, and what it does then.
+// TestStories checks, for each list of replies in testdata, which acts the machine returns.
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -102,7 +102,7 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// replies are all that can come of an act.
+// replies lists, for each act, the replies that are possible.
 var replies = map[Act][]string{
 	Lookup: {"owner", "refused dict_key_not_found", "refused dict_lookup_failed", "refused dict_rate_limited", "failed", "owner expired", "failed expired"},
 	Submit: {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "refused dict_bucket_exhausted", "failed", "failed expired", "pending expired", "unknown expired"},
@@ -110,18 +110,18 @@ var replies = map[Act][]string{
 	Pause:  {"ok", "ok expired"},
 }
 
-// walk is one way through a machine: the lines it was told.
+// walk is one path through a machine: the replies so far and the acts that they were for.
 type walk struct {
 	t        *testing.T
 	reported []string
 	acts     []Act
-	maySee   bool   // a submit may have arrived
-	word     string // the scheme's last word on the payment
-	unknown  bool   // it said that it does not know it
+	maySee   bool   // a submit may have reached the scheme
+	word     string // the scheme's last answer about the payment
+	unknown  bool   // the scheme answered that it does not know the payment
 	ended    int
 }
 
-// again replays the way so far on a fresh machine, and gives its next act.
+// again repeats the path so far on a new machine, and returns its next act.
 func (w *walk) again(e ledger.Goal) (*Machine, Act) {
 	j := job
 	j.Goal = e
@@ -133,7 +133,7 @@ func (w *walk) again(e ledger.Goal) (*Machine, Act) {
 	return m, act
 }
 
-// TestEveryReplyToEveryAct walks every way of up to seven acts.
+// TestEveryReplyToEveryAct tries every list of up to seven replies, and judges the reports.
 func TestEveryReplyToEveryAct(t *testing.T) {
 	least := map[ledger.Goal]int{ledger.GoalPay: 100, ledger.GoalResume: 100, ledger.GoalSend: 100, ledger.GoalClear: 50, ledger.GoalRetry: 5, ledger.GoalVoid: 5}
 	for name, e := range goals {
@@ -177,7 +177,7 @@ func (w *walk) on(e ledger.Goal, left int) {
 	}
 }
 
-// judge holds a report against what was told on the way.
+// judge checks a report against the replies and acts of its path.
 func (w *walk) judge(e ledger.Goal, m *Machine) {
 	o := &m.Outcome
 	last := reply(w.t, w.reported[len(w.reported)-1])
@@ -210,8 +210,8 @@ func (w *walk) judge(e ledger.Goal, m *Machine) {
 	}
 }
 
-// TestTimeRunsOut: from any point, once no time is left, the report comes
-// within two acts.
+// TestTimeRunsOut checks that, from any point, the machine reports within two acts once the
+// time for the job is over.
 func TestTimeRunsOut(t *testing.T) {
 	for _, way := range []string{"", "owner", "owner/failed", "owner/failed/ok", "owner/failed/ok/unknown", "owner/failed/ok/failed"} {
 		for _, end := range []string{"failed expired", "unknown expired", "refused provider_rejected expired"} {
@@ -232,7 +232,7 @@ func TestTimeRunsOut(t *testing.T) {
 	}
 }
 
-// TestStepAfterReport is our own mistake.
+// TestStepAfterReport checks that a Step after the report panics.
 func TestStepAfterReport(t *testing.T) {
 	m := New(job)
 	m.Begin()
@@ -245,8 +245,8 @@ func TestStepAfterReport(t *testing.T) {
 	m.Step(Reply{})
 }
 
-// TestKeepsTheOwner: what a child reports names the recipient as an earlier one learned
-// it, whole.
+// TestKeepsTheOwner checks that a report names the whole owner that an earlier lookup
+// found.
 func TestKeepsTheOwner(t *testing.T) {
 	j := job
 	j.Tx.Counterparty.Name, j.Tx.Counterparty.Document, j.Tx.Counterparty.ISPB = ana.Name, ana.Document, ana.ISPB

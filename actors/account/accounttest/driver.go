@@ -1,4 +1,4 @@
-// Package accounttest drives an account without a mailbox or a goroutine.
+// Package accounttest runs an account without a mailbox or a goroutine.
 package accounttest
 
 import (
@@ -7,14 +7,14 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Driver is one account whose messages are carried by whoever holds it, one at a time,
-// through the very shell that the host's actors have.
+// Driver is one account for tests. Each method hands its message to the account at once,
+// one at a time, through the same Shell that the host's actors use.
 type Driver struct {
 	*account.Shell
 	deps *account.Dependencies
 }
 
-// Restored is an account from the journal, or a new one that was only claimed.
+// Restored restores an account from the journal, or makes a new one that has no record yet.
 func Restored(d *account.Dependencies, id ledger.AccountID) *Driver {
 	return &Driver{account.NewShell(d, id), d}
 }
@@ -26,24 +26,25 @@ func (d *Driver) Do(c ledger.Command) *account.Asked {
 	return asked
 }
 
-// Notice hands the account the scheme's word; see account.Host.Notice.
+// Notice hands the account the command of a scheme's notice; see account.Host.Notice.
 func (d *Driver) Notice(c ledger.Command, done func(error)) { d.Take(account.NoticeMessage(c, done)) }
 
-// Report hands it a child's report; Children hears where it must come again.
+// Report hands the account a child's report; Children.NotTaken is called where the account
+// could not take the report.
 func (d *Driver) Report(r account.Report) { d.Take(account.ReportMessage(d.deps, r)) }
 
 // Due starts a due task; see account.Host.Due.
 func (d *Driver) Due(t due.Task) { d.Take(account.DueMessage(d.deps.Tasks, t)) }
 
-// Trim gives back what the account does not need at rest; false where something moves.
+// Trim frees the memory that an idle account does not need; false where it is not idle.
 func (d *Driver) Trim() bool {
 	still := false
 	d.Take(account.TrimMessage(func() { still = true }))
 	return !still
 }
 
-// Passivate leaves the head row behind, where nothing moves; the account takes no more
-// then.
+// Passivate writes the head row of an idle account, which takes no more commands then;
+// false where the account is not idle.
 func (d *Driver) Passivate() bool {
 	done := make(chan bool, 1)
 	d.Take(account.PassivateMessage(done))
