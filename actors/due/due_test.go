@@ -421,3 +421,25 @@ func TestThrottlePerNeed(t *testing.T) {
 		t.Errorf("%d alerts", alerts)
 	}
 }
+
+// TestEndedIsNoAnswer checks that a task whose payout had ended meanwhile does not count as
+// an answer of the scheme: the pause and the alert of an outage stay as they are.
+func TestEndedIsNoAnswer(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for n := range quietAfter + 1 {
+		s.due(10, 1, n+1, ledger.DueDoubt)
+	}
+	v := look(t, m, 100, s)
+	for n, task := range v[:quietAfter] {
+		if n == quietAfter-1 {
+			m.Done(v[quietAfter], Result{Skipped: true}, 100)
+		}
+		if alert := m.Done(task, Result{Unheard: true}, 100); alert != (n == 0) {
+			t.Errorf("result %d: alert %v", n, alert)
+		}
+	}
+	s.due(110, 1, 50, ledger.DueDoubt)
+	if v := look(t, m, 100+quietFor-1, s); len(v) != 0 {
+		t.Errorf("asked during the pause: %v", ids(v))
+	}
+}

@@ -71,7 +71,7 @@ func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
 			l.quiet = now + quietFor
 		}
 		alert, l.silent = !l.silent, true
-	case r.Open || !r.failed() && r.Again == 0:
+	case r.Open || !r.failed() && !r.Skipped && r.Again == 0:
 		l.unheard, l.silent = 0, false
 	}
 	return alert

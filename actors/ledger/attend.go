@@ -36,7 +36,7 @@ type Attended struct {
 	Unheard bool   // the scheme could not be asked
 	Open    bool   // the scheme answered, but the payout's outcome is still open
 	Queued  bool   // the payout waits for directory capacity
-	Skipped bool   // nothing was done: a child carries the payout, or it may not be retried now
+	Skipped bool   // nothing was done: a child carries the payout, it may not be retried now, or it has ended
 }
 
 // carriedAgain is how long to wait before looking again at a payout that a child carries.
@@ -69,7 +69,7 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 	case StatusQueued, StatusPending:
 		return d.expire(*t)
 	}
-	return Decision{Attended: &Attended{}}
+	return Decision{Attended: &Attended{Skipped: true}} // it has ended already
 }
 
 func launch(t *Transaction, g Goal) Decision { return Decision{Launch: []Launch{{t, g}}} }

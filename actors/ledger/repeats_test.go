@@ -111,7 +111,7 @@ func TestAttended(t *testing.T) {
 		t.Errorf("its child is lost: %+v", d)
 	}
 	h.step(ResolvePayout{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: PayoutIsSettled})
-	if d := h.step(Attend{ID: EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{}) {
+	if d := h.step(Attend{ID: EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{Skipped: true}) {
 		t.Errorf("it has ended: %+v", d)
 	}
 	if d := h.step(Attend{ID: EntityID(id), Retry: true}); !d.Attended.Skipped {
