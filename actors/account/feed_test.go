@@ -34,16 +34,16 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	stranger.Tx = other
 	for round := range 2 { // in round 0 the payout is held, in round 1 it is shown
 		if err := take(settled); err != nil || reported[testAccount] != 2*round+1 {
-			t.Errorf("round %d: ours: %v, told %v", round, err, reported)
+			t.Errorf("round %d: ours: %v, reported %v", round, err, reported)
 		}
 		if err := take(misnamed); !errors.Is(err, errAccount) || reported[testAccount] != 2*round+1 {
-			t.Errorf("round %d: under another account: %v, told %v", round, err, reported)
+			t.Errorf("round %d: under another account: %v, reported %v", round, err, reported)
 		}
 		if err := take(named); err != nil {
 			t.Errorf("round %d: under its account: %v", round, err)
 		}
 		if err := take(stranger); err == nil || reported[testAccount] != 2*round+2 {
-			t.Errorf("round %d: under the same end-to-end id: %v, told %v", round, err, reported)
+			t.Errorf("round %d: under the same end-to-end id: %v, reported %v", round, err, reported)
 		}
 		b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.PayoutIsAccepted})
 	}
@@ -89,11 +89,11 @@ func TestOneReturnAtOnce(t *testing.T) {
 	take(ledger.TxID{1})
 	take(ledger.TxID{2})
 	if len(done) != 1 || len(reported) != 1 || reported[0] == nil {
-		t.Fatalf("%d handed on, told %v", len(done), reported)
+		t.Fatalf("%d handed on, reported %v", len(done), reported)
 	}
 	done[0](nil)
 	take(ledger.TxID{2})
 	if len(done) != 2 || len(reported) != 2 || reported[1] != nil {
-		t.Errorf("after the first: %d handed on, told %v", len(done), reported)
+		t.Errorf("after the first: %d handed on, reported %v", len(done), reported)
 	}
 }

@@ -25,7 +25,7 @@ func all(t *testing.T, what string, reported []once) (n int64) {
 	for i := range reported {
 		got := reported[i].reported.Load()
 		if n += got; got > 1 {
-			t.Errorf("%s %d was told %d times", what, i, got)
+			t.Errorf("%s %d was reported %d times", what, i, got)
 		}
 	}
 	return n

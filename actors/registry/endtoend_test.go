@@ -84,10 +84,10 @@ func TestReserveAtOnce(t *testing.T) {
 	work.Wait()
 	for n := range ids {
 		if got[0][n] == got[1][n] {
-			t.Errorf("id %d: both were told %v", n, got[0][n])
+			t.Errorf("id %d: both were reported %v", n, got[0][n])
 		}
 		if again, err := g.ReserveEndToEnd(1, e2eID(n)); err != nil || again != got[0][n] {
-			t.Errorf("id %d: told %v, then %v %v", n, got[0][n], again, err)
+			t.Errorf("id %d: reported %v, then %v %v", n, got[0][n], again, err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestReservationIsDurable(t *testing.T) {
 		}
 		h.release(t)
 		if ok := <-answers; ok != want {
-			t.Errorf("told %v", ok)
+			t.Errorf("reported %v", ok)
 		}
 	}
 }

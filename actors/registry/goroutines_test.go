@@ -177,7 +177,7 @@ func TestReserveByMany(t *testing.T) {
 		winner := 0
 		for a := range reported {
 			if got := reported[a].Load(); got != 0 && got != each || got == each && winner != 0 {
-				t.Fatalf("id %d: account %d was told so %d times, and %d has it", n, a+1, got, winner)
+				t.Fatalf("id %d: account %d was reported so %d times, and %d has it", n, a+1, got, winner)
 			} else if got == each {
 				winner = a + 1
 			}
@@ -185,7 +185,7 @@ func TestReserveByMany(t *testing.T) {
 		again, s := afterCut(t, kept)
 		for a := range accounts {
 			if ok, err := again.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
-				t.Errorf("id %d: after the cut account %d is told %v %v, and %d had it", n, a+1, ok, err, winner)
+				t.Errorf("id %d: after the cut account %d is reported %v %v, and %d had it", n, a+1, ok, err, winner)
 			}
 		}
 		if err := s.Close(); err != nil {

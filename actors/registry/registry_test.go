@@ -350,7 +350,7 @@ func TestNewUses(t *testing.T) {
 	expect := func(want map[string]ledger.Millis) {
 		t.Helper()
 		if got := reported(); !maps.Equal(got, want) {
-			t.Errorf("told %v, want %v", got, want)
+			t.Errorf("reported %v, want %v", got, want)
 		}
 	}
 	expect(nil)

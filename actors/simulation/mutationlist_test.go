@@ -120,13 +120,13 @@ var mutations = []mutation{
 		"return m.next(Submit)",
 	},
 	{
-		"return-credited-twice", "a return that is told twice is credited twice",
+		"return-credited-twice", "a return that is reported twice is credited twice",
 		"actors/ledger/reader.go",
 		"here, err = g.received(id)",
 		"_ = here",
 	},
 	{
-		"payment-credited-twice", "a customer's payment that is told twice is credited twice",
+		"payment-credited-twice", "a customer's payment that is reported twice is credited twice",
 		"actors/ledger/gather.go",
 		"if f.Tx, err = g.received(c.EndToEnd); err == nil && f.Tx == nil {",
 		"if err == nil {",

@@ -208,7 +208,7 @@ func (m *Machine) voided(r Reply) Act {
 	return m.report(ledger.PayoutIsVoided)
 }
 
-// know reports the state that the scheme has told.
+// know reports the state that the scheme has stated.
 func (m *Machine) know(s scheme.State) Act {
 	switch s.Progress {
 	case scheme.Settled:

@@ -60,6 +60,6 @@ func TestRemindGoesOn(t *testing.T) {
 	cancel()
 	s.reported = nil
 	if left = r.pass(ended, keys, r.remind); len(left) != 10 || len(s.reported) != 0 {
-		t.Errorf("at the end %v were told", s.reported)
+		t.Errorf("at the end %v were reported", s.reported)
 	}
 }

@@ -109,6 +109,6 @@ func TestAcknowledgedIsDone(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond)
 	if n := reported.Load(); n != 0 {
-		t.Errorf("told again %d times", n)
+		t.Errorf("reported again %d times", n)
 	}
 }

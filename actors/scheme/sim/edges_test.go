@@ -58,7 +58,7 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(p.drain(nil)); got != "[payment_settled payment_rejected payment_rejected payment_rejected payment_rejected]" {
-		t.Errorf("told %v", got)
+		t.Errorf("reported %v", got)
 	}
 }
 
@@ -89,11 +89,11 @@ func TestInfractionsAreToldAgain(t *testing.T) {
 		{Kind: scheme.InfractionCancelled, EndToEnd: paid, Account: 7, Infraction: id},
 	}
 	if fmt.Sprint(reported) != fmt.Sprint(want) {
-		t.Errorf("told %+v\nwant %+v", reported, want)
+		t.Errorf("reported %+v\nwant %+v", reported, want)
 	}
 	p.open()
 	if got := p.drain(nil); len(got) != 0 {
-		t.Errorf("told again: %v", got)
+		t.Errorf("reported again: %v", got)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestNoticesNameTheAccount(t *testing.T) {
 			done(errors.New("not now"))
 		}
 		if len(kinds) != int(scheme.InfractionCancelled) {
-			t.Errorf("round %d: told %v", round, kinds)
+			t.Errorf("round %d: reported %v", round, kinds)
 		}
 		p.open()
 	}

@@ -92,7 +92,7 @@ func TestPayRepeated(t *testing.T) {
 		t.Errorf("repeated: %s %d %v", again, amount, err)
 	}
 	if k.times[first] != 1 {
-		t.Errorf("told %d times", k.times[first])
+		t.Errorf("reported %d times", k.times[first])
 	}
 }
 
@@ -123,7 +123,7 @@ func TestPayConcurrently(t *testing.T) {
 			}
 		}
 		if k.times[id] != 1 {
-			t.Fatalf("told %d times", k.times[id])
+			t.Fatalf("reported %d times", k.times[id])
 		}
 	}
 }
@@ -223,6 +223,6 @@ func TestSettlesByTheClock(t *testing.T) {
 		reported = append(reported, fmt.Sprint(got.Progress))
 	}
 	if got := fmt.Sprint(reported); got != fmt.Sprint([]string{"1", "1", "2", "2"}) {
-		t.Errorf("told %s", got)
+		t.Errorf("reported %s", got)
 	}
 }

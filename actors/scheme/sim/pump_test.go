@@ -139,21 +139,21 @@ func TestPumped(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.drain(errAway); fmt.Sprint(got) != "[payment_arrived]" {
-			t.Errorf("told %v", got)
+			t.Errorf("reported %v", got)
 		}
 		if at, ok := p.NextDue(); !ok || at != p.at+1000 {
 			t.Errorf("next at %v", at)
 		}
 		p.at += 1000
 		if got := p.drain(nil); fmt.Sprint(got) != "[payment_settled payment_settled payment_arrived]" {
-			t.Errorf("told %v", got)
+			t.Errorf("reported %v", got)
 		}
 		if _, err := p.Return(t.Context(), Return{EndToEnd: out.EndToEnd, Amount: 30}); err != nil {
 			t.Fatal(err)
 		}
 		p.at += 1000
 		if got := p.drain(nil); fmt.Sprint(got) != "[return_received return_received]" {
-			t.Errorf("told %v", got)
+			t.Errorf("reported %v", got)
 		}
 		if _, ok := p.NextDue(); ok || p.book().OldestOpen != 0 {
 			t.Error("something is still open")
@@ -238,7 +238,7 @@ func TestClockGoesBack(t *testing.T) {
 	}
 	p.at += 1000 // the clock goes on from where it stood still
 	if got, reported := p.sums(), p.drain(nil); got.Sent != 15 || len(reported) != 4 {
-		t.Errorf("sent %d, told of %d", got.Sent, len(reported))
+		t.Errorf("sent %d, reported of %d", got.Sent, len(reported))
 	}
 }
 
@@ -274,7 +274,7 @@ func TestInfractionsKeepNothingWaiting(t *testing.T) {
 	p.pay("aa", "ana@example.com", 1)
 	p.at += 1000
 	if got := p.drain(nil); got[0] != "payment_settled" && !slices.Contains(got, "payment_settled") {
-		t.Errorf("told %v", got)
+		t.Errorf("reported %v", got)
 	}
 	p.open()
 	if got := len(p.drain(nil)); got > 50 {
@@ -309,7 +309,7 @@ func TestLineMovesOn(t *testing.T) {
 		t.Fatalf("taken: %v %v %v", ok, both, third)
 	}
 	if !l.end(a, true, 1) {
-		t.Error("the outbox was full, and nobody is told that it moves on")
+		t.Error("the outbox was full, and nobody is reported that it moves on")
 	}
 	if l.end(b, true, 1) {
 		t.Error("the outbox was not full")
