@@ -33,8 +33,8 @@ type Options struct {
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
 
-	RateLimit       int // requests of one address in a minute; 0: no limit
-	FailedAuthLimit int // failed credentials of one address in a minute; 0: no limit
+	RateLimit       int // the most requests of one address in a minute; 0: no limit
+	FailedAuthLimit int // the most failed credentials of one address in a minute; 0: no limit
 
 	// Closed returns why new work is refused before any check; empty: it is not refused. A
 	// nil Closed refuses nothing.

@@ -67,8 +67,8 @@ type canonicaliser struct {
 	keys    []byte   // decoded keys of the members
 	swap    []byte
 	forms   []snakeForm
-	camel   bool     // two keys of an object with the same snake_case form are refused,
-	aliases []string // unless both are in aliases
+	camel   bool     // run refuses two keys of an object with the same snake_case form
+	aliases []string // keys to which camel does not apply: see checkForms
 	sorted  bool     // all objects read so far had their keys in order
 	bad     *Unusable
 

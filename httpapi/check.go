@@ -11,8 +11,9 @@ import (
 	"pixd/actors/registry"
 )
 
-// call is one request while it is handled. It and its ctx are invalid after the handler has
-// returned, so everything passed to the engine is a copy.
+// call is one request while it is handled; the eight checks (see checked) set its fields
+// one after another. It and its ctx are invalid after the handler has returned, so
+// everything passed to the engine is a copy.
 type call struct {
 	*service
 	route *route
@@ -34,14 +35,14 @@ type call struct {
 // skips check 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
-	return (!post || c.contentType()) && // 1
-		c.keyCase() && // 2
-		c.credentials() && // 3
-		c.origin() && // 4
-		(!post || c.signature()) && // 5
-		(c.route.unlimited || c.rate()) && // 6
-		(!post || c.idempotencyKey()) && // 7
-		c.permission() // 8
+	return (!post || c.contentType()) && // check 1
+		c.keyCase() && // check 2
+		c.credentials() && // check 3
+		c.origin() && // check 4
+		(!post || c.signature()) && // check 5
+		(c.route.unlimited || c.rate()) && // check 6
+		(!post || c.idempotencyKey()) && // check 7
+		c.permission() // check 8
 }
 
 const unsupportedHint = "send the body as JSON with the header Content-Type: application/json"

@@ -187,7 +187,7 @@ func (l *Connections) linger(c net.Conn) {
 type counted struct {
 	net.Conn
 	of     *Connections
-	ip     netip.Addr // the zero Addr: not counted by address
+	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
 	closed atomic.Bool
 	midway atomic.Bool
 }

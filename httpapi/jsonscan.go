@@ -186,7 +186,8 @@ func (c *canonicaliser) unicode() bool {
 	return true
 }
 
-// hex4 decodes the \uXXXX that b begins with; 0 and false where it does not.
+// hex4 decodes the \uXXXX at the start of b; it returns 0 and false where b does not start
+// with one.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

@@ -33,7 +33,7 @@ func (o *object) name(name string) {
 	o.b = append(o.b, '"', ':')
 }
 
-// inner opens an object as the member's value; end closes it.
+// inner opens an object as the value of the member name; end closes it.
 func (o *object) inner(name string) {
 	o.name(name)
 	o.b = append(o.b, '{')

@@ -39,7 +39,7 @@ var noDifference [((177+2*qrQuiet)*qrScale + 7) / 8]byte
 // hundred images.
 var pngWriters = sync.Pool{New: func() any {
 	w := new(pngWriter)
-	// The level is a constant within its range, so there is no error.
+	// NewWriter fails only for an unknown level, and this one is known.
 	w.deflate, _ = flate.NewWriter(&w.image, flate.BestSpeed)
 	return w
 }}
@@ -67,7 +67,7 @@ func (w *pngWriter) write(code *goqr.QrCode) ([]byte, error) {
 	w.sum(12)
 
 	start := w.image.Len()
-	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // length, type, zlib's head
+	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // room for the length, then the type, then zlib's head
 	w.deflate.Reset(&w.image)
 	if _, err := w.deflate.Write(w.rows); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 
 const chargeText = "00020126490014br.gov.bcb.pix0127padaria.saojoao@example.com5204000053039865406123.455802BR5913Padaria Joao6009SAO PAULO62290525PIXIN2K7QWERTYUIOPASDFGH63041D3D"
 
-// pngOf returns the bytes inside the data URI.
+// pngOf returns the PNG of text's QR code, decoded from the data URI.
 func pngOf(t interface{ Fatal(...any) }, text string) []byte {
 	uri, err := qrImage(nil, text)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// listen serves the fixture on a loopback port.
+// listen serves the fixture's handler on a loopback port and returns the address.
 func (f *fixture) listen() string {
 	f.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func (f *fixture) listen() string {
 	return ln.Addr().String()
 }
 
-// dial sends raw bytes and returns what comes back.
+// dial connects, sends raw bytes and returns a reader of the answer.
 func (f *fixture) dial(addr, raw string) *bufio.Reader {
 	f.t.Helper()
 	c, err := net.Dial("tcp", addr)

@@ -44,7 +44,7 @@ type Options struct {
 	// is sent as JSON. It may take a minute.
 	Audit func() (any, error)
 
-	Metrics      fasthttp.RequestHandler // nil: none
+	Metrics      fasthttp.RequestHandler // answers /metrics; nil: there is no such path
 	GuardMetrics bool                    // /metrics needs the operators' token too
 
 	Version, Commit string

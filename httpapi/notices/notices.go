@@ -38,7 +38,8 @@ type service struct {
 // scheme sends each of them again for ever.
 const tellEvery = 100
 
-// refused logs a notice that cannot be taken.
+// refused logs the error of a notice that cannot be taken. Of the notices refused because
+// of their kind it logs only one in tellEvery.
 func (s *service) refused(err error) {
 	if errors.Is(err, provider.ErrKind) && s.strange.Add(1)%tellEvery != 1 {
 		return

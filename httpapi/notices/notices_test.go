@@ -90,7 +90,7 @@ func TestAcknowledges(t *testing.T) {
 	if w.taken != 2 {
 		t.Errorf("taken %d times", w.taken)
 	}
-	w.expect("b", settled, 200, "{}") // another message is another notice
+	w.expect("b", settled, 200, "{}") // another message id: the notice counts as a new one
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}
@@ -111,7 +111,7 @@ func TestWaits(t *testing.T) {
 	w.expect("a", settled, 200, `{"known":true}`)
 	w.expect("b", settled, 503, "not durable yet")
 	late(errors.New("lost"))
-	w.expect("b", settled, 503, "not durable yet") // it was carried out again
+	w.expect("b", settled, 503, "not durable yet") // carried out again, because the first copy was not taken
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxText = 140 // characters
+	maxText = 140 // the most characters of a payer's name or document
 	maxTxID = 35
 )
 
