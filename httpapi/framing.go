@@ -62,7 +62,7 @@ func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 		h.SetContentLength(0)
 		h.SetRequestURI("/")
 		h.SetHost("-")
-		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // the flaw as a letter: fasthttp may replace other bytes
+		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // the flaw as a letter: fasthttp replaces line breaks
 		h.SetConnectionClose()
 	} else if h.ContentLength() == chunkedLength {
 		// fasthttp reads the trailer after the last chunk less strictly than a head, and

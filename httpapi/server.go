@@ -117,8 +117,8 @@ func say(c net.Conn, answer []byte) {
 	}
 }
 
-// answerPlain tells a client that speaks plain HTTP to a TLS port to use TLS. c is the
-// connection below TLS; nil where the client's bytes did not look like HTTP.
+// answerPlain tells a client that speaks plain HTTP to a TLS port to use https. c is the
+// connection below TLS; nil unless the client's first bytes were not TLS.
 func answerPlain(c net.Conn) {
 	if c != nil {
 		say(c, bare(fasthttp.StatusBadRequest, 0, "this port speaks TLS: use https"))
