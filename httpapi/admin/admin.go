@@ -131,8 +131,9 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	return nil, control.Missing("no account %q", name)
 }
 
-// do has the engine carry out a command. It returns errors of the engine and refusals of
-// the account as problems; ErrBusy, ErrWaited and ErrQuarantined are joined to theirs.
+// do has the engine carry out a command. A refusal and an account that is unknown, busy or
+// quarantined come back as a problem, in the last two cases joined with the engine's error;
+// any other error comes back as it is.
 func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {

@@ -66,8 +66,8 @@ func (w *harness) ask(method, uri, body string) (int, string) {
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 
-// expect sends a request and checks the answer: a successful answer must begin with says,
-// an error must contain it.
+// expect sends a request and checks the answer: an answer of status 2xx must begin with
+// says, and an error must contain it.
 func (w *harness) expect(method, uri, body string, status int, says string) string {
 	w.Helper()
 	got, answer := w.ask(method, uri, body)
