@@ -11,33 +11,33 @@ import (
 	"pixd/actors/registry"
 )
 
-// Engine carries commands out. Its answer is durable; its errors are the
-// ledger's.
+// Engine carries out commands on accounts. Its answers are durable; its errors are those of
+// the ledger, such as ErrBusy.
 type Engine interface {
 	Do(ledger.AccountID, ledger.Command) (ledger.Answer, error)
 }
 
-// History is the read side.
+// History looks transactions up.
 type History interface {
-	// Transaction is the account's own by id or transaction_id; nil where there
-	// is none, whoever else may have it.
+	// Transaction returns the account's transaction with this id or transaction_id; nil
+	// where the account has none, even if another account has one.
 	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
 }
 
-// Options are what the merchant API is made of.
+// Options are the parts and settings that the merchant API is made of.
 type Options struct {
 	Engine         Engine
 	History        History
 	Registry       *registry.Registry
-	ISPB           string // the service's own
+	ISPB           string // the institution's own ISPB
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
 
-	RateLimit       int // requests of one address in a minute; 0: no limit
-	FailedAuthLimit int // failed credentials of one address in a minute; 0: no limit
+	RateLimit       int // the most requests of one address in a minute; 0: no limit
+	FailedAuthLimit int // the most failed credentials of one address in a minute; 0: no limit
 
-	// Closed tells why new work is refused before any check; empty: it is not.
-	// nil: never.
+	// Closed returns why new work is refused before any check; empty: it is not refused. A
+	// nil Closed refuses nothing.
 	Closed func() string
 
 	Now func() ledger.Millis
@@ -46,18 +46,18 @@ type Options struct {
 
 type service struct {
 	Options
-	requests *Limiter // of each address
-	failures *Limiter // failed credentials of each address
+	requests *Limiter // counts the requests of each address
+	failures *Limiter // counts the failed credentials of each address
 }
 
-// New is the merchant API.
+// New returns the handler of the merchant API.
 func New(o Options) fasthttp.RequestHandler {
 	s := &service{Options: o, requests: NewLimiter(o.RateLimit), failures: NewLimiter(o.FailedAuthLimit)}
 	return s.contain(s.router().Handler)
 }
 
-// contain cuts the connection of a request whose handling panicked: nobody knows
-// how far it came, and a status would say something about it.
+// contain cuts the connection of a request whose handler panicked. Nobody knows how much of
+// the request was carried out, and any status would claim an outcome.
 func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {

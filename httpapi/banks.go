@@ -1,6 +1,6 @@
 package httpapi
 
-// bankNames are the largest participants by ISPB, under the names people know.
+// bankNames maps the ISPBs of the largest participants to the names that people know.
 var bankNames = map[string]string{
 	"00000000": "Banco do Brasil",
 	"00360305": "Caixa Econômica Federal",
@@ -34,5 +34,5 @@ var bankNames = map[string]string{
 	"92894922": "Banco Original",
 }
 
-// bankName is empty where the ISPB is none of these.
+// bankName returns the bank's name, empty where bankNames has no such ISPB.
 func bankName(ispb string) string { return bankNames[ispb] }

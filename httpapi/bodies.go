@@ -7,20 +7,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// bodies bounds what announced bodies may take up before anybody has been
-// checked: the server makes room for a body's whole length when it has read the
-// head, and a few bytes are enough to announce 256 KiB. What is small passes
-// uncounted, as large as the read buffer that every connection has anyway.
+// bodies bounds the memory that announced bodies may take before any check has run: the
+// server allocates a body's whole length as soon as it has read the head, and a few bytes
+// are enough to announce 256 KiB. Bodies of at most smallBody bytes are not counted: they
+// are no larger than the read buffer that every connection has anyway.
 type bodies struct {
-	room  atomic.Int64 // bytes that are left
-	held  atomic.Int64 // requests in of
+	room  atomic.Int64 // bytes that can still be reserved
+	held  atomic.Int64 // number of requests in of
 	mu    sync.Mutex
 	of    map[*fasthttp.RequestHeader]int64
 	small int64
 }
 
 const (
-	bodiesRoom = 256 << 20 // a thousand of the largest at once
+	bodiesRoom = 256 << 20 // enough for 1,024 bodies of the largest size
 	smallBody  = maxHeader
 )
 
@@ -30,16 +30,17 @@ func newBodies() *bodies {
 	return b
 }
 
-// take reserves the room that a request announces, until give; false where there
-// is none. A request that broke off in a way that nobody was told of gives back
-// here, when its place is used again.
+// take reserves memory for the body that a request announces, until give is called; it
+// returns false where too little is left. It first releases the reservation of an earlier
+// request that broke off without a report and had the same header struct, which the server
+// uses again.
 func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 	b.give(h)
 	n := int64(h.ContentLength())
 	if n == chunkedLength {
-		n = maxBody // it may grow to that
+		n = maxBody // a chunked body may grow to that
 	}
-	if n <= b.small || n > maxBody { // what is too large is never read
+	if n <= b.small || n > maxBody { // the server never reads a body above maxBody
 		return true
 	}
 	if b.room.Add(-n) < 0 {
@@ -53,7 +54,7 @@ func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 	return true
 }
 
-// give gives back what a request has reserved, if it has.
+// give releases the reservation of a request, if it has one.
 func (b *bodies) give(h *fasthttp.RequestHeader) {
 	if b.held.Load() == 0 {
 		return
@@ -67,7 +68,8 @@ func (b *bodies) give(h *fasthttp.RequestHeader) {
 	}
 }
 
-// around gives back when a request has been handled, or could not be read.
+// around makes the server release a request's reservation when the request has been handled
+// or could not be read.
 func (b *bodies) around(s *fasthttp.Server) {
 	handle, fail := s.Handler, s.ErrorHandler
 	s.Handler = func(ctx *fasthttp.RequestCtx) {

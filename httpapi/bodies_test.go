@@ -13,9 +13,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// TestBodiesRoom: what is announced and has not come takes room, that is given
-// back however it ends; when there is none, large bodies are refused, and small
-// ones are not.
+// TestBodiesRoom checks that a large body takes room from its announcement until its
+// request ends in any way, and that without room large bodies are refused and small ones
+// are not.
 func TestBodiesRoom(t *testing.T) {
 	f := newFixture(t)
 	s := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }, "test", f.options().Log)
@@ -72,14 +72,14 @@ func TestBodiesRoom(t *testing.T) {
 	if r := answered(small); r.StatusCode != 204 {
 		t.Errorf("a small one: %d", r.StatusCode)
 	}
-	_ = first.Close() // broken off
+	_ = first.Close() // the client breaks the request off
 	held(1)
-	_, _ = io.WriteString(second, "zz\r\n") // no chunk
+	_, _ = io.WriteString(second, "zz\r\n") // an invalid chunk
 	if r := answered(second); r.StatusCode != 400 {
 		t.Errorf("a broken chunk: %d", r.StatusCode)
 	}
 	held(0)
-	for range 3 { // handled, one after the other on one connection's room
+	for range 3 { // handled one after the other: each uses the room that the last released
 		c := announce(large)
 		if _, err := io.WriteString(c, strings.Repeat("x", maxBody)); err != nil {
 			t.Fatal(err)

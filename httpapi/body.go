@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// readText reads a value in canonical spelling that should be a string. What it returns
-// is a copy.
+// readText reads a value, in canonical spelling, that should be a JSON string. The text
+// that it returns is a copy.
 func readText(value []byte) ledger.Text {
 	if len(value) < 2 || value[0] != '"' {
 		return ledger.Text{Given: true, Wrong: true}
@@ -20,9 +20,9 @@ func readText(value []byte) ledger.Text {
 	return ledger.Text{Value: string(appendDecoded(nil, inside)), Given: true}
 }
 
-// readCentavos reads a value that should be a whole number; 0, which is no
-// amount, where it is anything else: a fraction, an exponent, a string, or more
-// than fits.
+// readCentavos reads a value that should be a whole number of centavos. For anything else
+// (a fraction, an exponent, a string, or a number beyond 64 bits) it returns 0, which is
+// not a valid amount.
 func readCentavos(value []byte) int64 {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// FuzzFields: the fields are those that the standard library finds, with the same values.
+// FuzzFields checks that fields finds the same fields as the standard library, with the
+// same values.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":1}`, ` { "a" : [ 1 , { "b" : "}\"" } ] , "c" : null , "d" : "x\\" } `,
@@ -46,7 +47,7 @@ func FuzzFields(f *testing.F) {
 				t.Fatalf("%s: field %q was passed over", body, name)
 			}
 		}
-		// With camelCase the names are the same in their snake_case form.
+		// With camelCase fields gives the same names in their snake_case form.
 		if _, err := c.run(nil, body, true, nil); err != nil {
 			return
 		}
@@ -58,14 +59,14 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// exactly reads JSON with numbers as they are written.
+// exactly decodes JSON and keeps numbers as they are written.
 func exactly(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	return d.Decode(v)
 }
 
-// amounts are what a request may say of an amount, and what that is.
+// amounts maps values of the field amount to the amount in base units; 0: it is refused.
 var amounts = map[string]ledger.Amount{
 	"1": 100, "1000": 100_000, "999999999999": 99_999_999_999_900,
 	"0": 0, "-0": 0, "-1": 0, "1000000000000": 0, "100.0": 0, "1e2": 0, "1E0": 0, "0.5": 0, `"100"`: 0, "null": 0,
@@ -98,7 +99,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// What a body says reaches the engine, copied, and null says nothing.
+// TestCommands checks that the engine gets each field of a body, cleaned, and that a field
+// that is null counts as absent.
 func TestCommands(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}

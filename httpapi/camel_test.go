@@ -10,7 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestCamelTurnsBack: what a client gets in camelCase it may send in camelCase.
+// TestCamelTurnsBack checks that a key which an answer has in camelCase becomes the same
+// name again in a request in camelCase.
 func TestCamelTurnsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z]([a-z0-9]|[a-z]_[a-z]){0,12}`).Draw(t, "name")
@@ -25,7 +26,7 @@ func camelCased(s sent) sent {
 	return s
 }
 
-// underscored lists the keys with an underscore, at every depth.
+// underscored lists the keys of a body that have an underscore, at every depth.
 func underscored(t *testing.T, body string) (found []string) {
 	t.Helper()
 	var v any
@@ -52,8 +53,8 @@ func underscored(t *testing.T, body string) (found []string) {
 	return found
 }
 
-// Every answer, good or bad, has its keys in camelCase where that is asked for,
-// and says the same otherwise.
+// TestCamelAnswers checks that every answer, success or error, has its keys in camelCase
+// when the request asks for that, and is otherwise the same.
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
 	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
@@ -65,7 +66,7 @@ func TestCamelAnswers(t *testing.T) {
 		send   sent
 		answer ledger.Answer
 		status int
-		keys   string // some that must be there
+		keys   string // keys that the answer must have
 	}{
 		"balance":     {sent{method: "GET", path: balance}, ledger.Answer{Head: head()}, 200, "worked"},
 		"cash-out":    {sent{path: cashOut, body: payBody}, ledger.Answer{Tx: &p}, 202, "transactionId endToEndId externalId feeAmount netAmount"},
@@ -109,7 +110,7 @@ func TestCamelAnswers(t *testing.T) {
 	}
 }
 
-// turnedBack is a body with its keys in snake_case, in one order.
+// turnedBack returns a body with its keys in snake_case, sorted.
 func turnedBack(t *testing.T, body string) string {
 	t.Helper()
 	var v any
@@ -139,8 +140,9 @@ func turnedBack(t *testing.T, body string) string {
 	return string(b)
 }
 
-// A body in camelCase says what it says in snake_case; keys of our own stay as
-// they are, and the answer is kept in the case of the first request.
+// TestCamelRequests checks that a body in camelCase gives the same command as in
+// snake_case, that keys in other spellings are not converted, and that the claim records
+// which case the answer has.
 func TestCamelRequests(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
@@ -151,7 +153,7 @@ func TestCamelRequests(t *testing.T) {
 	if f.engine.command != want {
 		t.Errorf("got %+v\nwant %+v", f.engine.command, want)
 	}
-	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // not asked for
+	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // the request has no X-Key-Case
 	f.send(camelCased(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", "k"}}))
 	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || c.Style != camelKeys {
 		t.Errorf("claim %+v", c)

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how many objects and arrays may stand inside one another in a body,
-// the outermost included.
+// maxDepth is how many levels of objects and arrays a body may have, the outermost object
+// included.
 const maxDepth = 32
 
-// Why a body is unusable.
+// The reasons for which a body is unusable.
 const (
 	reasonNotJSON   = "not JSON"
 	reasonNotObject = "not a JSON object"
@@ -25,25 +25,24 @@ const (
 	reasonTrailing  = "something follows the object"
 )
 
-// Unusable is the refusal of a body that has no canonical form: not JSON as RFC
-// 8259 defines it, no object, not UTF-8, a byte-order mark, a lone surrogate, a
-// key that stands twice in an object (as written or, with camelCase, once
-// converted), or more than 32 levels.
+// Unusable is the refusal of a body that has no canonical form. Such a body is not JSON as
+// RFC 8259 defines it, is not an object, is not UTF-8, starts with a byte-order mark, or
+// has a lone surrogate, more than 32 levels, or the same key twice in an object (as written
+// or, with camelCase, once converted).
 type Unusable struct {
-	Reason string // for people; never a part of the body
-	Offset int    // where it was noticed, in bytes from the body's start
+	Reason string // for people to read; it quotes nothing of the body
+	Offset int    // where the fault was found, in bytes from the body's start
 }
 
 func (e *Unusable) Error() string {
 	return "unusable body: " + e.Reason + " at byte " + strconv.Itoa(e.Offset)
 }
 
-// Canonical returns the canonical form of body, which a request's signature is
-// taken over: object keys in the byte order of their decoded UTF-8 at every level,
-// no white space, numbers as they were written, strings as raw UTF-8 with only the
-// escapes that JSON requires: \" and \\, \b \t \n \f \r, and \u00xx in lower case
-// for the other control characters. It is never longer than body. The error is an
-// *Unusable.
+// Canonical returns the canonical form of body, over which a request's signature is
+// computed: object keys in the byte order of their decoded UTF-8 at every level, no white
+// space, numbers as they were written, strings as raw UTF-8 with only the escapes that JSON
+// requires: \" and \\, \b \t \n \f \r, and \u00xx in lower case for the other control
+// characters. The form is never longer than body. The error is an *Unusable.
 func Canonical(body []byte) ([]byte, error) {
 	return canonical(make([]byte, 0, len(body)), body)
 }
@@ -56,37 +55,37 @@ func canonical(dst, body []byte) ([]byte, error) {
 	return c.run(dst, body, false, nil)
 }
 
-// canonicaliser turns a body into its canonical form in one pass: it checks the
-// grammar, writes what it has read in canonical spelling, and, where an object's
-// keys turn out not to be in order, moves that object's members as they lie in the
-// output. Nothing is built of the values in between.
+// canonicaliser turns a body into its canonical form in one pass. It checks the grammar and
+// appends everything that it reads to out in canonical spelling. Where an object's keys
+// prove to be out of order, it moves that object's members within out. It builds no tree of
+// values.
 type canonicaliser struct {
 	in      []byte
-	at      int // how far in has been read
+	at      int // offset of the next byte of in to read
 	out     []byte
-	members []member // of the objects that are open, the innermost's last
-	keys    []byte   // the decoded keys of members
+	members []member // members of the objects that are not closed yet, the innermost object's last
+	keys    []byte   // decoded keys of the members
 	swap    []byte
 	forms   []snakeForm
-	camel   bool     // keys must stay apart once converted to snake_case,
-	aliases []string // save these
-	sorted  bool     // all keys read so far were in order
+	camel   bool     // run refuses two keys of an object with the same snake_case form
+	aliases []string // keys to which camel does not apply: see checkForms
+	sorted  bool     // all objects read so far had their keys in order
 	bad     *Unusable
 
-	room []byte   // a place for out
-	sum  [64]byte // a place for an HMAC
+	room []byte   // reused buffer for out
+	sum  [64]byte // reused buffer for an HMAC
 }
 
 // member is one key and value of an object.
 type member struct {
-	key, keyEnd       int // in keys
-	start, value, end int // in out: the key's opening quote, the value, and behind it
+	key, keyEnd       int // offsets in keys of the decoded key's start and end
+	start, value, end int // offsets in out of the key's opening quote, of the value, and of the first byte after it
 }
 
 var canonicalisers = sync.Pool{New: func() any { return new(canonicaliser) }}
 
-// release gives c back for other bodies; one that has grown for a huge body is
-// left to the collector.
+// release puts c into the pool for other bodies; a canonicaliser whose buffers have grown
+// for a huge body is left to the garbage collector.
 func (c *canonicaliser) release() {
 	if cap(c.room)+cap(c.swap)+cap(c.keys) > 64<<10 || cap(c.members)+cap(c.forms) > 4096 {
 		return
@@ -95,9 +94,9 @@ func (c *canonicaliser) release() {
 	canonicalisers.Put(c)
 }
 
-// run appends the canonical form of body to dst; with camel, the keys must also
-// stay apart in snake_case, save aliases (see checkForms). Afterwards sorted says
-// whether body's keys stand in order.
+// run appends the canonical form of body to dst. With camel, it also refuses two keys of an
+// object with the same snake_case form, except aliases (see checkForms). Afterwards sorted
+// says whether all keys of body are in order.
 func (c *canonicaliser) run(dst, body []byte, camel bool, aliases []string) ([]byte, error) {
 	c.in, c.at, c.out, c.camel, c.aliases = body, 0, dst, camel, aliases
 	c.members, c.keys, c.sorted, c.bad = c.members[:0], c.keys[:0], true, nil
@@ -107,10 +106,10 @@ func (c *canonicaliser) run(dst, body []byte, camel bool, aliases []string) ([]b
 	return c.out, nil
 }
 
-// fields hands the members of the object that run has read to take, in the order of
-// their keys: the name as it reads, after a run with camel in its snake_case form; the
-// value in canonical spelling. null counts as absent. What take is given is not its to
-// keep.
+// fields calls take for each member of the object that run has read, in the order of the
+// keys. name is the decoded key, after a run with camel in its snake_case form; value is in
+// canonical spelling. Members with the value null are left out. name and value are valid
+// only during the call.
 func (c *canonicaliser) fields(take func(name, value []byte)) {
 	for _, m := range c.members {
 		name, value := c.keys[m.key:m.keyEnd], c.out[m.value:m.end]
@@ -146,13 +145,13 @@ func (c *canonicaliser) document() bool {
 	return true
 }
 
-// refuse notes why the body is unusable and returns false.
+// refuse records why the body is unusable and returns false.
 func (c *canonicaliser) refuse(reason string) bool {
 	c.bad = &Unusable{Reason: reason, Offset: c.at}
 	return false
 }
 
-// object reads an object, c.at being at its opening brace.
+// object reads the object whose opening brace is at c.at; level is 1 for the outermost.
 func (c *canonicaliser) object(level int) bool {
 	if level > maxDepth {
 		return c.refuse(reasonTooDeep)
@@ -183,13 +182,13 @@ func (c *canonicaliser) object(level int) bool {
 		return false
 	}
 	c.take('}')
-	if level > 1 { // the outermost object's are the request's fields
+	if level > 1 { // the outermost object's members are kept: they are the request's fields
 		c.members, c.keys = c.members[:first], c.keys[:keys]
 	}
 	return true
 }
 
-// member reads a key and its value.
+// member reads a key and its value in an object of this level.
 func (c *canonicaliser) member(level int) bool {
 	if c.next() != '"' {
 		return c.refuse(reasonNotJSON)
@@ -218,9 +217,9 @@ func (c *canonicaliser) compare(a, b member) int {
 	return bytes.Compare(c.keys[a.key:a.keyEnd], c.keys[b.key:b.keyEnd])
 }
 
-// reorder puts the members from first on, which lie in out from start on, into the
-// order of their keys. Two equal keys are found here where they did not stand side
-// by side.
+// reorder sorts an object's members by their keys. They are c.members from first on, and
+// their text begins at start in out. It refuses two equal keys that were not next to each
+// other in the body.
 func (c *canonicaliser) reorder(first, start int) bool {
 	c.sorted = false
 	members := c.members[first:]

@@ -30,9 +30,10 @@ func TestCanonical(t *testing.T) {
 		"{\"a\":\"\ufeff\ufffd\\ufffd\"}":                                           "{\"a\":\"\ufeff\ufffd\ufffd\"}",
 		`{"aa":1,"a":2,"":3}`:                                                       `{"":3,"a":2,"aa":1}`,
 		`{"a":1,"B":2}`:                                                             `{"B":2,"a":1}`,
-		// By bytes of UTF-8, not by UTF-16 units: U+FF61 comes before U+1F600.
+		// Keys are sorted by bytes of UTF-8, not by UTF-16 units: U+FF61 comes before
+		// U+1F600.
 		`{"😀":1,"｡":2}`: `{"｡":2,"😀":1}`,
-		// By what the key says, not by how it is spelled.
+		// Keys are sorted by their decoded characters, not by their escapes.
 		`{"\u0062":1,"a":2}`:     `{"a":2,"b":1}`,
 		`{"\n":1,"\u0001":2}`:    `{"\u0001":2,"\n":1}`,
 		`{"a\"":1,"a!":2}`:       `{"a!":2,"a\"":1}`,
@@ -136,8 +137,8 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// naive is canonical once more, over the standard library's tokens: slow, and
-// nothing of it is shared.
+// naive computes the canonical form a second time, from the standard library's tokens. It
+// is slow and shares no code with canonical.
 func naive(body []byte) (string, bool) {
 	if !utf8.Valid(body) || !json.Valid(body) || loneSurrogate(body) {
 		return "", false

@@ -41,7 +41,8 @@ func createCharge(c *call) {
 	}, refuseField)
 }
 
-// ownKey is the PIX key that names the account in QR codes: its first.
+// ownKey returns the account's first PIX key, which names the account in QR codes; the zero
+// Key where the account has none.
 func (c *call) ownKey() ledger.Key {
 	for _, name := range c.account.PixKeys {
 		if k, ok := c.Registry.PixKey(name); ok {
@@ -51,7 +52,7 @@ func (c *call) ownKey() ledger.Key {
 	return ledger.Key{}
 }
 
-// renderCharge writes the answer to a charge: the same bytes for the same charge.
+// renderCharge writes the answer to a charge. The same charge always gives the same bytes.
 func renderCharge(t *ledger.Transaction, camel bool) (int, []byte) {
 	text, err := chargeCode(t)
 	if err != nil {

@@ -11,36 +11,38 @@ import (
 	"pixd/actors/registry"
 )
 
-// call is one request on its way. It and its ctx end with the handler: what goes
-// to the engine is copied.
+// call is one request while it is handled; the eight checks (see checked) set its fields
+// one after another. It and its ctx are invalid after the handler has returned, so
+// everything passed to the engine is a copy.
 type call struct {
 	*service
 	route *route
 	ctx   *fasthttp.RequestCtx
 
-	multipart bool              // says check 1
-	camel     bool              // X-Key-Case: camelCase, from check 2 on
-	key       *registry.APIKey  // from check 3 on
-	secret    []byte            // as presented with it
-	ip        netip.Addr        // what the request counts as coming from, from check 4 on
-	account   *registry.Account // from check 4 on
-	body      *canonicaliser    // of a POST, from check 5 on
-	left      int               // requests left to ip in this minute, from check 6 on; -1: it is not limited
-	claim     string            // the Idempotency-Key, from check 7 on; empty: none
+	multipart bool              // the Content-Type is multipart/form-data; set by check 1
+	camel     bool              // the request has X-Key-Case: camelCase; set by check 2
+	key       *registry.APIKey  // the API key; set by check 3
+	secret    []byte            // the secret that the request presented with the key
+	ip        netip.Addr        // the client's address; set by check 4
+	account   *registry.Account // the API key's account; set by check 4
+	body      *canonicaliser    // the reader of a POST's body; set by check 5
+	left      int               // requests that ip has left in this minute; set by check 6; -1: requests are not limited
+	claim     string            // the Idempotency-Key header; set by check 7; empty: none
 }
 
-// checked runs the eight checks in their order. The first that fails has
-// answered. GET and DELETE take no part in 1, 5 and 7, GET /balance none in 6.
+// checked runs the eight checks in their order, up to the first that fails, which has then
+// answered the request. GET and DELETE requests skip checks 1, 5 and 7, and GET /balance
+// skips check 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
-	return (!post || c.contentType()) && // 1
-		c.keyCase() && // 2
-		c.credentials() && // 3
-		c.origin() && // 4
-		(!post || c.signature()) && // 5
-		(c.route.unlimited || c.rate()) && // 6
-		(!post || c.idempotencyKey()) && // 7
-		c.permission() // 8
+	return (!post || c.contentType()) && // check 1
+		c.keyCase() && // check 2
+		c.credentials() && // check 3
+		c.origin() && // check 4
+		(!post || c.signature()) && // check 5
+		(c.route.unlimited || c.rate()) && // check 6
+		(!post || c.idempotencyKey()) && // check 7
+		c.permission() // check 8
 }
 
 const unsupportedHint = "send the body as JSON with the header Content-Type: application/json"
@@ -56,7 +58,7 @@ func (c *call) contentType() bool {
 	return false
 }
 
-// keyCase cannot fail: any other value means nothing.
+// keyCase never fails: a value of X-Key-Case other than camelCase has no effect.
 func (c *call) keyCase() bool {
 	c.camel = camel(c.ctx)
 	return true
@@ -81,8 +83,8 @@ func (c *call) credentials() bool {
 	return false
 }
 
-// failedFrom is whom failed credentials are counted against: the client, or the
-// peer where what it says of the client is no address.
+// failedFrom returns the address that failed credentials are counted against: the client's,
+// or the peer's where the client's address cannot be read from X-Forwarded-For.
 func (c *call) failedFrom() (netip.Addr, bool) {
 	if ip, ok := c.clientIP(c.ctx); ok {
 		return ip, true
@@ -100,14 +102,14 @@ func (c *call) origin() bool {
 		message = "Account is not active"
 	} else {
 		c.ip, c.account = ip, a
-		c.key.Used(c.Now()) // by whom it is for, from where it may be
+		c.key.Used(c.Now()) // after these checks: a wrong secret or address does not count as use
 		return true
 	}
 	answerError(c.ctx, fasthttp.StatusForbidden, message, "")
 	return false
 }
 
-// signatureAnswers are check 5's failures.
+// signatureAnswers has the status and the detail of the answer to each failure of check 5.
 var signatureAnswers = map[sigResult]struct {
 	status int
 	detail string
@@ -127,7 +129,7 @@ func (c *call) signature() bool {
 	c.body = canonicalisers.Get().(*canonicaliser)
 	result, err := c.body.verify(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
 	if c.multipart && (result == sigValid || result == sigMismatch) {
-		result = sigUnusableBody // whatever it carries: it says that it is no JSON
+		result = sigUnusableBody // the Content-Type says that the body is not JSON, whatever the body is
 	}
 	if result == sigValid {
 		return true
@@ -140,7 +142,7 @@ func (c *call) signature() bool {
 	return false
 }
 
-// rate counts the request, however it ends.
+// rate counts the request against the limit of its address, whatever its outcome will be.
 func (c *call) rate() bool {
 	left, ok := c.requests.Take(c.ip, c.Now())
 	if !ok {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// MaxInHand is how many requests of merchants are worked on at once; with
-	// more, new work is refused. The payouts that may be open in all are as many.
+	// MaxInHand is how many requests of merchants may be in hand at once; beyond it new
+	// work is refused. The limit on open payouts in all is the same number.
 	MaxInHand = 16 << 10
 
-	// MaxConnections is how many are open at once on a listener at most: all that
-	// may be in hand, and a quarter more, so that who only reads still gets in.
-	// One that is kept costs 17 KiB, nearly all of it its read buffer, and 50 KiB
-	// over TLS: all of them 350 MiB, or 1 GiB. Bodies come on top: 16 KiB each
-	// at most, and what bodiesRoom has for larger ones.
+	// MaxConnections is the most connections that may be open at once on a listener:
+	// MaxInHand and a quarter more, so that clients that only read still get in. An idle
+	// connection costs 17 KiB, nearly all of it its read buffer, or 50 KiB over TLS; all of
+	// them together cost 350 MiB, or 1 GiB. Bodies come on top: at most 16 KiB for each
+	// connection, and bodiesRoom in all for larger bodies.
 	MaxConnections = MaxInHand + MaxInHand/4
 
 	maxLingering = 64
@@ -36,16 +36,16 @@ const (
 // ConnectionOptions are a listener's limits.
 type ConnectionOptions struct {
 	TLS     *tls.Config    // nil: plain HTTP
-	Total   int            // open at once; 0: MaxConnections
-	PerIP   int            // open at once from one IPv4 address or IPv6 /64; 0: no limit
-	Trusted []netip.Prefix // proxies: PerIP does not count them
+	Total   int            // connections open at once; 0: MaxConnections
+	PerIP   int            // connections open at once from one IPv4 address or IPv6 /64; 0: no limit
+	Trusted []netip.Prefix // addresses of proxies, whose connections PerIP does not count
 
-	Refused func(status int) // told of every connection turned away, with 429 or 503; may be nil
+	Refused func(status int) // called for each refused connection, with 429 or 503; may be nil
 	Log     *slog.Logger
 }
 
-// Connections is a listener that counts what is open and turns away what is too
-// much, without waiting for anybody.
+// Connections is a listener that counts open connections and refuses those beyond its
+// limits. It never waits for a client.
 type Connections struct {
 	net.Listener
 	ConnectionOptions
@@ -53,13 +53,13 @@ type Connections struct {
 	accepting atomic.Bool
 	open      atomic.Int64
 	midway    atomic.Int64
-	lingering chan struct{} // room for those that are let to read their refusal
+	lingering chan struct{} // one entry for each refused connection that is still open so that the client can read the refusal
 
 	mu  sync.Mutex
 	per map[netip.Addr]int
 }
 
-// Limit puts limits on a listener.
+// Limit wraps a listener in the limits of o.
 func Limit(l net.Listener, o ConnectionOptions) *Connections {
 	o.Total = cmp.Or(o.Total, MaxConnections)
 	return &Connections{
@@ -68,17 +68,18 @@ func Limit(l net.Listener, o ConnectionOptions) *Connections {
 	}
 }
 
-// Accepting tells whether anybody has begun to accept.
+// Accepting reports whether Accept has been called.
 func (l *Connections) Accepting() bool { return l.accepting.Load() }
 
-// Open is how many connections are open.
+// Open returns the number of open connections.
 func (l *Connections) Open() int64 { return l.open.Load() }
 
-// Midway is how many connections have sent something that was not answered yet: a
-// request that is being received, or worked on.
+// Midway returns the number of connections on which something has arrived that has not been
+// answered yet: a request that is being received or worked on.
 func (l *Connections) Midway() int64 { return l.midway.Load() }
 
-// Accept implements net.Listener. Over TLS the handshake is left to who reads.
+// Accept implements net.Listener. Over TLS it does not wait for the handshake, which the
+// first Read of the connection makes.
 func (l *Connections) Accept() (net.Conn, error) {
 	l.accepting.Store(true)
 	for {
@@ -103,15 +104,16 @@ func (l *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-// passing tells an error that ends by itself: a client that is gone already, or
-// a machine out of descriptors or memory. The server would end at it.
+// passing reports whether an error ends by itself: the client has gone already, or the
+// machine is out of descriptors or memory for the moment. The server would stop serving at
+// such an error.
 func passing(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EINTR,
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// admit counts a connection, or gives the status that it is refused with.
+// admit counts a connection and returns 0, or returns the status to refuse it with.
 func (l *Connections) admit(k *counted) int {
 	if l.open.Add(1) > int64(l.Total) {
 		l.open.Add(-1)
@@ -121,7 +123,7 @@ func (l *Connections) admit(k *counted) int {
 	if l.PerIP == 0 || !ok || slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return 0
 	}
-	if ip.Is6() { // who has one address of a /64 has them all
+	if ip.Is6() { // a client with one address of a /64 can use all of them
 		ip = netip.PrefixFrom(ip, 64).Masked().Addr()
 	}
 	l.mu.Lock()
@@ -135,7 +137,8 @@ func (l *Connections) admit(k *counted) int {
 	return 0
 }
 
-// peer is the other side's address; an IPv4 address in IPv6's clothes is itself.
+// peer returns the address of the connection's other side; an IPv4-mapped IPv6 address
+// becomes the IPv4 address.
 func peer(c net.Conn) (netip.Addr, bool) {
 	a, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -149,10 +152,12 @@ var refusals = map[int][]byte{
 	fasthttp.StatusServiceUnavailable: bare(fasthttp.StatusServiceUnavailable, retryAfter, "too many connections"),
 }
 
-// refuse answers and closes. The answer fits what the kernel holds for a fresh
-// connection, so that it does not wait (answerTimeout at the very most); over TLS
-// it would need the client's handshake, so there is none. As long as there is room, what the client sends
-// is read for a moment, or it might not come to the answer.
+// refuse answers with the status and closes the connection. The answer fits into the buffer
+// that the kernel has for a new connection, so writing it does not wait (answerTimeout at
+// the very most). Over TLS there is no answer, because it would need the client's
+// handshake. Unless maxLingering connections linger already, the bytes that the client
+// sends are read for a moment before the close; otherwise the client might not get the
+// answer.
 func (l *Connections) refuse(c net.Conn, status int) {
 	if l.Refused != nil {
 		l.Refused(status)
@@ -177,12 +182,12 @@ func (l *Connections) linger(c net.Conn) {
 	_ = c.Close()
 }
 
-// counted is a connection that is counted until it is closed, which the server
-// may do twice.
+// counted is a connection that Connections counts until it is closed. The server may close
+// it twice.
 type counted struct {
 	net.Conn
 	of     *Connections
-	ip     netip.Addr // the zero Addr: not counted by address
+	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
 	closed atomic.Bool
 	midway atomic.Bool
 }
@@ -192,7 +197,7 @@ func (k *counted) Read(b []byte) (int, error) {
 	n, err := k.Conn.Read(b)
 	if n > 0 && !k.midway.Load() && !k.midway.Swap(true) {
 		k.of.midway.Add(1)
-		if k.closed.Load() { // while it was read
+		if k.closed.Load() { // Close was called while Read was waiting
 			k.answered()
 		}
 	}
@@ -232,8 +237,8 @@ func (l *Connections) leave(ip netip.Addr) {
 	}
 }
 
-// bare is a whole answer in shape 1 for a connection that is closed after it;
-// retry is in seconds, 0 for none.
+// bare returns a whole HTTP answer with an error of shape 1, for a connection that is
+// closed after it. retry is the value of Retry-After in seconds; 0: no such header.
 func bare(status, retry int, message string) []byte {
 	after := ""
 	if retry > 0 {

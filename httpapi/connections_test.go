@@ -19,8 +19,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// limited serves on a loopback port with limits, and with a server's settings
-// changed.
+// limited serves on a loopback port with the limits of o and at most total connections;
+// change may change the server's settings.
 func limited(t *testing.T, o ConnectionOptions, total int, change func(*fasthttp.Server)) *Connections {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func ask(t *testing.T, c net.Conn) string {
 	return strings.TrimSpace(line)
 }
 
-// eventually waits until something holds.
+// eventually waits until holds returns true, for five seconds at most.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 500 {
@@ -90,7 +90,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Fatal("the first two are not served")
 	}
 	for range 3 {
-		c := open(t, l) // and says nothing
+		c := open(t, l) // the client sends nothing
 		got, err := io.ReadAll(c)
 		want := "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 75\r\nRetry-After: 60\r\nConnection: close\r\n\r\n" +
 			shape1("429", "too many connections from this address")
@@ -98,7 +98,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // and speaks first
+	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // the client sends a request before it reads
 		t.Error(got)
 	}
 	if refused.Load() != 4*429 || l.Open() != 2 {
@@ -106,7 +106,8 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// What is closed, by either side or by both, makes room.
+// TestConnectionsLeave checks that a connection that is closed, by either side or by both,
+// is counted no more.
 func TestConnectionsLeave(t *testing.T) {
 	l := limited(t, ConnectionOptions{PerIP: 1}, 100, nil)
 	for n := range 50 {
@@ -143,7 +144,7 @@ func TestConnectionsInAll(t *testing.T) {
 	}
 }
 
-// fake is a connection from an address.
+// fake is a connection from a given address.
 type fake struct {
 	net.Conn
 	from net.Addr
@@ -173,7 +174,7 @@ func TestWhoIsCounted(t *testing.T) {
 		{"2001:db8::1", 429},
 		{"2001:db8::2", 429}, // the same /64
 		{"2001:db8:0:1::1", 0},
-		{"2001:db8:ffff::1", 0}, // a proxy alone, not its neighbours
+		{"2001:db8:ffff::1", 0}, // only this address of its /64 is a trusted proxy
 		{"2001:db8:ffff::1", 0},
 		{"2001:db8:ffff::2", 0},
 		{"2001:db8:ffff::3", 429},
@@ -184,7 +185,8 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// A machine out of descriptors for a moment does not end the server.
+// failing is a listener whose first calls of Accept fail, as on a machine that is out of
+// descriptors for a moment.
 type failing struct {
 	net.Listener
 	left atomic.Int32
@@ -221,12 +223,12 @@ func TestAcceptGoesOn(t *testing.T) {
 	}
 }
 
-// hurry shortens a server's patience.
+// hurry shortens a server's timeouts to 300 ms.
 func hurry(s *fasthttp.Server) {
 	s.ReadTimeout, s.WriteTimeout, s.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
 }
 
-// trickle sends a byte every so often until it cannot.
+// trickle sends a byte at every interval until sending fails.
 func trickle(c net.Conn, every time.Duration) {
 	for {
 		if _, err := io.WriteString(c, "a"); err != nil {
@@ -236,8 +238,9 @@ func trickle(c net.Conn, every time.Duration) {
 	}
 }
 
-// Whoever is slow is ended, however steady: by a slow head, a slow body, a slow
-// body that is too large, silence, or never reading.
+// TestSlowClients checks that the connection of a slow client is closed in time, also where
+// the client sends bytes steadily: a slow head, a slow body, a slow body that is too large,
+// or silence.
 func TestSlowClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string
@@ -277,7 +280,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// A client that asks and never reads is ended once its answers have nowhere to go.
+// TestNeverReads checks that the connection of a client that sends requests and never reads
+// is closed once its answers cannot be sent.
 func TestNeverReads(t *testing.T) {
 	l := limited(t, ConnectionOptions{}, 10, hurry)
 	c := open(t, l)
@@ -294,8 +298,9 @@ func TestNeverReads(t *testing.T) {
 	eventually(t, "closed", func() bool { return l.Open() == 0 })
 }
 
-// Over TLS a refusal is a closed connection, a silent handshake ends, and plain
-// HTTP is told; the loop that accepts waits for none of them.
+// TestLimitsOverTLS checks that over TLS a refused connection is closed without an answer,
+// that a client silent in the handshake is disconnected, and that plain HTTP gets a 400.
+// Accept waits for none of these clients.
 func TestLimitsOverTLS(t *testing.T) {
 	l := limited(t, ConnectionOptions{PerIP: 3, TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return nil, errors.New("none")

@@ -8,8 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// validateCPF is POST /cpf/validate. It changes nothing; under an idempotency key
-// its answer is kept all the same, as every POST's is.
+// validateCPF is POST /cpf/validate. It changes nothing; all the same its answer is kept
+// under an idempotency key, as every POST's is.
 func validateCPF(c *call) {
 	var cpf ledger.Text
 	c.body.fields(func(name, value []byte) {
@@ -32,14 +32,14 @@ func validateCPF(c *call) {
 	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)
 }
 
-// longestCPF bounds what an idempotency key keeps for ever of a request that costs
-// its sender nothing.
+// longestCPF is the most bytes that the field cpf may have. It bounds the answers that are
+// kept for ever under idempotency keys, because such requests cost their sender nothing.
 const longestCPF = 64
 
 var punctuation = strings.NewReplacer(".", "", "-", "", "/", "", " ", "")
 
-// renderCPF judges a CPF with or without its punctuation; what else is in it
-// makes it invalid.
+// renderCPF writes whether a CPF, with or without its punctuation, is valid; any other
+// character in it makes it invalid.
 func renderCPF(given string, camel bool) []byte {
 	bare := punctuation.Replace(given)
 	digits := strings.Map(func(r rune) rune {

@@ -37,7 +37,8 @@ func TestValidateCPF(t *testing.T) {
 	f.expect(sent{path: validate, body: `{"cpf":"1"}`, client: "cli_nothing"}, 403, `{"error":"forbidden","message":"API key lacks permission: account:read"}`)
 }
 
-// Under a key the answer is kept, with its bytes.
+// TestValidateCPFUnderAKey checks that a request under an idempotency key has its answer
+// kept, byte for byte.
 func TestValidateCPFUnderAKey(t *testing.T) {
 	f := newFixture(t)
 	body := `{"worked":true,"valid":true,"cpf":"12345678909"}`

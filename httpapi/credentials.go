@@ -16,8 +16,9 @@ const (
 	expiredKey         = "API key has expired"
 )
 
-// readCredentials takes either form of the Authorization header apart; the
-// message is why it cannot. Both parts end with the request.
+// readCredentials splits an Authorization header, in the form ApiKey or Basic, into client
+// id and secret. A message that is not empty says why it cannot. The secret is valid only
+// during the request.
 func readCredentials(header []byte) (id string, secret []byte, message string) {
 	scheme, rest, _ := bytes.Cut(bytes.TrimSpace(header), []byte(" "))
 	rest = bytes.TrimSpace(rest)
@@ -39,12 +40,12 @@ func readCredentials(header []byte) (id string, secret []byte, message string) {
 	return string(name), secret, ""
 }
 
-// nobody is compared with where a client id is unknown, so that the answer takes
-// as long as for a wrong secret. No secret has this hash.
+// nobody takes the key's place where a client id is unknown: comparing the secret with its
+// hash makes the answer take as long as for a wrong secret. No secret has this hash.
 var nobody registry.APIKey
 
-// authenticate finds the key. What is wrong with the key itself is told only to
-// who has its secret.
+// authenticate returns the API key, or the message to refuse the request with. Only a
+// request with the right secret learns that the key is inactive or expired.
 func (s *service) authenticate(id string, secret []byte) (*registry.APIKey, string) {
 	key, known := s.Registry.APIKey(id)
 	if !known {

@@ -6,7 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// do carries a command out and answers with what it came to.
+// do has the engine carry out a command and answers the request with the result; refuse
+// makes status and body of a refusal.
 func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	a, err := c.Engine.Do(c.key.Account, command)
 	switch {
@@ -23,7 +24,7 @@ func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (in
 	}
 }
 
-// stored sends the answer that is kept under the request's key.
+// stored sends the answer that is kept under the request's idempotency key.
 func (c *call) stored(a *ledger.Answer) {
 	if a.Replay {
 		c.ctx.Response.Header.Set("X-Idempotent-Replay", "true")
@@ -35,9 +36,9 @@ func (c *call) stored(a *ledger.Answer) {
 	answer(c.ctx, a.Stored.Code, a.Stored.Body)
 }
 
-// malformed answers a request whose form is refused, unless its idempotency key
-// has an answer already, or gets one from a request that it joins: that comes
-// first, whatever the body says now.
+// malformed answers a request whose form is refused. Where its idempotency key has an
+// answer already, or gets one from an earlier request that is still in work, it sends that
+// answer instead of the refusal, whatever this request's body says.
 func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	if claim := c.claimed(); claim != nil {
 		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
@@ -57,7 +58,7 @@ func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (
 	answer(c.ctx, status, body)
 }
 
-// claimed is the request's claim on its answer; nil without an Idempotency-Key.
+// claimed returns the request's idempotency claim; nil without an Idempotency-Key.
 func (c *call) claimed() *ledger.Claim {
 	if c.claim == "" {
 		return nil

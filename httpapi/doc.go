@@ -1,7 +1,7 @@
-// Package httpapi is the merchants' side of the engine: it takes a request
-// through the eight checks in their order, reads the body's shape into a command
-// of the ledger, and writes the answer. It holds no state of its own and decides
-// nothing about money.
+// Package httpapi is the merchant API: it takes a request through the eight checks in their
+// order, turns the body into a command of the ledger, and writes the answer. It keeps no
+// state except counters, and decides nothing about money.
 //
-// The packages below it are the operators': admin, and sim where the simulator runs.
+// The packages below it serve operators (admin), the simulator's endpoints (sim) and the
+// scheme's notices (notices); control and signed are the parts that those three share.
 package httpapi

@@ -8,30 +8,30 @@ import (
 	"pixd/actors/ledger"
 )
 
-// This file alone turns a refusal into a status and a body.
+// Only this file turns a refusal into a status and a body.
 
-// form is how a refusal is written.
+// form is the JSON shape in which a refusal is written.
 type form uint8
 
 const (
-	ours    form = iota // none is meant to see it: a mistake of ours, 500
+	ours    form = iota // no client should get this refusal: it means a bug of ours, 500
 	named               // {"errors":{"bad_request":name}}, format B
 	field               // {"errors":{"bad_request":{name:[message]}}}, format B
 	message             // {"errors":{"unprocessable_entity":message}}
 	code                // {"status":"failed","errors":[{"code":name,…}]}, format A
 )
 
-// refusal is what one looks like.
+// refusal says how the refusals of one code are answered.
 type refusal struct {
-	payout  form   // to who asks for a payout
-	status  int    // with it; after the hold always 400
-	name    string // on the wire
-	outside string // its message where the directory or the provider refuses: they send the code alone
-	other   bool   // also a refusal of what has no codes of its own: a charge, a CPF; 400 with its field
-	admin   int    // status to operators; 0: they never see it
+	payout  form   // shape in the answer to a payout request
+	status  int    // status with that shape; a code (format A) after the hold is always 400
+	name    string // the code or field in the body
+	outside string // message where the directory or the provider refuses: they send a code without a text
+	other   bool   // the refusal also applies to requests that have no codes of their own (a charge, a CPF): 400 with its field
+	admin   int    // status to operators; 0: they never get this refusal
 }
 
-// refusalRows has a row for each of the ledger's.
+// refusalRows has a row for each refusal code of the ledger.
 var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseAmount:        {payout: named, status: 400, name: "invalid or missing amount", other: true},
 	ledger.RefuseKeyInvalid:    {payout: named, status: 400, name: "invalid pix_key"},
@@ -100,8 +100,8 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseExpired:       {admin: 409},
 }
 
-// AdminStatus is the status under which operators read an account's refusal: 400 to
-// 499, or 500 for one that they never see.
+// AdminStatus returns the status with which an account's refusal is answered to operators:
+// 400 to 499, or 500 for a refusal that they should never get.
 func AdminStatus(r *ledger.Refusal) int {
 	if status := refusalRows[r.Code].admin; status != 0 {
 		return status
@@ -109,9 +109,9 @@ func AdminStatus(r *ledger.Refusal) int {
 	return fasthttp.StatusInternalServerError
 }
 
-// refusePayout is a cash-out's refusal: a field or a message under bad_request
-// (format B) where the request's form is wrong, a code (format A) where the form
-// is right and the payment cannot be.
+// refusePayout makes the answer to a refused cash-out: a field or a message under
+// bad_request (format B) where the request's form is wrong, a code (format A) where the
+// form is right but the payment is not possible.
 func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 	row := refusalRows[r.Code]
 	switch row.payout {
@@ -153,8 +153,8 @@ func codeBody(r *ledger.Refusal, row *refusal, camel bool) []byte {
 	return o.closed()
 }
 
-// refuseField is the refusal of what has no codes of its own: a field under
-// bad_request.
+// refuseField makes the answer to a refused request that has no refusal codes of its own (a
+// charge, a CPF): a field under bad_request.
 func refuseField(r *ledger.Refusal, camel bool) (int, []byte) {
 	if !refusalRows[r.Code].other {
 		return internalBody()
@@ -177,18 +177,18 @@ func fieldBody(o object, field, message string) []byte {
 	return o.closed()
 }
 
-// internalBody is for what only a mistake of ours can bring about.
+// internalBody is the answer to a request that only a bug of ours can have made fail.
 func internalBody() (int, []byte) {
 	return fasthttp.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"internal error"}}`)
 }
 
-// failed answers for an engine that could not carry a command out at all.
+// failed answers a request whose command the engine could not carry out at all.
 func (c *call) failed(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrCut):
 		Cut(c.ctx)
 	case errors.Is(err, ledger.ErrBusy):
-		unavailable(c.ctx, ledger.ErrBusy.Error()) // and not what it was wrapped in on its way
+		unavailable(c.ctx, ledger.ErrBusy.Error()) // without the text that wraps the error
 	case errors.Is(err, ledger.ErrWaited):
 		unavailable(c.ctx, ledger.ErrWaited.Error())
 	case errors.Is(err, ledger.ErrQuarantined):

@@ -16,8 +16,9 @@ func codeA(code, extra, params string) string {
 
 func fieldB(field string) string { return `{"errors":{"bad_request":{"` + field + `":["why"]}}}` }
 
-// refusalPage is what docs/refusals.md says: merchants' refusals by their number, which
-// is their place in the ledger's order, and operators' statuses by name.
+// refusalPage reads docs/refusals.md: the rows of merchants' refusals by their number,
+// which is their place in the ledger's order, and operators' statuses by the refusal's
+// name.
 func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string]string, text string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/refusals.md")
@@ -42,8 +43,8 @@ func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string
 	return merchants, operators, string(page)
 }
 
-// documented is the answer to a payout that a row of the page promises: its name, when,
-// status and body.
+// documented returns the answer to a payout that a row of the page promises. The row has
+// name, condition, status and shape.
 func documented(row []string) (status int, body string) {
 	status, _ = strconv.Atoi(row[2])
 	switch name := row[0]; row[3] {
@@ -63,8 +64,9 @@ func documented(row []string) (status int, body string) {
 	return status, body
 }
 
-// TestRefusePayout: each refusal is answered as its row of docs/refusals.md says, to
-// merchants and to operators; one without a row is our mistake, and a 500.
+// TestRefusePayout checks that each refusal is answered to merchants and to operators as
+// its row of docs/refusals.md says, and to merchants with a 500, for a bug of ours, where
+// the refusal has no row for them.
 func TestRefusePayout(t *testing.T) {
 	merchants, operators, page := refusalPage(t)
 	for _, code := range ledger.Refusals() {
@@ -81,7 +83,7 @@ func TestRefusePayout(t *testing.T) {
 		if status, there := operators[code.String()]; there {
 			admin = status
 		}
-		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // –: no request meets it
+		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // –: no operator's request can get this refusal
 			t.Errorf("%v: operators read %s, the page says %s", code, got, admin)
 		}
 		if merchants[int(code)] == nil && operators[code.String()] == "" && !strings.Contains(page, "`"+code.String()+"`") {

@@ -27,7 +27,8 @@ const (
 	dormant    = ledger.AccountID(8)
 )
 
-// fakeEngine answers as it is told and keeps the last command.
+// fakeEngine gives the answer and the error that a test sets, and keeps the commands that
+// it got.
 type fakeEngine struct {
 	answer  ledger.Answer
 	err     error
@@ -53,7 +54,7 @@ func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transac
 	return h[id], nil
 }
 
-// fixture is the API in front of a fake engine and a registry of its own.
+// fixture is the API in front of a fake engine, with a registry of its own.
 type fixture struct {
 	t       testing.TB
 	engine  *fakeEngine
@@ -64,10 +65,10 @@ type fixture struct {
 	now     ledger.Millis
 }
 
-// queueing is as an operator might set it: no whole seconds.
+// queueing has times that are not whole seconds, as an operator might set them.
 var queueing = Queueing{Retry: 2001 * time.Millisecond, TTL: 90*time.Minute - time.Nanosecond}
 
-const testRate = 1000 // requests, and failed credentials, of one address in a minute
+const testRate = 1000 // the limit of requests, and of failed credentials, of one address in a minute
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
@@ -96,8 +97,9 @@ func openStore(t testing.TB) *wal.Store {
 	return store
 }
 
-// openRegistry has a merchant's account, a dormant one, and keys for every
-// failure that a credential can meet. Their secret is testSecret.
+// openRegistry returns a registry with an active account, a dormant one, and an API key for
+// each way in which a check of credentials, address or permission can fail. The secret of
+// all keys is testSecret.
 func openRegistry(t testing.TB, store *wal.Store) *registry.Registry {
 	t.Helper()
 	g, err := registry.Open(store, func() ledger.Millis { return testNow })
@@ -153,13 +155,13 @@ func makeKey(t testing.TB, g *registry.Registry, id string, k registry.APIKey) {
 	}
 }
 
-// sent is a request; what it does not say is what a good one would.
+// sent is a request; send gives an empty field the value that a good request has.
 type sent struct {
 	method, path string
 	client       string
 	body         string
 	ip           string
-	headers      []string // name, value, …; a value "-" takes the header away
+	headers      []string // name, value, …; a value "-" removes the header
 }
 
 type got struct {
@@ -212,7 +214,8 @@ func (f *fixture) serve(req *fasthttp.Request, ip string) got {
 	return got{ctx.Response.StatusCode(), string(ctx.Response.Body()), header}
 }
 
-// expect sends and compares status and body; a want that ends in … is a prefix.
+// expect sends a request and compares status and body; a want that ends in … is a prefix of
+// the body.
 func (f *fixture) expect(s sent, status int, want string) got {
 	f.t.Helper()
 	g := f.send(s)
@@ -250,7 +253,7 @@ func newAccount(t *testing.T, f *fixture) ledger.AccountID {
 	return id
 }
 
-// rows reads the store for accounts.
+// rows reads the store on behalf of accounts.
 type rows struct{ *wal.Store }
 
 func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {

@@ -6,13 +6,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Where a message ends must be beyond doubt: a proxy in front that reads it
-// otherwise than this server would let one client's bytes become another's
-// request. fasthttp takes some of what is doubtful, so every header block is
-// judged again, from its bytes; what it refuses itself comes to unreadable. Both
-// ways end the connection.
+// The end of a message must be beyond doubt: if a proxy in front of this server found it
+// elsewhere, one client's bytes would become another client's request. fasthttp accepts
+// some ambiguous forms, so judge examines every header block again, from its bytes. A
+// request that fasthttp itself refuses is answered by unreadable. Both ways end the
+// connection.
 
-// flaw is what is wrong with a request's head; 0 is nothing.
+// flaw is what is wrong with a request's head; sound, 0, is nothing.
 type flaw byte
 
 const (
@@ -49,24 +49,25 @@ var flaws = [...]struct {
 	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
 }
 
-// received judges a request's head before its body is read. One with a flaw is
-// handed on as a request without a body whose method says what the flaw is: no
-// client can send such a method, and nothing more of this connection is read.
+// received examines a request's head before its body is read. A request with a flaw is
+// passed on without a body and with a method that encodes the flaw. judge refuses such a
+// method from a client, and nothing more is read from this connection.
 func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	f := judge(h)
 	if f == sound && !b.take(h) {
 		f = flawRoom
 	}
 	if f != sound {
-		h.Del(fasthttp.HeaderExpect) // else it is told to go on
+		h.Del(fasthttp.HeaderExpect) // else the server would ask the client to go on
 		h.SetContentLength(0)
 		h.SetRequestURI("/")
 		h.SetHost("-")
-		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // a letter: others may be replaced
+		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // the flaw as a letter: fasthttp replaces line breaks
 		h.SetConnectionClose()
 	} else if h.ContentLength() == chunkedLength {
-		// fasthttp reads what follows the last chunk less strictly than heads, and
-		// nobody sees its bytes: nothing after them is taken for a request.
+		// fasthttp reads the trailer after the last chunk less strictly than a head, and
+		// does not expose its bytes. So no bytes after this request are read as another
+		// request.
 		h.SetConnectionClose()
 	}
 	return fasthttp.RequestConfig{}
@@ -78,7 +79,7 @@ const (
 	chunkedLength = -1
 )
 
-// answerFlaws answers what received has marked.
+// answerFlaws answers the requests that received has marked with a flaw.
 func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if m := ctx.Method(); len(m) == 2 && m[0] == flawMark {
@@ -96,13 +97,13 @@ func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 
 func judge(h *fasthttp.RequestHeader) flaw {
 	if !token(h.Method()) {
-		return flawMethod // such as those that mark a flaw
+		return flawMethod // for example a method that marks a flaw
 	}
 	if !h.IsHTTP11() && string(h.Protocol()) != "HTTP/1.0" {
 		return flawVersion
 	}
 	if t := h.RequestURI(); t[0] != '/' || len(t) > 1 && t[1] == '/' && (len(h.Host()) == 0 || bytes.Contains(t, schemeMark)) {
-		return flawTarget // the second kind would be taken for //host/path
+		return flawTarget // in the second case fasthttp would take the target for //host/path
 	}
 	var s framing
 	if f := s.read(h.RawHeaders()); f != sound {
@@ -118,14 +119,15 @@ func judge(h *fasthttp.RequestHeader) flaw {
 	case s.lengths == 1 && s.codings == 1:
 		return flawBoth
 	case s.credentials > 1 || s.signatures > 1 || s.keys > 1 && h.IsPost():
-		return flawTwice // a proxy in front may have read another one
+		return flawTwice // a proxy in front may have read the other value
 	case s.expects && h.ContentLength() > maxBody:
-		return flawExpect // its sender waits for a word before it sends the body
+		return flawExpect // the client waits for an answer before it sends the body
 	}
 	return sound
 }
 
-// framing is what a header block says of where its message ends.
+// framing counts the headers of a block that may occur only once: those that say where the
+// message ends, and those that say who sent it.
 type framing struct {
 	hosts, lengths, codings       int
 	credentials, signatures, keys int
@@ -144,8 +146,8 @@ var (
 	keyName     = []byte("idempotency-key")
 )
 
-// read goes through a header block: lines, and an empty line at its end. An
-// empty block is one without headers.
+// read goes through a header block: lines that end in CR LF, and an empty line at the end.
+// An empty block has no headers.
 func (s *framing) read(block []byte) flaw {
 	for len(block) > 0 {
 		end := bytes.IndexByte(block, '\n')
@@ -218,7 +220,8 @@ func token(name []byte) bool {
 	return len(name) > 0
 }
 
-// nameBytes are those that a header's name or a method may have (RFC 9110, token).
+// nameBytes has true for the bytes that a header's name or a method may have (RFC 9110,
+// token).
 var nameBytes = func() (table [256]bool) {
 	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		table[c] = true

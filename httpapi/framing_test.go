@@ -13,10 +13,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// smuggled follows every doubtful request: it would be answered with 404.
+// smuggled is sent after every doubtful request; if the server read it as a request, the
+// answer would be 404.
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// only reads one answer, and that the connection ends after it.
+// only reads one answer, and checks that the server then closes the connection.
 func only(t *testing.T, name string, r *bufio.Reader) (status int, message string) {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
@@ -132,8 +133,9 @@ func TestDoubtfulFraming(t *testing.T) {
 	}
 }
 
-// A head that is refused is answered before its body comes; a client that waits
-// for a word before a body that is too large hears it at once.
+// TestRefusedWithoutBody checks that a head which is refused is answered before the client
+// has sent the body, and that a client with Expect: 100-continue and a body that is too
+// large gets 413 at once.
 func TestRefusedWithoutBody(t *testing.T) {
 	f := newFixture(t)
 	addr := f.listen()
@@ -155,7 +157,8 @@ func TestRefusedWithoutBody(t *testing.T) {
 	}
 }
 
-// What is beyond doubt goes on, on the same connection where it may.
+// TestGoodFraming checks that unambiguous requests are served, on the same connection where
+// HTTP allows it.
 func TestGoodFraming(t *testing.T) {
 	f := newFixture(t)
 	addr := f.listen()
@@ -182,7 +185,7 @@ func TestGoodFraming(t *testing.T) {
 	} {
 		r := f.dial(addr, c.raw+next+"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		if c.answers == 2 {
-			c.answers++ // and the last
+			c.answers++ // the request for /last is answered too
 		}
 		for n := range c.answers {
 			resp, err := http.ReadResponse(r, nil)
@@ -199,7 +202,8 @@ func TestGoodFraming(t *testing.T) {
 	}
 }
 
-// A client that asks leave to send a body within bounds gets it.
+// TestContinue checks that a client that sends Expect: 100-continue with a body within
+// bounds gets 100.
 func TestContinue(t *testing.T) {
 	f := newFixture(t)
 	r := f.dial(f.listen(), "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nabcde")
@@ -210,7 +214,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// The head of a usual POST costs little to judge, and nothing to keep.
+// usual is the head of a usual POST: judging it costs little and allocates nothing.
 var usual = "POST " + cashOut + " HTTP/1.1\r\nHost: pix.example.com\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 72\r\n" +
 	"Authorization: ApiKey cli_0123456789abcdef:sk_0123456789abcdef0123456789abcdef0123456789abcdef\r\nContent-Type: application/json\r\n" +
 	"Hmac: " + strings.Repeat("0123456789abcdef", 8) + "\r\nIdempotency-Key: 2e7b9f4c-0d8f-4f6b-9f0e-0123456789ab\r\nAccept-Encoding: gzip\r\n\r\n"
@@ -244,8 +248,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// FuzzFraming: what is judged sound has one reading; a head that a strict reader
-// (net/http) reads otherwise is not served.
+// FuzzFraming checks that a head which judge accepts has only one reading: a strict reader
+// (net/http) that also accepts it finds the same length and the same end.
 func FuzzFraming(f *testing.F) {
 	for _, s := range []string{usual, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n folded\r\n\r\n"} {
 		f.Add([]byte(s))
@@ -259,7 +263,7 @@ func FuzzFraming(f *testing.F) {
 		strict := bufio.NewReader(bytes.NewReader(bytes.TrimLeft(b, "\r\n")))
 		req, err := http.ReadRequest(strict)
 		if err != nil {
-			return // stricter than we
+			return // net/http is stricter than judge
 		}
 		if ours, other := h.ContentLength(), req.ContentLength; ours >= 0 && other != int64(ours) || ours == chunkedLength && other != -1 || ours < chunkedLength && other != 0 {
 			t.Errorf("length %d, by another reader %d", ours, other)

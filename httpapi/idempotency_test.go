@@ -40,7 +40,7 @@ func TestStoredAnswer(t *testing.T) {
 	stored := &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}
 	for _, v := range []struct{ replay, mismatch bool }{{false, false}, {true, false}, {true, true}} {
 		f.engine.answer = ledger.Answer{Stored: stored, Replay: v.replay, Mismatch: v.mismatch}
-		for _, body := range []string{payBody, `{}`} { // a body of no use is a replay all the same
+		for _, body := range []string{payBody, `{}`} { // a malformed body is a replay all the same
 			g := f.expect(sent{path: cashOut, body: body, headers: []string{"Idempotency-Key", "k"}}, 202, `{"as":"it was"}`)
 			if (g.header("X-Idempotent-Replay") == "true") != v.replay || (g.header("X-Idempotent-Body-Mismatch") == "true") != v.mismatch {
 				t.Errorf("%+v %s: %q %q", v, body, g.header("X-Idempotent-Replay"), g.header("X-Idempotent-Body-Mismatch"))
@@ -49,8 +49,8 @@ func TestStoredAnswer(t *testing.T) {
 	}
 }
 
-// A repeat that is malformed joins the first request: it gets that one's refusal,
-// and its own where there is no first.
+// TestMalformedJoins checks that a malformed repeat gets the refusal of the first request,
+// and its own refusal where there was no first request.
 func TestMalformedJoins(t *testing.T) {
 	f := newFixture(t)
 	key := []string{"Idempotency-Key", "k"}
@@ -60,14 +60,15 @@ func TestMalformedJoins(t *testing.T) {
 	f.expect(sent{path: cashOut, body: `{}`, headers: key}, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
 }
 
-// An end-to-end id belongs to the account that named it first: another's request is
-// refused before anything is held, and its idempotency key's answer comes first.
+// TestOwnEndToEnd checks that an end-to-end id belongs to the account that named it first.
+// Another account's request with it is refused before anything is held, unless its
+// idempotency key has an answer, which is then sent.
 func TestOwnEndToEnd(t *testing.T) {
 	f := newFixture(t)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout, Status: ledger.StatusAccepted}}
 	own := sent{path: cashOut, body: `{"amount":1000,"end_to_end_id":"` + e2e + `","pix_key":"a@b.com"}`}
-	for range 2 { // its own repeat goes out again: it is the scheme that says DUPL
+	for range 2 { // a repeat by the same account reaches the engine: only the scheme answers DUPL
 		f.expect(own, 202, `{"worked":true,…`)
 	}
 	asked := len(f.engine.all)
@@ -88,15 +89,16 @@ func TestOwnEndToEnd(t *testing.T) {
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
 	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
-		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // what is no payout claims nothing
+		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a refused form reserves no end-to-end id
 		f.expect(sent{path: cashOut, body: body}, 400, `{…`)
 		other := strings.NewReplacer(`"amount":0`, `"amount":1`, `"x"`, `"a@b.com"`).Replace(body)
 		f.expect(sent{path: cashOut, body: other, client: "cli_other"}, 202, `{"worked":true,…`)
 	}
 }
 
-// A real account behind the API: the first answer is kept and comes again, byte
-// for byte, also for a body that is refused by now; a refused form keeps nothing.
+// TestReplay runs a real account behind the API. It checks that the first answer is kept
+// and sent again, byte for byte, also for a body that would be refused, and that no answer
+// is kept for a refused form.
 func TestReplay(t *testing.T) {
 	f := newFixture(t)
 	store := openStore(t)

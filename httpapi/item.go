@@ -4,14 +4,15 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Item is a transaction as every list, lookup and event shows it.
+// Item returns a transaction as JSON, as every list, lookup and event shows it.
 func Item(t *ledger.Transaction) []byte {
 	o := opened(false, 1024)
 	o.item(t)
 	return o.closed()
 }
 
-// item writes the members of a transaction: all of them, always.
+// item writes the members of a transaction: always all of them, null where one does not
+// apply.
 func (o *object) item(t *ledger.Transaction) {
 	o.text("id", t.ID.String())
 	o.text("transaction_id", t.Public())
@@ -38,7 +39,7 @@ func (o *object) item(t *ledger.Transaction) {
 	}
 }
 
-// parties writes who paid whom.
+// parties writes the direction and the counterparty of a transaction.
 func (o *object) parties(t *ledger.Transaction) {
 	if t.Kind.Outbound() {
 		o.text("direction", "outbound")
@@ -59,7 +60,8 @@ func (o *object) parties(t *ledger.Transaction) {
 	o.textOrNull("payer_bank_name", bankName(t.Counterparty.ISPB))
 }
 
-// outcome writes how a payout ended and what came back of it.
+// outcome writes the reason code, the payout that a DUPL repeats, how much of a payout was
+// returned, and, for a return or a refund, which transaction it refers to.
 func (o *object) outcome(t *ledger.Transaction) {
 	o.textOrNull("reason_code", t.ReasonCode)
 	o.textOrNull("failure_reason", t.ReasonCode)
@@ -89,7 +91,7 @@ func (o *object) instant(name string, at ledger.Millis) {
 	o.text(name, at.String())
 }
 
-// originalKind is what a return or a refund is about.
+// originalKind is the kind of the transaction that a return or a refund refers to.
 func originalKind(k ledger.TxKind) ledger.TxKind {
 	if k == ledger.TxReturn {
 		return ledger.TxPayout
@@ -123,7 +125,7 @@ func shownStatus(s ledger.TxStatus) string {
 	return "pending"
 }
 
-// paymentStatus is outbound PIX's alone.
+// paymentStatus is the payment_status, which only outbound PIX have; else empty.
 func paymentStatus(t *ledger.Transaction) string {
 	if !t.Kind.Outbound() {
 		return ""
@@ -134,8 +136,8 @@ func paymentStatus(t *ledger.Transaction) string {
 	return shownStatus(t.Status)
 }
 
-// recipientDocument is what the directory names. A CPF that the merchant did not
-// bring along itself is masked.
+// recipientDocument is the recipient's document as the directory stated it. A CPF is masked
+// unless the merchant sent it itself, as the key or as recipient_document.
 func recipientDocument(t *ledger.Transaction) string {
 	doc := t.Counterparty.Document
 	if len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {

@@ -113,7 +113,8 @@ func TestReadTransaction(t *testing.T) {
 	f.expect(sent{method: "GET", path: path + "broken"}, 500, shape1("500", "internal error"))
 }
 
-// TestFinal: an outbound PIX says whether it has ended; nothing else has the field.
+// TestFinal checks that an outbound PIX has the field final, which says whether it has
+// ended, and that no other transaction has it.
 func TestFinal(t *testing.T) {
 	f := newFixture(t)
 	tx := ledger.Transaction{ID: itemID, CreatedAt: testNow}

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// The grammar of RFC 8259, without its objects: each function reads one thing of
-// the body and writes it in canonical spelling, and returns false where the body
-// turns out to be unusable.
+// The grammar of RFC 8259 except objects, which are in canonical.go. Each function for an
+// element reads it at c.at and appends it to c.out in canonical spelling; it returns false
+// where the body proves to be unusable.
 
-// next passes over white space and returns the byte that follows, 0 at the end;
-// a 0 in the body is no JSON either.
+// next skips white space and returns the byte that follows, without reading it; 0 at the
+// end of the body. A byte 0 in the body is not JSON either.
 func (c *canonicaliser) next() byte {
 	for ; c.at < len(c.in); c.at++ {
 		switch b := c.in[c.at]; b {
@@ -23,13 +23,13 @@ func (c *canonicaliser) next() byte {
 	return 0
 }
 
-// take reads b, which next has just returned, and writes it.
+// take reads b, the byte that next has just returned, and appends it to the output.
 func (c *canonicaliser) take(b byte) {
 	c.at++
 	c.out = append(c.out, b)
 }
 
-// value reads one value of any kind, inside level objects and arrays.
+// value reads one value of any kind that stands inside level objects and arrays.
 func (c *canonicaliser) value(level int) bool {
 	switch b := c.next(); {
 	case b == '"':
@@ -59,7 +59,7 @@ func (c *canonicaliser) word(word string) bool {
 	return true
 }
 
-// array reads an array, c.at being at its opening bracket.
+// array reads the array whose opening bracket is at c.at.
 func (c *canonicaliser) array(level int) bool {
 	if level > maxDepth {
 		return c.refuse(reasonTooDeep)
@@ -82,8 +82,8 @@ func (c *canonicaliser) array(level int) bool {
 	}
 }
 
-// number reads a number and leaves it as it is written: 1.0 and 1 are different
-// numbers to a signature.
+// number reads a number and copies it as it is written: to a signature 1.0 and 1 are
+// different.
 func (c *canonicaliser) number() bool {
 	start := c.at
 	if c.in[c.at] == '-' {
@@ -112,7 +112,7 @@ func (c *canonicaliser) number() bool {
 	return true
 }
 
-// digits passes over one or more digits.
+// digits skips the digits at c.at and reports whether there was one.
 func (c *canonicaliser) digits() bool {
 	start := c.at
 	for c.at < len(c.in) && digit(c.in[c.at]) {
@@ -123,7 +123,7 @@ func (c *canonicaliser) digits() bool {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// text reads a string, c.at being at its opening quote.
+// text reads the string whose opening quote is at c.at.
 func (c *canonicaliser) text() bool {
 	c.take('"')
 	from := c.at
@@ -148,7 +148,7 @@ func (c *canonicaliser) text() bool {
 	return c.refuse(reasonNotJSON)
 }
 
-// escape reads an escape, c.at being at its backslash.
+// escape reads the escape whose backslash is at c.at.
 func (c *canonicaliser) escape() bool {
 	if c.at+1 == len(c.in) {
 		return c.refuse(reasonNotJSON)
@@ -167,7 +167,7 @@ func (c *canonicaliser) escape() bool {
 	return true
 }
 
-// unicode reads \uXXXX, or two of them where the first is half of a pair.
+// unicode reads \uXXXX, or two such escapes that are a surrogate pair.
 func (c *canonicaliser) unicode() bool {
 	r, ok := hex4(c.in[c.at:])
 	if !ok {
@@ -186,7 +186,8 @@ func (c *canonicaliser) unicode() bool {
 	return true
 }
 
-// hex4 decodes the \uXXXX that b begins with; 0 and false where it does not.
+// hex4 decodes the \uXXXX at the start of b; it returns 0 and false where b does not start
+// with one.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -206,11 +207,12 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// shortEscapes are the control characters that have an escape of two characters.
+// shortEscapes has, for each control character with an escape of two characters, the second
+// of the two.
 var shortEscapes = [' ']byte{'\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
-// appendCharacter writes r as it stands in a canonical string: escaped only where
-// JSON requires it, and then as short as it can be.
+// appendCharacter appends r as a canonical string has it: escaped only where JSON requires
+// it, with the shortest escape.
 func appendCharacter(b []byte, r rune) []byte {
 	const hex = "0123456789abcdef"
 	switch {
@@ -224,8 +226,8 @@ func appendCharacter(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
 }
 
-// appendDecoded appends the characters that text, the inside of a canonical
-// string, stands for.
+// appendDecoded appends the characters that text stands for; text is the inside of a
+// canonical string.
 func appendDecoded(b, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, '\\')
@@ -236,7 +238,7 @@ func appendDecoded(b, text []byte) []byte {
 		switch e := text[i+1]; e {
 		case 'u':
 			r, _ := hex4(text[i:])
-			b, text = append(b, byte(r)), text[i+6:] // a control character
+			b, text = append(b, byte(r)), text[i+6:] // in canonical form \u stands only for a control character
 		case '"', '\\':
 			b, text = append(b, e), text[i+2:]
 		default:

@@ -6,9 +6,9 @@ import (
 )
 
 // appendSnake appends the snake_case form of a key in camelCase, the form in which the
-// service knows its fields: each upper-case ASCII letter becomes "_" and its
-// lower-case one. So originalTransactionId is original_transaction_id; a key in
-// snake_case is its own form; and what is neither (Amount, AMOUNT) is no field.
+// service knows its fields: each upper-case ASCII letter becomes "_" and the lower-case
+// letter. So originalTransactionId becomes original_transaction_id, a key in snake_case
+// does not change, and any other spelling (Amount, AMOUNT) gives a name that no field has.
 func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	for i := range len(key) {
 		if c := key[i]; upper(c) {
@@ -20,8 +20,8 @@ func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	return dst
 }
 
-// appendCamel appends a name of ours, which is in snake_case, in camelCase: what
-// appendSnake turns back into it.
+// appendCamel appends the camelCase form of one of the service's own names, which are in
+// snake_case; appendSnake reverses it.
 func appendCamel(dst []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c != '_' || i+1 == len(name) {
@@ -51,18 +51,18 @@ func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // snakeForm is the snake_case form of a member's key.
 type snakeForm struct {
-	start, end int // in the canonicaliser's keys
+	start, end int // offsets in the canonicaliser's keys
 	of         member
 }
 
-// checkForms sees to it that no two keys of the object whose members start at
-// first have the same snake_case form, because one of them would be lost unseen.
-// The spellings in aliases are those that an endpoint takes for one field and
-// chooses between by an order of its own; these may meet, on the first level,
-// where an endpoint's fields stand.
+// checkForms refuses two keys with the same snake_case form in the object whose members
+// start at first: one of them would be lost without notice. aliases are several spellings
+// of one field between which an endpoint chooses in an order of its own; two keys that are
+// both aliases may have the same form, but only on the first level, where the endpoint's
+// fields are.
 func (c *canonicaliser) checkForms(first, level int) bool {
 	members, converted := c.members[first:], false
-	c.forms = c.forms[:0] // they lie behind the keys, and go with them
+	c.forms = c.forms[:0] // their bytes follow the members' keys in c.keys, and are dropped with them
 	for _, m := range members {
 		start := len(c.keys)
 		key := c.keys[m.key:m.keyEnd]
@@ -71,7 +71,7 @@ func (c *canonicaliser) checkForms(first, level int) bool {
 		c.forms = append(c.forms, snakeForm{start, len(c.keys), m})
 	}
 	if !converted {
-		return true // every key is its own form, and none stands twice
+		return true // each key is its own form, and equal keys are refused elsewhere
 	}
 	form := func(f snakeForm) []byte { return c.keys[f.start:f.end] }
 	slices.SortFunc(c.forms, func(a, b snakeForm) int { return bytes.Compare(form(a), form(b)) })

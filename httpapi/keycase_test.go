@@ -60,12 +60,12 @@ func TestKeysThatBecomeOne(t *testing.T) {
 		if errors.As(err, &bad) != (want != "") || bad != nil && bad.Reason != want || (got == sigUnusableBody) != (want != "") {
 			t.Errorf("%s: %d, %v; want %q", body, got, err, want)
 		}
-		// Without camelCase, keys are what they are.
+		// Without camelCase only equal keys are refused.
 		if got, err := new(canonicaliser).verify([]byte("s"), []byte(body), "x", false, nil); (got == sigUnusableBody) != (want == reasonTwice) {
 			t.Errorf("%s without camelCase: %d, %v", body, got, err)
 		}
 	}
 }
 
-// snake is a key's snake_case form.
+// snake returns a key's snake_case form.
 func snake(key string) string { return string(appendSnake(nil, key)) }

@@ -9,14 +9,13 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Limiter counts per address in fixed windows of a minute, aligned to the
-// minute. It has room for 262 144 addresses, in four MiB, however many come by: a
-// newcomer takes the place, and the count, of the one with the least of those
-// that share its set. So no address is counted too low (save by what is being
-// counted at the very instant at which it loses its place), and one is counted too
-// high only where eight others with counts of their own met it in one set, which
-// the seed keeps anybody from arranging. Requests share no lock: the count of an
-// address that is there is one atomic word.
+// Limiter counts requests by address in fixed windows of one minute, aligned to the minute.
+// It has slots for 262,144 addresses in 4 MiB, however many addresses send requests. A new
+// address takes over the slot, and the count, of the address with the smallest count in its
+// set of eight. So no count is too low, except for requests counted at the very moment at
+// which their address loses its slot. A count is too high only where eight other addresses
+// with counts of their own share the set, and the secret seed keeps clients from arranging
+// that. Requests share no lock: the count of an address that has a slot is one atomic word.
 type Limiter struct {
 	limit uint32
 	seed  maphash.Seed
@@ -32,14 +31,15 @@ const (
 
 type addressSet struct {
 	slots [addressWays]slot
-	mu    sync.Mutex // held while a newcomer takes a place
+	mu    sync.Mutex // held while a new address takes a slot
 }
 
-// slot is one address's count: the minute in the upper half, requests below.
+// slot is the place of one address: tag is the address's hash, and count has the minute in
+// its upper half and the number of requests in its lower half.
 type slot struct{ tag, count atomic.Uint64 }
 
-// NewLimiter allows limit a minute to each address, at most 2^31; without limit
-// for 0.
+// NewLimiter returns a limiter that allows each address limit requests a minute, at most
+// 2^31; 0: no limit.
 func NewLimiter(limit int) *Limiter {
 	l := &Limiter{limit: uint32(min(limit, 1<<31)), seed: maphash.MakeSeed()}
 	if l.limit > 0 {
@@ -48,8 +48,8 @@ func NewLimiter(limit int) *Limiter {
 	return l
 }
 
-// Take counts one for an address. It tells how many more the minute has for it,
-// -1 without a limit; false where this one was already too many.
+// Take counts one request of an address. left is how many more the address may send in this
+// minute, -1 without a limit; ok is false where the limit was already reached.
 func (l *Limiter) Take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 	if l.limit == 0 {
 		return -1, true
@@ -65,7 +65,7 @@ func (l *Limiter) Take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 	return l.add(set.admit(tag, minute), minute)
 }
 
-// add counts one in a slot, unless it is full.
+// add counts one request in a slot, unless the slot has reached the limit.
 func (l *Limiter) add(s *slot, minute uint64) (left int, ok bool) {
 	for {
 		was := s.count.Load()
@@ -81,16 +81,15 @@ func (l *Limiter) add(s *slot, minute uint64) (left int, ok bool) {
 	}
 }
 
-// current tells whether a count is of this minute, or of the next: the request's
-// clock may have been read just before the minute ended. One that is further
-// ahead was made before the clock was set back.
+// current reports whether a count is of this minute, or of the next: the request's clock
+// may have been read just before the minute ended. A count of a later minute was made
+// before the clock was set back.
 func current(count, minute uint64) bool {
 	return count>>32 == minute || count>>32 == minute+1
 }
 
-// admit gives an address the place of the one with the smallest count, which it
-// takes over. The slot of an address that has just been admitted elsewhere is
-// found instead.
+// admit gives an address the slot with the smallest count of the set, and that count with
+// it. Where the address has got a slot since its caller looked, admit returns that slot.
 func (a *addressSet) admit(tag, minute uint64) *slot {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -29,12 +29,12 @@ func TestWindows(t *testing.T) {
 		{start + 1, 1, true},
 		{start + minute - 1, 0, true},
 		{start + minute - 1, 0, false},
-		{start + minute, 2, true}, // aligned to the minute, not to the first request
+		{start + minute, 2, true}, // windows are aligned to the minute, not to the first request
 		{start + minute - 1, 1, true},
 		{start + minute, 0, true},
 		{start + minute + 1, 0, false},
 		{start + 9*minute, 2, true},
-		{start - 60*minute, 2, true}, // a clock set back locks nobody out
+		{start - 60*minute, 2, true}, // a clock that is set back locks no address out
 		{start - 60*minute, 1, true},
 	} {
 		if left, ok := l.Take(address(1), v.at); left != v.left || ok != v.ok {
@@ -49,8 +49,9 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// However many addresses come by, none gets more than the limit, the memory is
-// the same, and the heavy ones are not forgotten for the light.
+// TestLimiterKeepsCount sends requests from a million light addresses and five heavy ones.
+// It checks that the memory does not grow, that no heavy address gets more than the limit or
+// less than half of it, and that few light addresses are refused.
 func TestLimiterKeepsCount(t *testing.T) {
 	const limit = 20
 	l := NewLimiter(limit)
@@ -85,7 +86,8 @@ func TestLimiterKeepsCount(t *testing.T) {
 	t.Logf("%d of a million light addresses were refused something", refused)
 }
 
-// Addresses that take each other's places again and again gain nothing by it.
+// TestLimiterUnderPressure checks that addresses which take each other's slots again and
+// again get no more requests through than the limit.
 func TestLimiterUnderPressure(t *testing.T) {
 	const limit = 10
 	l := NewLimiter(limit)
@@ -105,7 +107,8 @@ func TestLimiterUnderPressure(t *testing.T) {
 	}
 }
 
-// Thousands of addresses at once are counted exactly.
+// TestLimiterIsExact checks that the requests of thousands of addresses are counted
+// exactly.
 func TestLimiterIsExact(t *testing.T) {
 	l := NewLimiter(5)
 	for n := range uint32(8_000) {
@@ -152,11 +155,11 @@ func TestRateLimit(t *testing.T) {
 	}
 	bad := pay
 	bad.body = `{}`
-	if g := f.expect(bad, 400, `{…`); left(g) != "" { // it counts, and only 2xx say so
+	if g := f.expect(bad, 400, `{…`); left(g) != "" { // a refused request counts, but only a 2xx states what is left
 		t.Errorf("left %q", left(g))
 	}
 	unsigned := pay
-	unsigned.headers = []string{"hmac", "-"} // refused before it counts
+	unsigned.headers = []string{"hmac", "-"} // refused by check 5, before check 6 counts the request
 	f.expect(unsigned, 401, `{…`)
 	if g := f.send(sent{method: "GET", path: balance}); left(g) != "" {
 		t.Errorf("left %q", left(g))
@@ -189,12 +192,12 @@ func TestFailedCredentials(t *testing.T) {
 	if g.header("Retry-After") != "60" {
 		t.Errorf("Retry-After %q", g.header("Retry-After"))
 	}
-	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // who has the secret is let in
+	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // the right secret is accepted after the limit too
 	wrong.ip = "10.0.0.1"
 	wrong.headers = append(wrong.headers, "X-Forwarded-For", "127.0.0.1")
-	f.expect(wrong, 429, `{…`) // counted by the client's address
+	f.expect(wrong, 429, `{…`) // counted against the client's address
 	wrong.headers[3] = strings.Repeat("?", 3)
-	f.expect(wrong, 401, `{…`) // by the proxy's, where it is none
+	f.expect(wrong, 401, `{…`) // counted against the proxy's address, where the client's is not valid
 	f.now += window
 	wrong.headers[3] = "127.0.0.1"
 	f.expect(wrong, 401, `{…`)

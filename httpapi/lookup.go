@@ -31,8 +31,8 @@ func readTransaction(c *call) {
 	}
 }
 
-// unknownTransaction says the same of another merchant's transaction as of one
-// that never was.
+// unknownTransaction gives the same answer for another merchant's transaction as for an id
+// that no transaction has.
 func (c *call) unknownTransaction() {
 	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "transaction not found")
 }

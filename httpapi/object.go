@@ -12,14 +12,14 @@ type object struct {
 	camel bool // names are written in camelCase
 }
 
-// opened begins an object for about so many bytes.
+// opened begins an object of about room bytes.
 func opened(camel bool, room int) object {
 	return object{b: append(make([]byte, 0, room), '{'), camel: camel}
 }
 
 func (o *object) closed() []byte { return append(o.b, '}') }
 
-// name writes a member's name, which needs no escape.
+// name writes a member's name, which must not need an escape.
 func (o *object) name(name string) {
 	if o.b[len(o.b)-1] != '{' {
 		o.b = append(o.b, ',')
@@ -33,7 +33,7 @@ func (o *object) name(name string) {
 	o.b = append(o.b, '"', ':')
 }
 
-// inner opens an object as the member's value; end closes it.
+// inner opens an object as the value of the member name; end closes it.
 func (o *object) inner(name string) {
 	o.name(name)
 	o.b = append(o.b, '{')
@@ -70,8 +70,8 @@ func (o *object) null(name string) {
 	o.b = append(o.b, "null"...)
 }
 
-// appendText writes a JSON string with the escapes that JSON requires; what is
-// not UTF-8 becomes U+FFFD.
+// appendText appends a JSON string with the escapes that JSON requires; bytes that are not
+// UTF-8 become U+FFFD.
 func appendText(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")

@@ -9,9 +9,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// clientIP is the address that the request counts as coming from, unmapped:
-// the peer's, unless that is a trusted proxy that names another. False where
-// what it names is no address.
+// clientIP returns the client's address, as IPv4 where it is IPv4-mapped: the peer's,
+// unless the peer is a trusted proxy and X-Forwarded-For names another. It returns false
+// where the peer's address is unknown, or an entry that it reads in the header is not an
+// address.
 func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	peer, ok := PeerOf(ctx)
 	if !ok || !s.trusts(peer) {
@@ -36,7 +37,8 @@ func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	return client, true
 }
 
-// PeerOf is the address at the other end of the connection, unmapped.
+// PeerOf returns the address at the other end of the connection, as IPv4 where it is
+// IPv4-mapped.
 func PeerOf(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	tcp, ok := ctx.RemoteAddr().(*net.TCPAddr)
 	if !ok {

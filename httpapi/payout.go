@@ -23,8 +23,8 @@ func requestPayout(c *call) {
 	c.do(command, refusePayout)
 }
 
-// reserveEndToEnd makes the id that the merchant named its own, before anything is
-// held under it; false where the request has been answered.
+// reserveEndToEnd reserves the end-to-end id that the merchant named for its account,
+// before anything is held under the id. It returns false where it has answered the request.
 func (c *call) reserveEndToEnd(id string) bool {
 	ours, err := c.Registry.ReserveEndToEnd(c.key.Account, id)
 	switch {
@@ -66,13 +66,14 @@ func readPayout(c *call) ledger.PayoutForm {
 	return f
 }
 
-// Queueing is what merchants are told of the queue.
+// Queueing has the two times, set by the operator, that the answer to a queued payout
+// states.
 type Queueing struct {
-	Retry time.Duration // between two tries
-	TTL   time.Duration // after which a payout is given up
+	Retry time.Duration // from one try to send a queued payout to the next
+	TTL   time.Duration // from the queueing of a payout until it fails for want of capacity
 }
 
-// Texts that say what is going on with a payout.
+// The texts that tell merchants the status of a payout.
 const (
 	detailAccepted = "Payment accepted, settlement follows"
 	detailSettled  = "Payment settled"
@@ -80,9 +81,9 @@ const (
 	detailPending  = "Payment awaits approval by the institution"
 )
 
-// renderPayout writes the answer to a payout that was taken: as it was when the
-// request was answered, whatever it may have come to since. Settled is only said
-// where the scheme settled it inside the call.
+// renderPayout writes the answer to a payout that was taken. It shows the payout as it was
+// when the request was answered, whatever its status has become since. The status is
+// settled only where the scheme settled the payout before the answer.
 func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, detailAccepted
 	switch t.Status {
@@ -115,5 +116,5 @@ func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	return code, o.closed()
 }
 
-// seconds is a duration in whole seconds, rounded up.
+// seconds returns a duration in whole seconds, rounded up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

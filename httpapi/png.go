@@ -13,48 +13,48 @@ import (
 )
 
 const (
-	// qrScale is the side of a module in pixels. Four modules make two bytes of
-	// a row then, and a charge's image is about 220 to 260 pixels wide.
+	// qrScale is the side of a module in pixels. With four, two modules make one byte of a
+	// row, and a charge's image is about 220 to 260 pixels wide.
 	qrScale = 4
 
 	// qrQuiet is the width of the white frame in modules (ISO/IEC 18004).
 	qrQuiet = 4
 )
 
-// PNG's fixed parts (ISO/IEC 15948): the signature, the head of the first chunk,
-// and what follows its width and height: one bit a pixel, grey, deflate, adaptive
-// filters, not interlaced.
+// PNG's fixed parts (ISO/IEC 15948). pngStart is the signature and the head of the first
+// chunk; pngKind follows the width and the height: one bit a pixel, grey, deflate, adaptive
+// filters, not interlaced; pngEnd is the last chunk.
 const (
 	pngStart = "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
 	pngKind  = "\x01\x00\x00\x00\x00"
 	pngEnd   = "\x00\x00\x00\x00IEND\xae\x42\x60\x82"
 
-	filterUp = 2 // a row is written as its difference to the row above
+	filterUp = 2 // the filter that writes a row as its difference from the row above
 )
 
-// noDifference is as long as the widest row: 177 modules and the frame.
+// noDifference is a row of zeros, as long as the widest row: 177 modules and the frame.
 var noDifference [((177+2*qrQuiet)*qrScale + 7) / 8]byte
 
-// pngWriters keeps writers between images: a fresh compressor is larger than a
+// pngWriters keeps writers between images: a new compressor takes more memory than a
 // hundred images.
 var pngWriters = sync.Pool{New: func() any {
 	w := new(pngWriter)
-	// The level is a constant within its range, so there is no error.
+	// NewWriter fails only for an unknown level, and this one is known.
 	w.deflate, _ = flate.NewWriter(&w.image, flate.BestSpeed)
 	return w
 }}
 
-// pngWriter writes QR codes as PNG with one bit a pixel. The standard library's
-// encoder writes greys with eight, and judges five filters for every row, although
-// it is known here which one fits.
+// pngWriter writes QR codes as PNG with one bit a pixel. The standard library's encoder
+// writes greys with eight bits a pixel, and tries five filters on every row, although for a
+// QR code the best filter is known.
 type pngWriter struct {
 	image   bytes.Buffer
 	rows    []byte
 	deflate *flate.Writer
 }
 
-// write returns the image of code; the bytes are the writer's, until its next
-// image.
+// write returns the image of code. The writer owns the bytes: its next image overwrites
+// them.
 func (w *pngWriter) write(code *goqr.QrCode) ([]byte, error) {
 	w.draw(code)
 	w.image.Reset()
@@ -67,7 +67,7 @@ func (w *pngWriter) write(code *goqr.QrCode) ([]byte, error) {
 	w.sum(12)
 
 	start := w.image.Len()
-	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // length, type, zlib's head
+	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // room for the length, then the type, then zlib's head
 	w.deflate.Reset(&w.image)
 	if _, err := w.deflate.Write(w.rows); err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func (w *pngWriter) number(n uint32) {
 	w.image.Write(binary.BigEndian.AppendUint32(w.image.AvailableBuffer(), n))
 }
 
-// draw fills rows with the image's rows, each a filter byte and its pixels, white
-// being 1. Rows that repeat the one above are differences, so all zero, and
-// nearly free to compress: that is three of four, and most of the frame.
+// draw fills rows with the image's rows, each a filter byte and its pixels; white is 1. A
+// row that repeats the row above is written as a difference, which is all zeros and costs
+// almost nothing to compress. Three of four rows, and most of the frame, are such rows.
 func (w *pngWriter) draw(code *goqr.QrCode) {
 	size := code.Size()
 	width := ((size+2*qrQuiet)*qrScale + 7) / 8
@@ -109,7 +109,7 @@ func (w *pngWriter) draw(code *goqr.QrCode) {
 	w.repeat(width, qrQuiet*qrScale-1)
 }
 
-// repeat adds n rows that are like the last.
+// repeat appends n rows equal to the last one.
 func (w *pngWriter) repeat(width, n int) {
 	for range n {
 		w.rows = append(w.rows, filterUp)
@@ -117,8 +117,8 @@ func (w *pngWriter) repeat(width, n int) {
 	}
 }
 
-// appendModules adds the pixels of one row of modules between its two ends of
-// frame. A module is half a byte (qrScale), so two go into each.
+// appendModules appends the pixels of row y of the modules, with the white frame at both
+// ends. A module is four bits wide (qrScale), so each byte has two.
 func appendModules(b []byte, code *goqr.QrCode, y, width int) []byte {
 	for i := range width {
 		pixels := byte(0xff)

@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// qrLevel restores up to 15 % of a code: a screen has no dirt, but glare.
+	// qrLevel is the error correction level that restores up to 15 % of a code: a screen
+	// has no dirt, but may have glare.
 	qrLevel = goqr.Medium
 
-	// qrMask is one of the eight patterns that the QR standard allows; the code
-	// itself says which. Trying all eight and judging them, as encoders do by
-	// default, takes ten times as long, and readers read any.
+	// qrMask is one of the eight patterns that the QR standard allows; the code itself says
+	// which one it has. Encoders try all eight by default and choose the best, which takes
+	// ten times as long; readers read any of them.
 	qrMask = 0
 
-	// alnumRun is the length from which a run of upper-case letters, digits and
-	// $%*+-./: is worth a segment of its own: 5.5 bits a character instead of 8
-	// against the 13 to 17 bits of its head, twice.
+	// alnumRun is the length from which a run of upper-case letters, digits and $%*+-./: is
+	// worth a segment of its own: such a segment takes 5.5 bits a character instead of 8,
+	// but costs two more segment heads of 13 to 17 bits.
 	alnumRun = 12
 
 	pngURI = "data:image/png;base64,"
 )
 
-// qrImage appends the QR code of text to dst, as a data URI of a PNG: black on
-// white, qrScale pixels a module, with the quiet zone of four modules that the
-// standard asks for. text is 1 to 2,331 bytes, more where it has long runs in
-// upper case; a longer or an empty one is an error.
+// qrImage appends the QR code of text to dst, as a data URI of a PNG: black on white,
+// qrScale pixels a module, with the white frame of four modules that the standard requires.
+// text is 1 to 2,331 bytes, or more where it has long runs in upper case; an empty or a
+// longer text is an error.
 func qrImage(dst []byte, text string) ([]byte, error) {
 	if text == "" {
 		return dst, fmt.Errorf("QR code of an empty text")
@@ -50,9 +51,9 @@ func qrImage(dst []byte, text string) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(append(dst, pngURI...), image), nil
 }
 
-// qrSegments splits text into bytes and runs of the QR standard's alphanumeric
-// set. A BR Code has two or three such runs (its txid is one), so its QR code gets
-// by with fewer modules, which are then larger on the same screen.
+// qrSegments splits text into segments of bytes and segments of the QR standard's
+// alphanumeric set. A BR Code has two or three runs for the latter (its txid is one), so
+// its QR code has fewer modules, which are then larger on the same screen.
 func qrSegments(text string) ([]*goqr.QrSegment, error) {
 	segments := make([]*goqr.QrSegment, 0, 8)
 	done := 0
@@ -78,12 +79,12 @@ func appendBytes(segments []*goqr.QrSegment, text string) []*goqr.QrSegment {
 	if text == "" {
 		return segments
 	}
-	s, _ := goqr.MakeBytes([]byte(text)) // refuses nothing but nil
+	s, _ := goqr.MakeBytes([]byte(text)) // it fails only for nil
 	return append(segments, s)
 }
 
-// alnum reports whether c is in the QR standard's alphanumeric set. The space,
-// which is in it too, is left to the bytes: it stands between words in lower case.
+// alnum reports whether c is in the QR standard's alphanumeric set. The space, although it
+// is in that set, is not counted: in a BR Code it is between words in lower case.
 func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || strings.IndexByte("$%*+-./:", c) >= 0
 }

@@ -15,7 +15,7 @@ import (
 
 const chargeText = "00020126490014br.gov.bcb.pix0127padaria.saojoao@example.com5204000053039865406123.455802BR5913Padaria Joao6009SAO PAULO62290525PIXIN2K7QWERTYUIOPASDFGH63041D3D"
 
-// pngOf returns the bytes inside the data URI.
+// pngOf returns the PNG of text's QR code, decoded from the data URI.
 func pngOf(t interface{ Fatal(...any) }, text string) []byte {
 	uri, err := qrImage(nil, text)
 	if err != nil {
@@ -32,10 +32,10 @@ func pngOf(t interface{ Fatal(...any) }, text string) []byte {
 	return image
 }
 
-// readQR reads a code with a decoder that is not the encoder's. It is told that
-// the picture holds a code and nothing else: its search for one in a photograph
-// misses one code in a hundred, as often with the mask of the least penalty as
-// with ours, while the grid itself, which is what we made, it always reads.
+// readQR decodes an image with a library that is not the encoder's. With found, the decoder
+// takes the picture to be a code and nothing else; without, it searches the picture for a
+// code. That search misses one code in a hundred, whichever mask the code has. The grid
+// itself, which is what qrImage makes, the decoder always reads.
 func readQR(t interface{ Fatal(...any) }, image []byte, found bool) string {
 	picture, err := png.Decode(bytes.NewReader(image))
 	if err != nil {
@@ -60,7 +60,7 @@ func TestQRImageReads(t *testing.T) {
 	texts := []string{
 		chargeText, "a", "A", strings.Repeat("A", 11), strings.Repeat("A", 12), strings.Repeat("A", 13),
 		"x" + strings.Repeat("1", 12) + "y", "Ação ☕ " + chargeText, strings.Repeat("z", 236), chargeText + chargeText,
-		strings.Repeat("z", 2331), // the largest code there is
+		strings.Repeat("z", 2331), // the largest possible code
 	}
 	for n := 1; n <= 240; n += 11 {
 		texts = append(texts, (chargeText + chargeText)[:n])
@@ -84,8 +84,8 @@ func TestQRImageReadsAny(t *testing.T) {
 	})
 }
 
-// Every pixel is looked at: the frame is white and four modules wide, and inside
-// it all pixels of a module are alike.
+// TestQRImageIsCrisp looks at every pixel: the frame is white and four modules wide, and
+// inside it all pixels of a module have one colour.
 func TestQRImageIsCrisp(t *testing.T) {
 	picture, err := png.Decode(bytes.NewReader(pngOf(t, chargeText)))
 	if err != nil {

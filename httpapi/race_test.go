@@ -2,5 +2,5 @@
 
 package httpapi
 
-// timed is false where what is measured is the race detector.
+// timed is false: a test's times would be those of the race detector.
 const timed = false

@@ -19,14 +19,14 @@ func styleOf(camel bool) ledger.Style {
 // Renderer writes the answers to charges and payouts.
 type Renderer struct{ Queueing Queueing }
 
-// Render is the answer to a charge or a payout as it is kept under an idempotency key:
-// HTTP status and body. False for a refusal, which is never kept. It is pure.
+// Render returns the answer to a charge or a payout as it is kept under an idempotency key:
+// HTTP status and body. It returns false for a refusal, which is never kept. It is pure.
 func (r Renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	status, body := r.write(a, s == camelKeys)
 	return ledger.Stored{Code: status, Body: body}, status/100 == 2
 }
 
-// write is the answer to a charge or a payout, or a payout's refusal, as it is sent.
+// write makes the answer to a charge or a payout, or to a refused payout, as it is sent.
 func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) {
 	switch {
 	case a.Refusal != nil:

@@ -38,8 +38,9 @@ func TestRenderPayout(t *testing.T) {
 	}
 }
 
-// TestRenderQueued: the documented members and those of every payout; the times
-// are the flags', in whole seconds that are over when the time is.
+// TestRenderQueued checks that the answer to a queued payout has the members that every
+// payout has and those of the queue, with the operator's times in whole seconds, rounded
+// up.
 func TestRenderQueued(t *testing.T) {
 	p := payout(ledger.StatusQueued)
 	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false)

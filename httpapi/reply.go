@@ -15,17 +15,17 @@ func answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBodyRaw(body)
 }
 
-// camelCase is the header X-Key-Case's one value that means anything.
+// camelCase is the only value of the header X-Key-Case that has an effect.
 const camelCase = "camelCase"
 
-// camel tells whether a request's answer takes its keys in camelCase, also one
-// that is given before any check.
+// camel reports whether the answer to a request has its keys in camelCase; it also works
+// for an answer that is given before any check.
 func camel(ctx *fasthttp.RequestCtx) bool {
 	return string(ctx.Request.Header.Peek("X-Key-Case")) == camelCase
 }
 
-// answerError is shape 1: {"error":{"status","message"}}, with a hint where there
-// is one. No key of it has two words.
+// answerError answers with an error of shape 1: {"error":{"status","message"}}, with a hint
+// unless hint is empty. All its keys are single words, so camelCase does not change them.
 func answerError(ctx *fasthttp.RequestCtx, status int, message, hint string) {
 	o := opened(false, 128)
 	o.inner("error")
@@ -38,7 +38,8 @@ func answerError(ctx *fasthttp.RequestCtx, status int, message, hint string) {
 	answer(ctx, status, o.closed())
 }
 
-// answerForbidden is shape 2, with keys of one word.
+// answerForbidden answers 403 with an error of shape 2: {"error":"forbidden","message"}.
+// All its keys are single words.
 func answerForbidden(ctx *fasthttp.RequestCtx, message string) {
 	o := opened(false, 128)
 	o.text("error", "forbidden")
@@ -46,7 +47,8 @@ func answerForbidden(ctx *fasthttp.RequestCtx, message string) {
 	answer(ctx, fasthttp.StatusForbidden, o.closed())
 }
 
-// answerDetail is shape 3, with keys of one word.
+// answerDetail answers with an error of shape 3: {"worked":false,"detail"}. All its keys
+// are single words.
 func answerDetail(ctx *fasthttp.RequestCtx, status int, detail string) {
 	o := opened(false, 128)
 	o.flag("worked", false)
@@ -54,7 +56,7 @@ func answerDetail(ctx *fasthttp.RequestCtx, status int, detail string) {
 	answer(ctx, status, o.closed())
 }
 
-// answerErrors is shape 4 with a message under its atom.
+// answerErrors answers with an error of shape 4: {"errors":{atom:message}}.
 func answerErrors(ctx *fasthttp.RequestCtx, status int, atom, message string) {
 	answer(ctx, status, atomBody(camel(ctx), atom, message))
 }
@@ -67,22 +69,23 @@ func atomBody(camel bool, atom, message string) []byte {
 	return o.closed()
 }
 
-// unavailable asks the client to come again: nothing of its request was kept.
+// unavailable answers 503 and asks the client to send the request again: nothing of it was
+// kept.
 func unavailable(ctx *fasthttp.RequestCtx, message string) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(retryAfter))
 	answerError(ctx, fasthttp.StatusServiceUnavailable, message, "")
 }
 
-// tooMany refuses what is over a limit of the minute.
+// tooMany answers 429: the address has reached a limit for this minute.
 func tooMany(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
 	answerError(ctx, fasthttp.StatusTooManyRequests, "Too many requests", "")
 }
 
-const retryAfter = 1 // seconds
+const retryAfter = 1 // the Retry-After of a 503, in seconds
 
-// Cut ends the connection without an answer, where nobody knows what became of
-// the request: any status would be read as an outcome.
+// Cut ends the connection without an answer, where nobody knows whether the request was
+// carried out: the client would take any status for an outcome.
 func Cut(ctx *fasthttp.RequestCtx) {
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(net.Conn) {}) // the connection is closed when this returns

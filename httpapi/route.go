@@ -12,13 +12,13 @@ import (
 
 const base = "/api/external"
 
-// route is one endpoint: what it asks of the key, and what it does once every
-// check has passed.
+// route is one endpoint: the permission that it needs, and the function that serves a
+// request once every check has passed.
 type route struct {
 	method, path string
 	permission   registry.Permissions
 	serve        func(*call)
-	unlimited    bool // it neither counts against the rate limit nor meets it
+	unlimited    bool // check 6 is skipped: requests neither count against the rate limit nor are refused by it
 }
 
 var routes = []route{
@@ -60,15 +60,16 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 	}
 }
 
-// release gives back what the request's body was read with.
+// release returns the canonicaliser that read the request's body to its pool.
 func (c *call) release() {
 	if c.body != nil {
 		c.body.release()
 	}
 }
 
-// closed tells why the request is refused at admission, before any check: work
-// that would need what the engine has not got. Reads go on.
+// closed returns why the request is refused at admission, before any check, because the
+// engine lacks what new work needs; empty: it is not refused. Only POSTs are refused; reads
+// go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 	if s.Closed == nil || !ctx.IsPost() {
 		return ""
@@ -76,21 +77,21 @@ func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 	return s.Closed()
 }
 
-// Strict makes a router take paths and methods exactly as they are registered:
-// no redirects, no answers of its own to OPTIONS. A path that is there under
-// other methods alone goes to notAllowed, with those methods in Allow.
+// Strict makes a router accept paths and methods exactly as they are registered: it makes
+// no redirects and does not answer OPTIONS by itself. A request for a path that is
+// registered only under other methods goes to notAllowed, with those methods in Allow.
 func Strict(r *router.Router, notFound, notAllowed fasthttp.RequestHandler) {
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
 	r.HandleMethodNotAllowed = true
 	r.NotFound = notFound
 	r.MethodNotAllowed = func(ctx *fasthttp.RequestCtx) {
 		if p := string(ctx.URI().PathOriginal()); p == "*" || p == "/*" {
-			// The router takes these for a question about all paths at once.
+			// The router takes these paths for a question about all its paths.
 			ctx.Response.Header.Del(fasthttp.HeaderAllow)
 			notFound(ctx)
 			return
 		}
-		// The router names OPTIONS with every list, handled or not.
+		// The router adds OPTIONS to every list, whether it is registered or not.
 		allow := string(ctx.Response.Header.Peek(fasthttp.HeaderAllow))
 		methods := strings.Split(allow, ", ")
 		kept := methods[:0]

@@ -16,17 +16,17 @@ const (
 	maxHeader = 16 << 10
 
 	readTimeout = 30 * time.Second
-	idleTimeout = 2 * time.Minute // between a connection's requests
-	// A payout's answer may take lookup, submit and a grace on top; the deadline
-	// must never be what decides.
+	idleTimeout = 2 * time.Minute // between two requests of a connection
+	// A payout's answer may take the time of a look-up, a submit and a grace period. This
+	// timeout is longer, so that it never ends such a request.
 	writeTimeout = 2 * time.Minute
 )
 
 const bodyTooLarge = "the body is larger than 256 KiB"
 
-// NewServer is a server for a listener's handler; name is what its log lines say.
-// Requests that leave open where they end are refused before the handler. It is
-// to serve a Connections, which bounds how many there are.
+// NewServer returns a server that calls h for each request; name identifies its listener in
+// the log. Requests whose end is in doubt are refused before h. The server must be given a
+// Connections to serve, which bounds the number of connections.
 func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fasthttp.Server {
 	log = log.With("listener", name)
 	b := newBodies()
@@ -42,23 +42,23 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 		ReadBufferSize:     maxHeader,
 		MaxRequestBodySize: maxBody,
 
-		// Out of reach: what is over a limit is turned away by Connections. This
-		// server would answer it from the loop that accepts, and wait there for
-		// the client's part in the TLS handshake.
+		// Never reached: Connections refuses connections beyond its limit before. This
+		// server would answer such a connection in the loop that accepts, and wait there
+		// for the client's part in the TLS handshake.
 		Concurrency: 2 * MaxConnections,
 
-		SecureErrorLogMessage: true, // else a failed request's headers, and so secrets, are logged
+		SecureErrorLogMessage: true, // else the headers of a failed request are logged, and secrets with them
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
-		// A multipart body is judged like any other.
+		// A multipart body goes through the checks like any other body.
 		DisablePreParseMultipartForm: true,
 	}
 	b.around(s)
 	return s
 }
 
-// unreadable answers a request that never reached a handler.
+// unreadable answers a request that the server could not read, and that no handler got.
 func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
@@ -66,7 +66,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case errors.As(err, &plain):
 		answerPlain(plain.Conn)
-		ctx.SetStatusCode(fasthttp.StatusBadRequest) // for who counts
+		ctx.SetStatusCode(fasthttp.StatusBadRequest) // for the metrics, which count statuses
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())
 		answerError(ctx, fasthttp.StatusRequestEntityTooLarge, bodyTooLarge, "")
@@ -79,12 +79,13 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	}
 }
 
-// What is read of a body that is too large, so that its sender finishes and
-// reads the answer: closing on unread bytes would reset the connection.
+// The bounds on how much of a body that is too large is read and dropped, so that the
+// client finishes sending and reads the answer: closing a connection with unread bytes
+// would reset it.
 const (
 	drainBytes   = 8 << 20
-	drainPatient = 100 * time.Millisecond // without another byte
-	drainLong    = 2 * time.Second        // in all, however the bytes trickle
+	drainPatient = 100 * time.Millisecond // the longest wait for another byte
+	drainLong    = 2 * time.Second        // in all, however slowly the bytes arrive
 )
 
 func drain(c net.Conn) {
@@ -105,26 +106,26 @@ func drain(c net.Conn) {
 	}
 }
 
-// answerTimeout is how long an answer of a few bytes may take to leave.
+// answerTimeout is how long writing an answer of a few bytes to a connection may take.
 const answerTimeout = 100 * time.Millisecond
 
-// say writes an answer to a connection that no server has, and does not wait for
-// who does not read.
+// say writes an answer to a connection that no server serves. It does not wait for a client
+// that does not read.
 func say(c net.Conn, answer []byte) {
 	if c.SetWriteDeadline(time.Now().Add(answerTimeout)) == nil {
 		_, _ = c.Write(answer)
 	}
 }
 
-// answerPlain tells a client that speaks plain HTTP to a TLS port what is wrong.
-// c is the connection below TLS; nil where what came looked like no HTTP.
+// answerPlain tells a client that speaks plain HTTP to a TLS port to use https. c is the
+// connection below TLS; nil unless the client's first bytes were not TLS.
 func answerPlain(c net.Conn) {
 	if c != nil {
 		say(c, bare(fasthttp.StatusBadRequest, 0, "this port speaks TLS: use https"))
 	}
 }
 
-// serverLog takes the server's own messages.
+// serverLog logs the messages of the fasthttp server.
 type serverLog struct{ log *slog.Logger }
 
 // Printf implements fasthttp.Logger.

@@ -17,7 +17,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// listen serves the fixture on a loopback port.
+// listen serves the fixture's handler on a loopback port and returns the address.
 func (f *fixture) listen() string {
 	f.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func (f *fixture) listen() string {
 	return ln.Addr().String()
 }
 
-// dial sends raw bytes and returns what comes back.
+// dial connects, sends raw bytes and returns a reader of the answer.
 func (f *fixture) dial(addr, raw string) *bufio.Reader {
 	f.t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -56,7 +56,8 @@ func signed(body string) string {
 		cashOut, testSecret, mac, len(body), body)
 }
 
-// An unknown outcome is no status: the connection ends. So it is after a panic.
+// TestCut checks that the connection is closed without an answer after an unknown outcome
+// and after a panic.
 func TestCut(t *testing.T) {
 	for name, e := range map[string]*fakeEngine{
 		"unknown": {err: ledger.ErrCut},
@@ -92,12 +93,13 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%d bytes: %v", n, resp.Header)
 		}
 	}
-	// Before anything else: neither path nor credentials are looked at.
+	// The size is checked first: before the path and the credentials.
 	chunked := "POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n50000\r\n" + strings.Repeat("a", 0x50000) + "\r\n0\r\n\r\n"
 	if line, err := f.dial(addr, chunked).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 413 ") {
 		t.Errorf("chunked: %q, %v", line, err)
 	}
-	// dial writes all of it: the server reads on, so that its sender comes to the answer.
+	// dial writes the whole body: the server must read on, so that the client gets to the
+	// answer.
 	large := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", 6<<20) + strings.Repeat("a", 6<<20)
 	if line, err := f.dial(addr, large).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 413 ") {
 		t.Errorf("large: %q, %v", line, err)
@@ -110,7 +112,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A multipart body is not taken apart before the checks.
+// TestMultipart checks that a multipart body goes through the checks and is not parsed
+// before them.
 func TestMultipart(t *testing.T) {
 	f := newFixture(t)
 	raw := "POST " + cashOut + " HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey cli_all:" + testSecret + "\r\nhmac: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 7\r\n\r\nbroken!"
@@ -125,7 +128,7 @@ func TestMultipart(t *testing.T) {
 	}
 }
 
-// A HEAD answer has no body, and the connection goes on.
+// TestHead checks that an answer to HEAD has no body, and that the connection stays open.
 func TestHead(t *testing.T) {
 	f := newFixture(t)
 	r := f.dial(f.listen(), "HEAD "+balance+" HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -139,7 +142,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The server uses its buffers again; what the engine was given stays as it was.
+// TestCommandsAreCopies checks that a command which the engine got does not change when the
+// server reuses its buffers.
 func TestCommandsAreCopies(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}

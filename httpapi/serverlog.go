@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// quoted is what an error of the server's has from a request it could not read:
-// the header it stumbled over, and so perhaps a credential.
+// quoted matches a quoted string in an error of the fasthttp server. The server quotes the
+// header that it could not read, which may have a credential.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// unquoted leaves out of a message's errors what they quote. The server's own
-// SecureErrorLogMessage forgets a header's value with a control character in it
-// and the request line's last word.
+// unquoted replaces the quoted strings in the errors among a message's args. The server's
+// own SecureErrorLogMessage does not cover a header's value with a control character in it,
+// nor the last word of the request line.
 func unquoted(args []any) []any {
 	args = slices.Clone(args)
 	for i, a := range args {

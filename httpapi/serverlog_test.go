@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestServerLog: who had trouble and what kind is logged, and nothing of what
-// was sent.
+// TestServerLog checks that the log names the peer and the kind of error, and quotes
+// nothing that the client sent.
 func TestServerLog(t *testing.T) {
 	var b bytes.Buffer
 	l := serverLog{slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}

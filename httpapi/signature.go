@@ -8,11 +8,11 @@ import (
 	"errors"
 )
 
-// sigResult is the outcome of check 5, the request signature. Its zero value is
-// none of them, so that a forgotten result lets nobody in.
+// sigResult is the outcome of check 5, the request signature. Its zero value is not an
+// outcome, so that a result which was never set admits nobody.
 type sigResult int
 
-// The outcomes, in the order in which they are found.
+// The outcomes, in the order in which verify checks for them.
 const (
 	sigMissingHeader sigResult = iota + 1 // 401 Missing HMAC header
 	sigNoSecret                           // 403 HMAC secret not configured for this API key
@@ -22,16 +22,17 @@ const (
 	sigValid
 )
 
-// verify judges the hmac header of a POST over its body, both as sent.
-// header is empty where it is missing. secret is the secret that the request's
-// credentials presented, empty where the API key does not sign. camel says that
-// the request carries X-Key-Case: camelCase, and aliases which spellings of keys
-// may then fall together (see checkForms).
+// verify checks the hmac header of a POST against its body, both as they were sent. header
+// is empty where the request has none. secret is the secret that the request's credentials
+// presented, empty where the API key does not sign. camel says that the request has
+// X-Key-Case: camelCase, and aliases which spellings of keys may then have the same form
+// (see checkForms).
 //
-// Accepted is, in lower-case hexadecimal, the HMAC-SHA512 of the canonical form;
-// also of the raw body where its keys stand in canonical order, at every level, or
-// where camel is set. The error is an *Unusable with sigUnusableBody, to be logged,
-// and nil with all others. Where the body was read, fields has it then.
+// A valid header is, in lower-case hexadecimal, the HMAC-SHA512 of the body's canonical
+// form. The HMAC-SHA512 of the raw body is valid too where all its keys are in canonical
+// order, or where camel is set. The error is an *Unusable, to be logged, with
+// sigUnusableBody, and nil with all other results. After sigValid and sigMismatch, fields
+// returns the body's fields.
 func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
 	switch {
 	case header == "":
@@ -52,9 +53,9 @@ func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, a
 	return sigMismatch, nil
 }
 
-// signed reports whether header is the signature of form, body's canonical form,
-// or of body itself where raw allows it. That comes first: most clients sign the
-// bytes they send, and where both are the same bytes there is one HMAC to compute.
+// signed reports whether header is the signature of form, body's canonical form, or of body
+// itself where raw allows that. It tries body first: most clients sign the bytes that they
+// send, and where both are the same bytes there is only one HMAC to compute.
 func (c *canonicaliser) signed(secret, body, form []byte, header string, raw bool) bool {
 	var want [sha512.Size]byte
 	if !decodeSignature(&want, header) {
@@ -75,8 +76,8 @@ func (c *canonicaliser) signed(secret, body, form []byte, header string, raw boo
 	return hmac.Equal(mac.Sum(c.sum[:0]), want[:])
 }
 
-// decodeSignature reads 128 lower-case hexadecimal digits; anything else is no
-// signature.
+// decodeSignature reads 128 lower-case hexadecimal digits into sum; it returns false for
+// any other header.
 func decodeSignature(sum *[sha512.Size]byte, header string) bool {
 	if len(header) != 2*len(sum) {
 		return false
@@ -96,14 +97,14 @@ func decodeSignature(sum *[sha512.Size]byte, header string) bool {
 	return true
 }
 
-// ErrNoSecret is Sign's refusal of an empty secret, which would sign for anybody.
+// ErrNoSecret is Sign's error for an empty secret, with which anybody could sign.
 var ErrNoSecret = errors.New("the signing secret is empty")
 
-// Sign returns the value of the hmac header for a POST of body, 128 lower-case
-// hexadecimal digits: the HMAC-SHA512, keyed with secret, of the body's canonical
-// form, or with camel (for requests with X-Key-Case: camelCase) of the body as it
-// is, to the last line break, because so it must then be sent. The error is
-// ErrNoSecret, or an *Unusable for a body that no server could verify.
+// Sign returns the value of the hmac header for a POST of body, 128 lower-case hexadecimal
+// digits: the HMAC-SHA512, keyed with secret, of the body's canonical form. With camel (for
+// requests with X-Key-Case: camelCase) it is the HMAC of body as it is, and body must then
+// be sent unchanged, to the last line break. The error is ErrNoSecret, or an *Unusable for
+// a body that no server could verify.
 func Sign(secret, body []byte, camel bool) (string, error) {
 	if len(secret) == 0 {
 		return "", ErrNoSecret

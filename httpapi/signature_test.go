@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The signatures below were computed with Python's hmac and hashlib.
+// The signatures in this file were computed with Python's hmac and hashlib.
 const (
 	signingSecret = "sk_live_0123456789abcdef"
 
@@ -74,7 +74,7 @@ func TestVerifySignature(t *testing.T) {
 }
 
 func TestSign(t *testing.T) {
-	for body, want := range map[string][2]string{ // without camelCase, with it
+	for body, want := range map[string][2]string{ // the signature without camelCase, and with it
 		canonicalBody: {canonicalSig, canonicalSig},
 		phpBody:       {canonicalSig, phpSig},
 		pythonBody:    {canonicalSig, pythonSig},

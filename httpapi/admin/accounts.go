@@ -16,8 +16,8 @@ type fees struct {
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// accountView is an account as it is shown. What is null of a quarantined one
-// cannot be known.
+// accountView is an account as it is shown. A quarantined account has null in each field
+// whose value cannot be known.
 type accountView struct {
 	ID                string         `json:"account_id"`
 	Name              string         `json:"name"`
@@ -38,7 +38,7 @@ type accountView struct {
 	Quarantined       bool           `json:"quarantined"`
 }
 
-// show is the account as it is now.
+// show returns the account's view as it is now.
 func (s *service) show(id ledger.AccountID) (any, error) {
 	a, err := s.do(id, ledger.ReadAccount{})
 	if err != nil {
@@ -63,9 +63,9 @@ func shown(known *registry.Account, head *ledger.Account) accountView {
 	}
 }
 
-// quarantined is what the registry alone knows of an account: its name and
-// document are those it was opened under. Settings that may have changed since,
-// and its money, nobody can verify.
+// quarantined is the view of an account of which only the registry's part can be read: its
+// name and document are those of its opening. Settings that may have changed since, and its
+// money, cannot be verified.
 func quarantined(known *registry.Account) accountView {
 	v := accountView{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
 	if known.Opening != nil {
@@ -74,8 +74,8 @@ func quarantined(known *registry.Account) accountView {
 	return v
 }
 
-// createAccount registers the account in the registry; its own opening follows from
-// that at its first touch, here or after a crash.
+// createAccount records the account in the registry. The account itself is opened by the
+// first command to it: by show here, or after a crash by a later command.
 func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	f := control.Read(ctx.PostBody(), settingNames...)
 	f.Need("name", "document")
@@ -95,7 +95,7 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, created, nil
 }
 
-// tries is how often fresh ids are drawn where they are taken.
+// tries is how often register tries with new random ids where the ids are taken.
 const tries = 4
 
 func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
@@ -129,8 +129,8 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, nil
 }
 
-// listed is the account as a list shows it: one that is closed off does not
-// close off the list.
+// listed is the account as a list shows it: a quarantined account does not make the whole
+// list fail.
 func (s *service) listed(id ledger.AccountID) (any, error) {
 	v, err := s.show(id)
 	if known, ok := s.Registry.Account(id); ok && errors.Is(err, ledger.ErrQuarantined) {
@@ -148,8 +148,8 @@ func (s *service) showAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, v, err
 }
 
-// changeAccount reads the settings, changes what is given and writes them back;
-// one change at a time, so that none is lost to another.
+// changeAccount reads the settings, changes those that are given and writes all of them
+// back. It makes one change at a time, so that no change overwrites another.
 func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {

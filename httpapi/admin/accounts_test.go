@@ -83,7 +83,7 @@ func TestAccountLists(t *testing.T) {
 	f.expect("GET", "/admin/accounts?cursor=x", "", 400, problem(400, "cursor must be a next_cursor of this list"))
 }
 
-// closedOff is an engine that cannot verify one account.
+// closedOff is an engine that answers ErrQuarantined for one account.
 type closedOff struct {
 	httpapi.Engine
 	id ledger.AccountID
@@ -96,8 +96,9 @@ func (c closedOff) Do(id ledger.AccountID, command ledger.Command) (ledger.Answe
 	return c.Engine.Do(id, command)
 }
 
-// TestQuarantinedInLists: an account that is closed off is shown as what is
-// known of it, among the others; alone it is a 503.
+// TestQuarantinedInLists checks that a list shows a quarantined account, with the fields
+// that are known, among the others, and that a request for that account alone is answered
+// 503.
 func TestQuarantinedInLists(t *testing.T) {
 	f := newFixture(t)
 	paths := []string{f.create(), f.create(), f.create()}
@@ -188,7 +189,7 @@ func TestBadBodies(t *testing.T) {
 	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
 }
 
-// meeting is an engine whose first reader waits a moment for a second one.
+// meeting is an engine whose first ReadAccount waits for a second one, or 100 ms.
 type meeting struct {
 	httpapi.Engine
 	first  sync.Once
@@ -211,12 +212,13 @@ func (m *meeting) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 	}
 	select {
 	case <-m.second:
-	case <-time.After(100 * time.Millisecond): // the second waits for this one
+	case <-time.After(100 * time.Millisecond): // the other change waits for the lock that this one has
 	}
 	return a, err
 }
 
-// TestTwoChangesAtOnce: neither of two changes of an account undoes the other's.
+// TestTwoChangesAtOnce checks that neither of two simultaneous changes of an account undoes
+// the other.
 func TestTwoChangesAtOnce(t *testing.T) {
 	f := newFixture(t)
 	id := f.create()

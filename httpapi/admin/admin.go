@@ -1,5 +1,5 @@
-// Package admin is the operators' side over HTTP: accounts, their keys, the
-// money that operators bring, and the probes.
+// Package admin is the operator API over HTTP: accounts, their API keys and PIX keys,
+// credits, approvals, look-ups, alerts, the audit, the clock, and the probes.
 package admin
 
 import (
@@ -20,7 +20,7 @@ import (
 	simapi "pixd/httpapi/sim"
 )
 
-// Options are what the operator API is made of.
+// Options are the parts and settings that the operator API is made of.
 type Options struct {
 	Engine   httpapi.Engine
 	Registry *registry.Registry
@@ -28,40 +28,43 @@ type Options struct {
 
 	NewAccountID func() ledger.AccountID
 	NewEVP       func() string      // a UUID v4
-	NewSecret    func(n int) []byte // n bytes that nobody can guess
+	NewSecret    func(n int) []byte // n random bytes that nobody can guess
 
-	// RegisterKey tells the scheme of a key, and notes in the registry that it
-	// took it: true then.
+	// RegisterKey registers a key with the scheme and records that in the registry. It
+	// returns true where both have succeeded.
 	RegisterKey func(ledger.AccountID, ledger.Key) bool
-	Ready       func() bool // the merchant listener accepts
+	Ready       func() bool // reports whether the merchant listener accepts connections
 
-	// Alerts lists alerts from an instant on, oldest first, at most limit, and
-	// those alone that come behind after, where that is what an earlier call gave.
+	// Alerts lists at most limit alerts raised at since or later, oldest first. after is
+	// empty, or the next of an earlier call: then only the alerts behind that place are
+	// listed.
 	Alerts func(since ledger.Millis, after string, limit int) (all []Alert, next string, err error)
 
-	// Audit holds the engine's books against each other and the scheme's; what it
-	// finds is sent as JSON. It may take a minute.
+	// Audit compares the engine's books with each other and with the scheme's. Its report
+	// is sent as JSON. It may take a minute.
 	Audit func() (any, error)
 
-	Metrics      fasthttp.RequestHandler // nil: none
-	GuardMetrics bool                    // they need the token too
+	Metrics      fasthttp.RequestHandler // answers /metrics; nil: there is no such path
+	GuardMetrics bool                    // /metrics needs the operators' token too
 
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
-	Clock           *clock.Clock // nil: no clock is shown
+	Clock           *clock.Clock // nil: /admin/clock does not exist
 	Log             *slog.Logger
 	Sim             *sim.Sim         // nil: no simulator in this process
-	Notices         *notices.Options // of a scheme in another process; nil: none are taken here
+	Notices         *notices.Options // takes the notices of a scheme in another process; nil: none are taken here
 }
 
 type service struct {
 	Options
-	// Held from reading an account's settings to writing them; accounts share them.
+	// Locks that are held from reading an account's settings to writing them; several
+	// accounts share one.
 	settings [64]sync.Mutex
 }
 
-// New is the operator API, with the simulator's where there is one.
+// New returns the handler of the operator API, with the simulator's endpoints where there
+// is a simulator.
 func New(o Options) fasthttp.RequestHandler {
 	s := &service{Options: o}
 	r := router.New()
@@ -117,7 +120,7 @@ func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, report, err
 }
 
-// account is the one that the path names.
+// account returns the account that the path names.
 func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	name, _ := ctx.UserValue("account_id").(string)
 	if id, ok := ledger.ParseAccountID(name); ok {
@@ -128,8 +131,9 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	return nil, control.Missing("no account %q", name)
 }
 
-// do carries a command out; what the engine cannot do and what it refuses come
-// back as problems, the former with the engine's own error beside it.
+// do has the engine carry out a command. A refusal and an account that is unknown, busy or
+// quarantined come back as a problem, in the last two cases joined with the engine's error;
+// any other error comes back as it is.
 func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {
@@ -145,7 +149,7 @@ func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 	return a, nil
 }
 
-// refused turns an account's refusal into what the operator reads.
+// refused turns an account's refusal into the problem that the operator reads.
 func refused(r *ledger.Refusal) error {
 	status := httpapi.AdminStatus(r)
 	if status == fasthttp.StatusBadRequest {

@@ -32,15 +32,15 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
-// fixture is the operator API over real accounts, with a scheme that takes keys
-// as it is told.
+// fixture is the operator API over real accounts, with a scheme that takes keys while takes
+// is true.
 type fixture struct {
 	t       *testing.T
 	keys    *registry.Registry
 	takes   bool
 	ready   bool
 	drawn   byte
-	now     ledger.Millis // of the engine
+	now     ledger.Millis // engine time
 	options Options
 	handler fasthttp.RequestHandler
 }
@@ -101,7 +101,7 @@ func openSim(t *testing.T, now func() ledger.Millis) *sim.Sim {
 	return s
 }
 
-// draw is n bytes that no other draw has given.
+// draw returns n bytes that no other call has returned.
 func (f *fixture) draw(n int) []byte {
 	f.drawn++
 	b := make([]byte, n)
@@ -128,7 +128,8 @@ func (f *fixture) send(method, path, body string, headers ...string) (int, strin
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 
-// expect sends and compares; a want that ends in … is a prefix.
+// expect sends a request and compares status and body; a want that ends in … is a prefix of
+// the body.
 func (f *fixture) expect(method, path, body string, status int, want string) string {
 	f.t.Helper()
 	s, b := f.send(method, path, body)
@@ -164,7 +165,7 @@ func TestGuard(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/admin/accounts", "/admin", "/admin/nothing", "/sim/payments", "/sim/x"} {
 		for _, auth := range []string{"", "Bearer", "Bearer other", "Basic operator", "operator", "Bearer operators"} {
-			f.now += 60_000 // of wrong tokens only so many are answered so in a minute
+			f.now += 60_000 // a new minute: only five wrong tokens in a minute are answered 401
 			if status, body := f.send("GET", path, "", "Authorization", auth); status != 401 || !strings.HasPrefix(body, `{"error":{"status":401,"message":"`) {
 				t.Errorf("%s with %q: %d %s", path, auth, status, body)
 			}
@@ -192,7 +193,7 @@ func TestGuard(t *testing.T) {
 	f.expect("POST", "/sim/payments", "{}", 400, `{"error":{"status":400,…`)
 }
 
-// lostEngine never knows what became of a command.
+// lostEngine is an engine that never knows whether a command was carried out.
 type lostEngine struct{}
 
 func (lostEngine) Do(ledger.AccountID, ledger.Command) (ledger.Answer, error) {

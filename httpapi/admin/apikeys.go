@@ -15,7 +15,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// apiKey is a credential as it is shown. The secret is there once.
+// apiKey is a credential as it is shown. The secret is shown only once, when the key is
+// made.
 type apiKey struct {
 	ClientID     string   `json:"client_id"`
 	ClientSecret string   `json:"client_secret,omitempty"`
@@ -77,7 +78,7 @@ func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, shownKey(made, secret), nil
 }
 
-// keyFields reads what may also change later.
+// keyFields reads the fields that can be set when a key is made and changed later.
 func keyFields(f strictjson.Form, k *registry.APIKey) {
 	var names []string
 	if f.Texts("permissions", &names) {
@@ -95,7 +96,7 @@ func keyFields(f strictjson.Form, k *registry.APIKey) {
 	if f.Null("expires_at") {
 		k.ExpiresAt = 0
 	} else if f.Instant("expires_at", &expires) {
-		k.ExpiresAt = max(ledger.Millis(expires.UnixMilli()), 1) // 0 is never
+		k.ExpiresAt = max(ledger.Millis(expires.UnixMilli()), 1) // 0 would mean that the key never expires
 	}
 }
 
@@ -139,7 +140,7 @@ func (s *service) revokeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return s.editAPIKey(id, func(k *registry.APIKey) { k.Active = false })
 }
 
-// apiKey is the client id that the path names.
+// apiKey returns the client id that the path names.
 func (s *service) apiKey(ctx *fasthttp.RequestCtx) (string, error) {
 	id, _ := ctx.UserValue("client_id").(string)
 	if k, ok := s.Registry.APIKey(id); ok {

@@ -11,16 +11,16 @@ import (
 	"pixd/httpapi/control"
 )
 
-// longestOperator is how many characters the name of who decides may have.
+// longestOperator is how many characters the name of an operator who decides may have.
 const longestOperator = 100
 
-// named tells a name that somebody who decides may have.
+// named reports whether s can be the name of an operator: not blank, and not too long.
 func named(s string) bool {
 	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= longestOperator
 }
 
-// decide is POST /admin/payouts/:transaction_id/approve, or …/decline: an
-// operator's word on a payout that waits for it.
+// decide is POST /admin/payouts/:transaction_id/approve, or …/decline: an operator's
+// decision on a payout that waits for approval.
 func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, any, error) {
 	return func(ctx *fasthttp.RequestCtx) (int, any, error) {
 		o, err := s.payout(ctx)
@@ -39,8 +39,8 @@ func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, 
 	}
 }
 
-// payout is the one that the path names, by its transaction_id or its id. An
-// end-to-end id is none of the two: several payouts may share one.
+// payout returns the payout that the path names, by its transaction_id or its id. It does
+// not accept an end-to-end id, because several payouts may share one.
 func (s *service) payout(ctx *fasthttp.RequestCtx) (*ledger.Owned, error) {
 	name, _ := ctx.UserValue("transaction_id").(string)
 	id, err := url.PathUnescape(name)

@@ -10,7 +10,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// waiting requests a payout that waits for an operator.
+// waiting requests a payout that waits for an operator's approval.
 func (f *fixture) waiting(account string, cents int, e2e string) (transactionID, id string) {
 	f.t.Helper()
 	a, _ := ledger.ParseAccountID(account)
@@ -22,7 +22,7 @@ func (f *fixture) waiting(account string, cents int, e2e string) (transactionID,
 	return got.Tx.Public(), got.Tx.ID.String()
 }
 
-// funded is an account whose payouts all wait.
+// funded returns an account with money whose payouts all wait for approval.
 func (f *fixture) funded() string {
 	f.t.Helper()
 	id := f.account()
@@ -33,8 +33,8 @@ func (f *fixture) funded() string {
 
 const ana = `{"operator":"Ana"}`
 
-// TestDecide: a word is taken once; the same again changes nothing, the other is
-// refused, and what was decided is seen.
+// TestDecide checks that a decision is taken once: the same decision again changes nothing,
+// the opposite one is refused, and the look-ups show the result.
 func TestDecide(t *testing.T) {
 	f := newFixture(t)
 	account := f.funded()
@@ -57,7 +57,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideRefused: what cannot be decided stays as it is.
+// TestDecideRefused checks that a payout does not change when the request to decide on it
+// is refused, except one whose end-to-end id is too old: that payout fails.
 func TestDecideRefused(t *testing.T) {
 	f := newFixture(t)
 	account := f.funded()
@@ -93,7 +94,8 @@ func TestDecideRefused(t *testing.T) {
 	f.expect("POST", path+"/decline", ana, 409, problem(409, "the payout does not wait for approval"))
 }
 
-// TestRefusalStatuses: what an account refuses its operators, each has its status.
+// TestRefusalStatuses checks the status with which operators get each refusal of an
+// account.
 func TestRefusalStatuses(t *testing.T) {
 	for code, want := range map[ledger.RefusalCode]int{
 		ledger.RefuseSetting: 400, ledger.RefuseCredit: 400, ledger.RefuseReference: 409, ledger.RefuseOverflow: 422,

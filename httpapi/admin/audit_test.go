@@ -7,7 +7,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// TestAudit: what is found is sent as it is; what cannot be is an error of its own.
+// TestAudit checks that the audit's report is sent as it is, and that an audit that fails
+// is answered with its error.
 func TestAudit(t *testing.T) {
 	f := newFixture(t)
 	var report any

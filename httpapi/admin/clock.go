@@ -9,8 +9,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// clockView is the engine's clock. Differences are in milliseconds, positive where
-// the other clock is ahead.
+// clockView is the state of the engine's clock. Differences are in milliseconds, positive
+// where the other clock is ahead.
 type clockView struct {
 	Now     string `json:"now"` // engine time
 	Doubted bool   `json:"doubted"`
@@ -33,8 +33,8 @@ func (s *service) showClock(*fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, viewOf(s.Clock.State()), nil
 }
 
-// acceptClock is POST /admin/clock: an operator's word that the engine's clock is
-// right, though the scheme's differs or the journal is ahead of it.
+// acceptClock is POST /admin/clock: an operator states that the engine's clock is right,
+// though the scheme's clock differs or the journal is ahead.
 func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
 	name, err := readOperator(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, viewOf(state), nil
 }
 
-// readOperator reads a body that names who decides, and nothing else.
+// readOperator reads a body that has only the name of the operator who decides.
 func readOperator(ctx *fasthttp.RequestCtx) (name string, err error) {
 	f := control.Read(ctx.PostBody(), "operator")
 	f.Need("operator")

@@ -10,10 +10,11 @@ import (
 	"pixd/httpapi/control"
 )
 
-// creditKinds are what an operator may bring in.
+// creditKinds maps the types of credit that an operator may book.
 var creditKinds = map[string]ledger.TxKind{"ted": ledger.TxTED, "internal": ledger.TxInternal}
 
-// createCredit books money; the same reference again answers the first result.
+// createCredit books money; a repeat with the same reference is answered with the first
+// result.
 func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {

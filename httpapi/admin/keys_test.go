@@ -62,7 +62,7 @@ func TestPixKeys(t *testing.T) {
 	f.expect("POST", other+"/pix-keys", `{"key":"ana@x.com","key_type":"email"}`, 409, problem(409, `key \"ana@x.com\" belongs to another account`))
 	f.expect("POST", mine+"/pix-keys", `{"key":"11987654321","key_type":"phone"}`, 201, want("+5511987654321", "phone", "pending"))
 	second := f.expect("POST", mine+"/pix-keys", `{"key_type":"evp"}`, 201, `{"key":"00000000-0000-4000-8000-…`)
-	first := f.expect("GET", mine+"/pix-keys?limit=1", "", 200, `{"data":[{"key":"00000000-0000-4000-8000-…`) // the one that the account was opened with
+	first := f.expect("GET", mine+"/pix-keys?limit=1", "", 200, `{"data":[{"key":"00000000-0000-4000-8000-…`) // the key that the account was opened with
 	own, isOpen := strings.CutSuffix(strings.TrimPrefix(first, `{"data":[`), `],"next_cursor":"1"}`)
 	if !isOpen || !strings.Contains(own, `"key_type":"evp","account_id":"`+id+`","status":"registered",`) {
 		t.Error(first)

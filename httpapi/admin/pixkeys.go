@@ -20,7 +20,8 @@ type pixKey struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// shownPixKey is a key as it is shown: registered once the scheme took it.
+// shownPixKey is a key as it is shown: pending until the scheme has taken it, then
+// registered.
 func shownPixKey(k *registry.PixKey, registered bool) pixKey {
 	status := "pending"
 	if registered {
@@ -29,8 +30,8 @@ func shownPixKey(k *registry.PixKey, registered bool) pixKey {
 	return pixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
 }
 
-// listPixKeys tells of an account's keys in the order in which they were made:
-// the first stands in its QR codes.
+// listPixKeys lists an account's keys in the order in which they were made; the first is
+// the key in the account's QR codes.
 func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {
@@ -50,8 +51,8 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, err
 }
 
-// createPixKey is done when the reservation is durable; a scheme that cannot be told now
-// is told later.
+// createPixKey reserves a key for an account. It succeeds once the reservation is durable;
+// a scheme that cannot be reached now is told of the key later.
 func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {

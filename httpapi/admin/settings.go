@@ -9,13 +9,14 @@ import (
 	"pixd/httpapi/control"
 )
 
-// settingNames are all that an account takes.
+// settingNames are the names of all fields that a body with settings may have.
 var settingNames = []string{
 	"name", "document", "city", "active", "fees", "cash_out_ceiling", "approval_threshold",
 	"block_cnpj_out", "authorized_cnpjs", "repeat_window",
 }
 
-// settings reads what the form gives over what there is.
+// settings overwrites s and active with the fields that the form has, and checks the
+// result.
 func settings(f strictjson.Form, s *ledger.Settings, active *bool) error {
 	f.Text("name", &s.Name)
 	f.Text("document", &s.Document)
@@ -38,7 +39,7 @@ func settings(f strictjson.Form, s *ledger.Settings, active *bool) error {
 	return nil
 }
 
-// fieldMessage is a refusal's message with its field in it.
+// fieldMessage is a refusal's message, which always names the field.
 func fieldMessage(r *ledger.Refusal) string {
 	if strings.Contains(r.Message, r.Field) {
 		return r.Message
@@ -51,7 +52,7 @@ func fee(f strictjson.Form, into *ledger.Fee) {
 	f.Integer("bps", &into.BPS)
 }
 
-// threshold is an amount, or null: none.
+// threshold reads an amount, or null for no threshold.
 func threshold(f strictjson.Form, into **ledger.Amount) {
 	var a ledger.Amount
 	switch {
@@ -75,7 +76,7 @@ func window(f strictjson.Form, into *ledger.Millis) {
 	*into = ledger.Millis(d / time.Millisecond)
 }
 
-// duration is a duration's text without the parts that are zero at its end.
+// duration is a duration's text without the zero minutes and seconds at its end.
 func duration(m ledger.Millis) string {
 	s := (time.Duration(m) * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {

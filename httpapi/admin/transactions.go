@@ -13,15 +13,15 @@ import (
 	"pixd/httpapi/control"
 )
 
-// History is the read side over all accounts.
+// History looks transactions up over all accounts.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 }
 
-// ownedItem is a transaction item and, before all else, whose it is, and the state
-// that its status stands for: to merchants all that is in flight is pending.
+// ownedItem is a transaction as merchants see it, preceded by its account and its state,
+// the exact status: to merchants every payout in flight is pending.
 func ownedItem(o ledger.Owned) json.RawMessage {
 	begin := `{"account_id":"` + o.Account.String() + `","state":"` + o.Tx.Status.String() + `",`
 	return append([]byte(begin), httpapi.Item(o.Tx)[1:]...)
@@ -44,20 +44,21 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, ownedItem(*o), nil
 }
 
-// inFlight are the statuses that a payout may wait in.
+// inFlight has, by the value of the query's status, the statuses of payouts in flight that
+// it selects.
 var inFlight = map[string][]ledger.TxStatus{
-	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // sending: on its way to be
+	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // a payout that is being sent may be accepted soon
 	"sending":  {ledger.StatusSending},
 	"queued":   {ledger.StatusQueued}, "pending_approval": {ledger.StatusPending},
 }
 
-// ended are the statuses that a payout may end in, as far as it was shown.
+// ended has, by the value of the query's status, the final status that it selects.
 var ended = map[string]ledger.TxStatus{
 	"settled": ledger.StatusSettled, "rejected": ledger.StatusRejected, "failed": ledger.StatusFailed,
 }
 
-// listPayouts is GET /admin/payouts?account_id=&status=: what is in flight, or what
-// has ended in a status.
+// listPayouts is GET /admin/payouts?account_id=&status=: the payouts in flight, or those
+// that have ended in a status.
 func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
 	limit, err := control.ReadLimit(ctx)

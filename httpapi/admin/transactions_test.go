@@ -10,7 +10,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// pages is a read side that says what it was asked.
+// pages is a History that records how it was asked.
 type pages struct {
 	History
 	asked string
@@ -83,7 +83,7 @@ func TestAnyTransaction(t *testing.T) {
 	f.expect("GET", "/admin/transactions/x%zz", "", 404, `{"error":{"status":404,…`)
 }
 
-// account makes one and gives its id.
+// account makes an account and returns its id.
 func (f *fixture) account() string {
 	f.t.Helper()
 	var a struct {

@@ -10,8 +10,8 @@ import (
 	"pixd/httpapi"
 )
 
-// Contain cuts the connection where a handler panicked, because what was booked
-// by then is not known here, and keeps the others running.
+// Contain cuts the connection of a request whose handler panicked, because nobody knows
+// what was booked before the panic. Other connections go on.
 func Contain(log *slog.Logger, next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
@@ -24,7 +24,8 @@ func Contain(log *slog.Logger, next fasthttp.RequestHandler) fasthttp.RequestHan
 	}
 }
 
-// Strict makes a router answer unknown paths and methods in this side's shape.
+// Strict makes a router accept only registered paths and methods, and answer all others
+// with a Problem.
 func Strict(r *router.Router) {
 	httpapi.Strict(r, func(ctx *fasthttp.RequestCtx) {
 		AnswerProblem(ctx, Missing("no such path"))
@@ -33,8 +34,8 @@ func Strict(r *router.Router) {
 	})
 }
 
-// NotReady answers while a process is being restored: it is alive, and takes
-// nothing yet.
+// NotReady answers while a process is starting or ending: /healthz says that the process is
+// alive, and any other request is answered 503.
 func NotReady(ctx *fasthttp.RequestCtx) {
 	if string(ctx.Path()) == "/healthz" && ctx.IsGet() {
 		Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ok"})

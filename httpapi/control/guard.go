@@ -12,14 +12,14 @@ import (
 	"pixd/httpapi"
 )
 
-// wrongTokens is how many requests without the right token an address may make in
-// a minute before it is told to wait.
+// wrongTokens is how many requests without the right token an address may make in a minute;
+// further ones are answered 429.
 const wrongTokens = 5
 
-// Guard asks for the bearer token before next sees a request below one of the
-// prefixes ("/admin" is /admin itself and all below it), known paths or not. A
-// missing token is a wrong one. The right one always passes, however many wrong
-// ones came from its address.
+// Guard passes a request below one of the prefixes to next only if it bears the token,
+// whether or not its path exists ("/admin" stands for /admin itself and all paths below
+// it). A missing token counts as a wrong token. The right token always passes, however many
+// wrong tokens came from its address.
 func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
 	want, wrong := sha256.Sum256([]byte(token)), httpapi.NewLimiter(wrongTokens)
 	return func(ctx *fasthttp.RequestCtx) {
@@ -31,7 +31,8 @@ func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler,
 	}
 }
 
-// refuseToken counts a wrong token against the connection's other end.
+// refuseToken counts a wrong token against the address at the connection's other end, and
+// answers 401, or 429 beyond wrongTokens in a minute.
 func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now ledger.Millis) {
 	if from, ok := httpapi.PeerOf(ctx); ok {
 		if _, ok = wrong.Take(from, now); !ok {

@@ -15,7 +15,7 @@ const (
 	guardNow   = ledger.Millis(1_790_000_000_000) // 20 s into a minute
 )
 
-// guarded is a handler behind a guard, and its clock.
+// guarded is a handler behind a guard, with a clock that the test sets.
 type guarded struct {
 	t      *testing.T
 	at     ledger.Millis
@@ -30,7 +30,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// ask sends a request from an address and gives its status.
+// ask sends a request from an address and returns the status of the answer.
 func (g *guarded) ask(from, path, authorization string) int {
 	g.t.Helper()
 	var req fasthttp.Request
@@ -38,7 +38,7 @@ func (g *guarded) ask(from, path, authorization string) int {
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	req.Header.Set("X-Forwarded-For", "203.0.113.200") // read by nobody here
+	req.Header.Set("X-Forwarded-For", "203.0.113.200") // Guard does not read this header
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&req, &net.TCPAddr{IP: net.ParseIP(from), Port: 40000}, nil)
 	g.handle(&ctx)
@@ -59,9 +59,9 @@ var problemText = map[int]string{
 	429: "too many requests without the operator's token: wait a minute, or send the right one",
 }
 
-// TestWrongTokens: five a minute of an address, a missing token among them, on all
-// guarded paths together; then 429, until the next minute. The right token always
-// passes, and other addresses have their own five.
+// TestWrongTokens checks that an address gets 401 for five wrong or missing tokens a
+// minute, on all guarded paths together, and then 429 until the next minute. The right
+// token always passes, and other addresses have their own five.
 func TestWrongTokens(t *testing.T) {
 	g := newGuarded(t)
 	const here, there, six = "192.0.2.1", "192.0.2.2", "2001:db8::1"
@@ -104,7 +104,8 @@ func TestWrongTokens(t *testing.T) {
 	}
 }
 
-// TestRightTokensCountNothing: who has the right token may still mistype it.
+// TestRightTokensCountNothing checks that requests with the right token, and requests to
+// unguarded paths, do not count as wrong tokens.
 func TestRightTokensCountNothing(t *testing.T) {
 	g := newGuarded(t)
 	for range 50 {
@@ -118,7 +119,8 @@ func TestRightTokensCountNothing(t *testing.T) {
 	}
 }
 
-// TestMappedAddress: an IPv4 address is the same in either writing.
+// TestMappedAddress checks that an IPv4 address and its IPv4-mapped IPv6 form count as one
+// address.
 func TestMappedAddress(t *testing.T) {
 	g := newGuarded(t)
 	for n := range 6 {

@@ -11,7 +11,8 @@ const (
 	maxLimit     = 200
 )
 
-// Page is where a list goes on, and how far.
+// Page is the place at which a page of a list begins, and the most entries that it may
+// have.
 type Page struct{ From, Limit int }
 
 // List is a page of a list as it is sent.
@@ -37,7 +38,7 @@ func ReadPage(ctx *fasthttp.RequestCtx) (Page, error) {
 	return p, nil
 }
 
-// ReadLimit reads how long a page may be.
+// ReadLimit reads from the query how many entries a page may have.
 func ReadLimit(ctx *fasthttp.RequestCtx) (int, error) {
 	q := ctx.QueryArgs()
 	if !q.Has("limit") {
@@ -50,7 +51,7 @@ func ReadLimit(ctx *fasthttp.RequestCtx) (int, error) {
 	return n, nil
 }
 
-// Of is this page of a list of n, whose entries entry makes.
+// Of returns this page of a list of n entries, of which entry makes the i-th.
 func (p Page) Of(n int, entry func(i int) (any, error)) (List, error) {
 	from := min(p.From, n)
 	to := min(from+p.Limit, n)
@@ -68,7 +69,7 @@ func (p Page) Of(n int, entry func(i int) (any, error)) (List, error) {
 	return l, nil
 }
 
-// At is the cursor that goes on from a place.
+// At returns the cursor of the page that begins at place.
 func At(place int) *string {
 	s := strconv.Itoa(place)
 	return &s

@@ -12,7 +12,7 @@ import (
 	"pixd/httpapi"
 )
 
-// Problem is a request that cannot be carried out, as the operator is told.
+// Problem is the answer to a request that cannot be carried out.
 type Problem struct {
 	Status  int    `json:"status"`
 	Message string `json:"message"`
@@ -20,24 +20,25 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Refuse makes a Problem.
+// Refuse makes a Problem with a status.
 func Refuse(status int, format string, args ...any) *Problem {
 	return &Problem{status, fmt.Sprintf(format, args...)}
 }
 
-// Bad is a request's own fault.
+// Bad makes a Problem with status 400: the request itself is wrong.
 func Bad(format string, args ...any) *Problem {
 	return Refuse(fasthttp.StatusBadRequest, format, args...)
 }
 
-// Missing is what is asked for and not there.
+// Missing makes a Problem with status 404: the thing that the request names does not exist.
 func Missing(format string, args ...any) *Problem {
 	return Refuse(fasthttp.StatusNotFound, format, args...)
 }
 
-// Handle answers with what serve returns: a status and a value to be sent as
-// JSON, or an error. One that is no Problem is ours: logged, and not shown; at
-// one that leaves the outcome open the connection is cut.
+// Handle returns a handler that sends what serve returns: a status and a value as JSON, or
+// an error. A Problem and a fault of the body's form are answered. For ledger.ErrCut, where
+// the outcome is unknown, the connection is cut. Any other error is logged and answered 500
+// without its text.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)

@@ -1,4 +1,4 @@
-// Package notices takes a scheme's notices from another process.
+// Package notices receives the notices of a scheme in another process.
 package notices
 
 import (
@@ -17,28 +17,29 @@ import (
 	"pixd/httpapi/signed"
 )
 
-// Options are what taking notices is made of.
+// Options are the parts and settings that receiving notices needs.
 type Options struct {
 	Guard *provider.Guard
 	Feed  scheme.Feed
-	Wait  time.Duration // for a notice's effect to be durable; 0: 10 s
+	Wait  time.Duration // the longest wait for a notice's effect to be durable; 0: 10 s
 	Log   *slog.Logger
 }
 
-// openAtOnce bounds the notices that are taken and not durable yet.
+// openAtOnce bounds the notices that were passed to Feed and have no outcome yet.
 const openAtOnce = 4096
 
 type service struct {
 	Options
 	open    atomic.Int64
-	strange atomic.Int64 // notices of kinds that are not taken
+	strange atomic.Int64 // how many notices were refused because of their kind
 }
 
-// tellEvery is how many notices of kinds not taken come to one line in the log:
-// each of them comes again for ever.
+// tellEvery is how many notices refused because of their kind make one line in the log: the
+// scheme sends each of them again for ever.
 const tellEvery = 100
 
-// refused logs a notice that cannot be taken.
+// refused logs the error of a notice that cannot be taken. Of the notices refused because
+// of their kind it logs only one in tellEvery.
 func (s *service) refused(err error) {
 	if errors.Is(err, provider.ErrKind) && s.strange.Add(1)%tellEvery != 1 {
 		return
@@ -46,8 +47,8 @@ func (s *service) refused(err error) {
 	s.Log.Warn("scheme: notice refused", "error", err)
 }
 
-// taken refuses the kinds that the protocol has and this version's accounts do
-// not: like unknown ones, they are to come again.
+// taken returns an error for the kinds that the protocol has but that accounts in this
+// version do not handle. Like unknown kinds, the scheme should send them again.
 func taken(n scheme.Notice) error {
 	switch n.Kind {
 	case scheme.InfractionOpened, scheme.InfractionCancelled:
@@ -56,7 +57,7 @@ func taken(n scheme.Notice) error {
 	return nil
 }
 
-// Routes adds the notices to a router.
+// Routes adds the endpoint for notices to a router.
 func Routes(r *router.Router, o Options) {
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Second
@@ -65,7 +66,7 @@ func Routes(r *router.Router, o Options) {
 	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.take))
 }
 
-// New is a whole handler, for a listener of its own.
+// New returns a whole handler for notices, for a listener of its own.
 func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
 	control.Strict(r)
@@ -73,9 +74,9 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, r.Handler)
 }
 
-// take acknowledges a notice once its effect is durable. Where that takes too
-// long it is told to come again, and is still on its way: only its outcome ends
-// it, and a repeat of it meanwhile is not acknowledged.
+// take acknowledges a notice once its effect is durable. Where that takes longer than Wait,
+// the answer tells the scheme to send the notice again. The notice is then still in work:
+// only its outcome ends it, and until then a repeat is not acknowledged.
 func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 	n, err := provider.ReadNotice(ctx.PostBody())
 	if err == nil {

@@ -20,7 +20,7 @@ const (
 	settled = `{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`
 )
 
-// harness takes notices as a test says.
+// harness serves notices, which the test's feed takes or refuses.
 type harness struct {
 	t      *testing.T
 	secret provider.Secret
@@ -44,7 +44,7 @@ func newHarness(t *testing.T) *harness {
 	return w
 }
 
-// bring sends a notice as the message id, and checks the answer's signature.
+// bring sends a notice in a message with this id, and checks the answer's signature.
 func (w *harness) bring(id, body string) (int, string) {
 	w.t.Helper()
 	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: id, Body: []byte(body)}
@@ -78,7 +78,8 @@ func (w *harness) expect(id, body string, status int, says string) {
 	}
 }
 
-// TestAcknowledges only what is durable, and the same message once.
+// TestAcknowledges checks that a notice is acknowledged only once it is durable, and that a
+// repeat of the same message has no effect.
 func TestAcknowledges(t *testing.T) {
 	w := newHarness(t)
 	w.feed = func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) }
@@ -89,14 +90,14 @@ func TestAcknowledges(t *testing.T) {
 	if w.taken != 2 {
 		t.Errorf("taken %d times", w.taken)
 	}
-	w.expect("b", settled, 200, "{}") // another message is another notice
+	w.expect("b", settled, 200, "{}") // another message id: the notice counts as a new one
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}
 }
 
-// TestWaits for so long, and a repeat of what is still on its way is not
-// acknowledged before the first was.
+// TestWaits checks that an answer waits for the notice's effect only up to Wait, and that a
+// repeat is not acknowledged while the first copy is in work.
 func TestWaits(t *testing.T) {
 	w := newHarness(t)
 	var late func(error)
@@ -110,7 +111,7 @@ func TestWaits(t *testing.T) {
 	w.expect("a", settled, 200, `{"known":true}`)
 	w.expect("b", settled, 503, "not durable yet")
 	late(errors.New("lost"))
-	w.expect("b", settled, 503, "not durable yet") // it was carried out again
+	w.expect("b", settled, 503, "not durable yet") // carried out again, because the first copy was not taken
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}
@@ -118,7 +119,7 @@ func TestWaits(t *testing.T) {
 
 const report = `"end_to_end_id":"E9999900320261029120000000000001","infraction_id":"i-1"`
 
-// TestTakesReturns as they are told.
+// TestTakesReturns checks that a notice of a return reaches the feed with all its fields.
 func TestTakesReturns(t *testing.T) {
 	w := newHarness(t)
 	var got scheme.Notice
@@ -130,7 +131,8 @@ func TestTakesReturns(t *testing.T) {
 	}
 }
 
-// TestRefuses what cannot be read, and remembers none of it.
+// TestRefuses checks that a notice which cannot be read or is of a kind that is not taken
+// is refused each time it comes: its message id is not remembered.
 func TestRefuses(t *testing.T) {
 	w := newHarness(t)
 	for range 2 {
@@ -147,8 +149,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusesQuietly: a kind that is not taken comes again for ever, and does not
-// fill the log.
+// TestRefusesQuietly checks that notices of a kind that is not taken, which come again for
+// ever, do not fill the log.
 func TestRefusesQuietly(t *testing.T) {
 	var log strings.Builder
 	s := &service{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
@@ -171,7 +173,8 @@ func TestRefusesQuietly(t *testing.T) {
 	}
 }
 
-// TestUnsigned: nothing is taken, and nothing is signed for who did not sign.
+// TestUnsigned checks that a message without a valid signature, path, method or length is
+// not taken, and that its answer is not signed.
 func TestUnsigned(t *testing.T) {
 	w := newHarness(t)
 	good := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: "a", Body: []byte(settled)}
@@ -200,7 +203,8 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestPanics: a message whose handling panicked is cut, and may come again.
+// TestPanics checks that the connection is cut when handling a message panics, and that the
+// message may come again.
 func TestPanics(t *testing.T) {
 	w := newHarness(t)
 	w.feed = func(scheme.Notice, func(error)) { panic("ouch") }
@@ -212,7 +216,7 @@ func TestPanics(t *testing.T) {
 	w.expect("a", settled, 200, "{}")
 }
 
-// TestManyAtOnce: what is on its way is bounded.
+// TestManyAtOnce checks that notices in work are bounded.
 func TestManyAtOnce(t *testing.T) {
 	w := newHarness(t)
 	s := &service{Options: Options{Log: slog.New(slog.DiscardHandler), Feed: func(scheme.Notice, func(error)) { t.Error("taken") }}}
@@ -226,8 +230,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedAreNotOnTheirWay: a notice that was not taken counts no more among those
-// that are.
+// TestRefusedAreNotOnTheirWay checks that a notice that the feed refused is no longer
+// counted among those in work.
 func TestRefusedAreNotOnTheirWay(t *testing.T) {
 	s := &service{Options: Options{
 		Wait: time.Second, Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },

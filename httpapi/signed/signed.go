@@ -1,5 +1,6 @@
-// Package signed serves messages that carry a signature: it lets in what the
-// other side signed, acknowledges what it knows already, and signs the answers.
+// Package signed serves messages that carry a signature. It admits messages that the other
+// side has signed, acknowledges repeats of acknowledged messages without effect, and signs
+// the answers.
 package signed
 
 import (
@@ -12,13 +13,13 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Serve carries a message out and gives the answer. It calls end once it is
-// known whether the message counts as acknowledged, which may be after it
-// returns; until then, a repeat of the message is told to come again.
+// Serve carries out a message and returns the answer. It calls end once it is known whether
+// the message counts as acknowledged, which may be after it has returned. Until then a
+// repeat of the message is answered 503: send it again.
 type Serve func(ctx *fasthttp.RequestCtx, end func(acknowledged bool)) (int, any, error)
 
-// Handle guards serve. What the other side did not sign gets an answer without a
-// signature.
+// Handle returns a handler that checks a message's signature before serve. A message that
+// the other side did not sign gets an answer without a signature.
 func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		m := message(ctx)
@@ -43,8 +44,8 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 	}
 }
 
-// carryOut also ends a message whose handler panics: what comes of it is not
-// known, so it may come again.
+// carryOut calls serve. Where serve panics, it also ends the message as not acknowledged,
+// because its outcome is unknown: the other side may send it again.
 func carryOut(ctx *fasthttp.RequestCtx, log *slog.Logger, serve Serve, end func(bool)) {
 	finished := false
 	defer func() {
@@ -66,7 +67,7 @@ func message(ctx *fasthttp.RequestCtx) provider.Message {
 
 func sign(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message) {
 	if ctx.Hijacked() {
-		return // cut without an answer
+		return // the connection is cut, without an answer
 	}
 	at, signature := g.Answer(m, ctx.Response.StatusCode(), ctx.Response.Body())
 	ctx.Response.Header.Set(provider.HeaderTimestamp, at)

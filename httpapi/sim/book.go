@@ -14,7 +14,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// book tells what has settled.
+// book answers with the simulator's book: the sums of everything that has settled.
 func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, error) {
 	b, err := s.sim.Book(ctx)
 	if err != nil {
@@ -25,7 +25,8 @@ func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, e
 
 var kindNames = map[sim.MovementKind]string{sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return"}
 
-// payoutIDs are the ids under which an account has a payout; null of what is none.
+// payoutIDs are the ids that a payout has in its account; null where the payment is not a
+// payout.
 type payoutIDs struct {
 	ID            *string `json:"id"`
 	TransactionID *string `json:"transaction_id"`
@@ -39,7 +40,7 @@ func idsOf(tx ledger.TxID) payoutIDs {
 	return payoutIDs{&id, &public}
 }
 
-// paymentAnswer is one payment. What does not apply, or is not known yet, is null.
+// paymentAnswer is one payment. A field that does not apply, or is not known yet, is null.
 type paymentAnswer struct {
 	Kind string `json:"kind"`
 	payoutIDs
@@ -62,7 +63,7 @@ type returned struct {
 	At     string        `json:"at"`
 }
 
-// known tells of one payment.
+// known answers with one payment of the book.
 func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	endToEnd, _ := r.UserValue("end_to_end_id").(string)
 	k, err := s.sim.Know(ctx, endToEnd)
@@ -90,8 +91,8 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 	return fasthttp.StatusOK, m, nil
 }
 
-// movement is one settled movement. Of the return of a payout the ids are the
-// payout's.
+// movement is one settled movement of money. For the return of a payout, the ids are those
+// of the payout.
 type movement struct {
 	At   string `json:"at"`
 	Kind string `json:"kind"`
@@ -113,7 +114,7 @@ const (
 	maxMovements     = 1000
 )
 
-// movements tells what has settled, oldest first.
+// movements answers with the settled movements, oldest first.
 func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	since, limit, err := window(r.QueryArgs())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestBook: what settled, and nothing else.
+// TestBook checks that the book has the payments that have settled, and no others.
 func TestBook(t *testing.T) {
 	w := newHarness(t)
 	w.expect("GET", "/sim/book", "", 200, `{"at":"2026-09-21T14:13:20.000Z","participants":[],"accounts":[]}`)
@@ -36,7 +36,7 @@ func TestBook(t *testing.T) {
 	w.expect("GET", "/sim/book/nobody", "", 404, "no such payment")
 }
 
-// TestKnownRejected says why.
+// TestKnownRejected checks that a rejected payment is shown with the reason.
 func TestKnownRejected(t *testing.T) {
 	w := newHarness(t)
 	p := w.payout("reject-ac03@pix.test", 100)
@@ -48,8 +48,8 @@ func TestKnownRejected(t *testing.T) {
 	}
 }
 
-// TestMovements: every one, once, oldest first, page by page, also across a
-// restart; and what settles meanwhile follows.
+// TestMovements checks that the pages list every movement once, oldest first, also across a
+// restart, and that movements which settle meanwhile follow.
 func TestMovements(t *testing.T) {
 	w := newHarness(t)
 	var want []string

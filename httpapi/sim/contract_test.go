@@ -44,7 +44,7 @@ func testSecret(t *testing.T) provider.Secret {
 	return s
 }
 
-// serve serves a handler on a port of its own, and gives its URL.
+// serve serves a handler on a port of its own and returns the URL.
 func serve(t *testing.T, h fasthttp.RequestHandler) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -54,14 +54,15 @@ func serve(t *testing.T, h fasthttp.RequestHandler) string {
 	s := httpapi.NewServer(h, "test", slog.New(slog.DiscardHandler))
 	go func() { _ = s.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: slog.New(slog.DiscardHandler)})) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // its clients keep connections
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // clients keep connections open, so the shutdown would wait for them
 		defer cancel()
 		_ = s.ShutdownWithContext(ctx)
 	})
 	return "http://" + l.Addr().String()
 }
 
-// TestContract: the port's contract, with the scheme at the other end of HTTP.
+// TestContract runs the contract tests of scheme.Scheme against a simulator at the other
+// end of HTTP.
 func TestContract(t *testing.T) {
 	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return remote(t, vfs.NewMem()) })
 }
@@ -70,7 +71,8 @@ func options(t *testing.T, to string) provider.Options {
 	return provider.Options{URL: to, Secret: testSecret(t), Now: realNow, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)}
 }
 
-// remote is a simulator on a book, served, and a provider that asks it.
+// remote returns a simulator on the book in fs, served over HTTP, and a provider that calls
+// it.
 func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	log := slog.New(slog.DiscardHandler)
 	s, err := sim.Open(sim.Options{Dir: "sim", FS: fs, SettleDelay: 30 * time.Millisecond, Now: realNow, Entropy: draw, Log: log})

@@ -18,7 +18,7 @@ import (
 	"pixd/actors/scheme/sim"
 )
 
-// harness is a simulator with a clock that a test sets, and its routes.
+// harness is a simulator with its routes and a clock that the test sets.
 type harness struct {
 	*testing.T
 	fs    *vfs.MemFS
@@ -66,8 +66,8 @@ func (w *harness) ask(method, uri, body string) (int, string) {
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 
-// expect asks, and wants an answer that begins so, where it succeeds, and an
-// error that says so, where not.
+// expect sends a request and checks the answer: an answer of status 2xx must begin with
+// says, and an error must contain it.
 func (w *harness) expect(method, uri, body string, status int, says string) string {
 	w.Helper()
 	got, answer := w.ask(method, uri, body)
@@ -83,7 +83,7 @@ func (w *harness) expect(method, uri, body string, status int, says string) stri
 
 var payouts int
 
-// payout is a payment of the engine's to a key that scripts its outcome.
+// payout submits a payout of the engine to a key that determines its outcome.
 func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
 	w.Helper()
 	payouts++
@@ -97,8 +97,8 @@ func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
 	return p
 }
 
-// TestReturns: part of a payout, then the rest of it, and no more; of nothing
-// that has not settled.
+// TestReturns checks that a payout can be returned in parts up to its amount, and that a
+// payout that has not settled cannot be returned.
 func TestReturns(t *testing.T) {
 	w := newHarness(t)
 	paid, rejected, silent := w.payout("ana@example.com", 100), w.payout("reject-ac03@pix.test", 100), w.payout("silent@pix.test", 100)
@@ -143,14 +143,16 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// TestReturnsOfReceived: what a customer paid is no payout.
+// TestReturnsOfReceived checks that a payment from a customer cannot be returned: it is not
+// a payout.
 func TestReturnsOfReceived(t *testing.T) {
 	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":5,"end_to_end_id":"`+e2e+`"}`, 201, `{"end_to_end_id":"`+e2e)
 	w.expect("POST", "/sim/returns", `{"end_to_end_id":"`+e2e+`"}`, 404, "no such payment")
 }
 
-// TestInfractions of received payments, opened and withdrawn.
+// TestInfractions checks that infraction reports about received payments are opened and
+// withdrawn, with their notices.
 func TestInfractions(t *testing.T) {
 	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`"}`, 201, "")
@@ -199,8 +201,8 @@ func TestInfractions(t *testing.T) {
 	}
 }
 
-// TestCapacity is met by every lookup, before what its key says, also after a
-// restart.
+// TestCapacity checks that the directory's capacity applies to every look-up, before the
+// outcome that the key determines, also after a restart.
 func TestCapacity(t *testing.T) {
 	w := newHarness(t)
 	look := func(key string) string {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxText = 140 // characters
+	maxText = 140 // the most characters of a payer's name or document
 	maxTxID = 35
 )
 
-// first makes the payment to the first of the keys meant that is registered.
+// first makes the payment to the first of the possible keys that is registered.
 func (s *service) first(ctx context.Context, payments []sim.Payment) (string, ledger.Amount, error) {
 	for _, p := range payments {
 		endToEnd, amount, err := s.sim.Pay(ctx, p)
@@ -36,7 +36,7 @@ func (s *service) first(ctx context.Context, payments []sim.Payment) (string, le
 	return "", 0, control.Missing("no account has this PIX key")
 }
 
-// read turns the body into a payment, one for each key that may be meant.
+// read turns the body into payments, one for each PIX key that the body's text may mean.
 func (s *service) read(body []byte) ([]sim.Payment, error) {
 	f := control.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
 	var p sim.Payment
@@ -70,15 +70,15 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 	return payments, nil
 }
 
-// amount reads a part of a payment, or one.
+// amount reads the amount of a payment, or of a part of one.
 func amount(f strictjson.Form, into *ledger.Amount) {
 	if f.Integer("amount", (*int64)(into)) && (*into < 1 || *into > ledger.MaxAmount) {
 		f.Refuse("amount", "1 to 99999999999900 base units")
 	}
 }
 
-// payee reads who is paid, from the code or by key, and with the code what it
-// says; it returns the key as it is written.
+// payee reads the payee, from a QR code or by PIX key. From a code it also takes the txid,
+// the description and the amount. It returns the key as it is written.
 func (s *service) payee(f strictjson.Form, p *sim.Payment) string {
 	var text, key string
 	if f.Has("qr_code") == f.Has("pix_key") {
@@ -120,8 +120,8 @@ func payer(f strictjson.Form, p *sim.Payment) {
 	}
 }
 
-// meant are the keys that a text may be, in the directory's spelling: eleven
-// digits are a CPF or a phone.
+// meant returns the PIX keys that a text may mean, in the directory's spelling: eleven
+// digits may be a CPF or a phone number.
 func meant(text string) []string {
 	k, code := ledger.DetectKey(text)
 	switch code {

@@ -17,7 +17,7 @@ import (
 
 const testNow = ledger.Millis(1_790_000_000_000)
 
-// fakeSimulator knows some keys and keeps what was paid.
+// fakeSimulator knows some PIX keys and keeps the last payment.
 type fakeSimulator struct {
 	Simulator
 	keys map[string]bool

@@ -16,14 +16,14 @@ import (
 	"pixd/httpapi/signed"
 )
 
-// Options are what a simulator in a process of its own serves with.
+// Options are the parts and settings of a simulator in a process of its own.
 type Options struct {
 	Sim   *sim.Sim
 	Guard *provider.Guard
-	Token string // guards /sim
+	Token string // the bearer token for /sim
 
 	Metrics      fasthttp.RequestHandler
-	GuardMetrics bool // they need the token too
+	GuardMetrics bool // /metrics needs the token too
 
 	Build control.Build
 	Ready func() bool
@@ -31,7 +31,7 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// New is the whole handler of a simulator in a process of its own.
+// New returns the whole handler of a simulator in a process of its own.
 func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
 	control.Strict(r)
@@ -46,8 +46,8 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
-// Provide adds the provider's side of the scheme protocol to a router: what an
-// engine in another process asks. A signature guards it.
+// Provide adds the scheme's side of the scheme protocol to a router: the endpoints that an
+// engine in another process calls. Requests must be signed.
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
@@ -58,7 +58,7 @@ func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Log
 	}
 }
 
-// answering gives a request its time, and turns what comes of it into an answer.
+// answering limits the time of a request, and turns the result of serve into an answer.
 func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
 	return func(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 		within, cancel := context.WithTimeout(context.Background(), patience)
@@ -74,7 +74,7 @@ func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
 	}
 }
 
-// peer reads a provider's messages and hands them to the scheme.
+// peer reads the messages of an engine and passes them to the scheme.
 type peer struct{ scheme scheme.Scheme }
 
 func (d *peer) register(ctx context.Context, body []byte) (any, error) {

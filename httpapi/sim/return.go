@@ -16,7 +16,7 @@ type returnAnswer struct {
 	ID string `json:"return_id"`
 }
 
-// giveBack makes the counterparty return a payout.
+// giveBack is POST /sim/returns: the counterparty returns a payout, or a part of it.
 func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	var back sim.Return
 	f := control.Read(r.PostBody(), "end_to_end_id", "amount", "reason")
@@ -33,7 +33,7 @@ func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, an
 	return fasthttp.StatusCreated, returnAnswer{id}, problem(err)
 }
 
-// isReason tells the form of the scheme's codes.
+// isReason reports whether s has the form of the scheme's reason codes.
 func isReason(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
@@ -48,7 +48,7 @@ type reportAnswer struct {
 	Status string `json:"status,omitempty"`
 }
 
-// report makes a payer report a payment that an account received.
+// report is POST /sim/infractions: a payer reports a payment that an account received.
 func (s *service) report(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	about := sim.Report{Situation: provider.Situations[0]}
 	f := control.Read(r.PostBody(), "end_to_end_id", "amount", "situation")
@@ -65,7 +65,7 @@ func (s *service) report(ctx context.Context, r *fasthttp.RequestCtx) (int, any,
 	return fasthttp.StatusCreated, reportAnswer{ID: id}, problem(err)
 }
 
-// withdraw makes the payer take a report back.
+// withdraw is POST /sim/infractions/{id}/cancel: the payer withdraws a report.
 func (s *service) withdraw(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	if err := noBody(r); err != nil {
 		return 0, nil, err
@@ -74,7 +74,7 @@ func (s *service) withdraw(ctx context.Context, r *fasthttp.RequestCtx) (int, an
 	return fasthttp.StatusOK, reportAnswer{id, "cancelled"}, problem(s.sim.Withdraw(ctx, id))
 }
 
-// noBody takes an empty body, or an object without a field.
+// noBody accepts an empty body, or an object without fields.
 func noBody(r *fasthttp.RequestCtx) error {
 	if len(r.PostBody()) == 0 {
 		return nil
@@ -86,7 +86,8 @@ type capacityAnswer struct {
 	Lookups string `json:"lookups"`
 }
 
-// capacity sets what every lookup meets.
+// capacity is PUT /sim/capacity: it sets the directory's capacity, on which the outcome of
+// every look-up depends.
 func (s *service) capacity(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	var lookups string
 	f := control.Read(r.PostBody(), "lookups")

@@ -1,5 +1,5 @@
-// Package sim is the simulator's HTTP face: what a tester makes the outside
-// harness do.
+// Package sim has the simulator's HTTP endpoints, with which a tester makes the simulated
+// scheme, payers and counterparties act.
 package sim
 
 import (
@@ -18,7 +18,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Simulator is what the routes need of the simulator.
+// Simulator has the methods of the simulator that the routes need.
 type Simulator interface {
 	Pay(ctx context.Context, p sim.Payment) (endToEnd string, amount ledger.Amount, err error)
 	Return(ctx context.Context, r sim.Return) (id string, err error)
@@ -57,11 +57,11 @@ func Routes(r *router.Router, s Simulator, now func() ledger.Millis, log *slog.L
 	}
 }
 
-// patience is how long what a tester asks for may take to be written down and
-// taken.
+// patience is how long a request may take from its arrival until the simulator has carried
+// it out.
 const patience = 10 * time.Second
 
-// answer is what POST /sim/payments tells.
+// answer is the answer to POST /sim/payments.
 type answer struct {
 	EndToEnd string        `json:"end_to_end_id"`
 	Amount   ledger.Amount `json:"amount"`
@@ -79,8 +79,8 @@ func (s *service) pay(ctx context.Context, r *fasthttp.RequestCtx) (int, any, er
 	return fasthttp.StatusCreated, answer{endToEnd, amount}, nil
 }
 
-// problem is what the simulator refuses, as a tester is told; another error stays
-// as it is.
+// problem turns the simulator's refusals into problems for the tester; any other error is
+// returned as it is.
 func problem(err error) error {
 	switch {
 	case errors.Is(err, sim.ErrUnknownPayment):
