@@ -44,15 +44,15 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 		s.Tell(stream, outs)
 	}
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-s.fail.done:
 		return s.fail.cause()
 	case <-s.stopped:
 	}
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	default:
 		return ErrClosed
 	}
