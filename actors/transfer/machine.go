@@ -39,7 +39,7 @@ const (
 
 // Machine is the state of one job.
 type Machine struct {
-	Outcome ledger.ResolvePayout // the result, complete once the act is Report
+	Outcome ledger.ResolvePayout // the result to report, complete once Step has returned Report
 
 	job   Job
 	last  Act
