@@ -3,11 +3,11 @@ package due
 import "pixd/actors/ledger"
 
 // queue is what the machine knows about the queue of payouts for one directory limit.
-// Payouts are tried in rounds, each of which goes on where the last one ended. A round
+// Payouts are tried in rounds, each of which goes on where the previous one ended. A round
 // first tries up to Bounds.Probes payouts. For each payout whose lookup succeeds another
 // payout is tried, until the limit refuses again. A round begins at least one interval
-// (Machine.every) after the last try of the round before ended, so any interval of that
-// length has no more unsuccessful tries than one round.
+// (Machine.every) after the last try of the previous round ended, so any interval of that
+// length has no more tries than one round.
 type queue struct {
 	next    ledger.Millis // engine time from which a round may begin
 	after   ledger.TxID   // id of the payout that was tried last; the next try takes the payout after it

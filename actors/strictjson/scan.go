@@ -24,8 +24,8 @@ type Rules struct {
 
 // Unusable is the error for a body that breaks the rules.
 type Unusable struct {
-	Reason string // position of the fault, in bytes from the body's start
-	Offset int    // where the fault was found, in bytes from the body's start
+	Reason string // explanation in English; of the body it quotes only names
+	Offset int    // position of the fault, in bytes from the body's start
 }
 
 func (e *Unusable) Error() string { return e.Reason }
