@@ -16,7 +16,7 @@ import (
 // Load is a closed loop: every connection sends its next request when its previous request
 // is answered.
 type Load struct {
-	Addr        string // host:port
+	Addr        string // address of the engine as host:port
 	Connections int
 	Duration    time.Duration
 	// Next returns the bytes of the next request of a connection; nil closes the

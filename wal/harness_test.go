@@ -17,7 +17,7 @@ const harnessDir = "/data/journal"
 // checks the entries of a store that was opened again.
 type harness struct {
 	rng     *rand.Rand
-	entries []spec // in order of submission
+	entries []spec // the appended entries, in order of submission
 	tails   map[Stream]tail
 
 	mu       sync.Mutex

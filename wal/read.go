@@ -56,7 +56,7 @@ func (s *Store) Rows(fn func(k, v []byte) error) error {
 // are deleted meanwhile keep their space until then.
 type View struct {
 	store  *Store
-	snap   *pebble.Snapshot // nil: the store is closed
+	snap   *pebble.Snapshot // the snapshot that the view reads; nil: the store was closed
 	ticket Ticket
 }
 

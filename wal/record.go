@@ -11,7 +11,7 @@ import (
 type Record struct {
 	Stream Stream
 	Seq    uint64 // sequence in the stream, from 1 without gaps
-	Kind   uint8  // chosen by the caller
+	Kind   uint8  // kind of the record, which the journal does not interpret
 	Time   int64  // Unix milliseconds, chosen by the caller
 	Body   []byte // content, of which the journal knows nothing
 	Sum    uint64 // checksum, computed over the previous record's checksum too

@@ -29,7 +29,7 @@ type Store struct {
 	queue   []*Entry
 	idle    bool // the writer waits for entries, and every submitted entry is durable and released
 	closing bool
-	wake    chan struct{} // capacity 1
+	wake    chan struct{} // wakes the writer; capacity 1
 	stopped chan struct{} // closed when the writer has ended
 
 	headMu   sync.Mutex

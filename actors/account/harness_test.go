@@ -139,7 +139,7 @@ var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &led
 // called, calls do not return until release is called, even if their context has ended.
 type counter struct {
 	lookups, submits, asks atomic.Int64
-	refuse                 atomic.Bool // lookups find no owner
+	refuse                 atomic.Bool // true: every lookup answers that the key has no owner
 
 	mu         sync.Mutex
 	lookupHold chan struct{}

@@ -36,8 +36,8 @@ type Limits struct {
 	// How long a caller waits for its answer. Every caller waits SchemeTimeout plus
 	// JoinGrace. Then a caller that waits for an earlier request under the same idempotency
 	// key gives up; any other caller waits another LastGrace.
-	JoinGrace time.Duration // default 5 s
-	LastGrace time.Duration // default 20 s
+	JoinGrace time.Duration // added to SchemeTimeout; default 5 s
+	LastGrace time.Duration // added for a caller that does not wait for an earlier request; default 20 s
 
 	ClosePatience time.Duration // how long Close waits for accounts and child actors; default 10 s
 }

@@ -19,17 +19,17 @@ type Rows interface {
 type overlay struct {
 	rows    map[string]freshRow
 	records map[uint64]*ledger.Record
-	order   []freshKey // in the order of submission
+	order   []freshKey // keys of all rows and records, in the order in which their entries were submitted
 }
 
 type freshRow struct {
-	value  []byte // nil: the row is deleted
+	value  []byte // the new value of the row; nil: the row is deleted
 	ticket wal.Ticket
 }
 
 type freshKey struct {
 	key    string
-	seq    uint64 // sequence of a record; used where key is empty
+	seq    uint64 // sequence of the record, where key is empty; otherwise not used
 	ticket wal.Ticket
 }
 

@@ -17,7 +17,7 @@ type Scanner struct {
 	alerts Alerts
 	now    func() ledger.Reading
 	log    *slog.Logger
-	wake   chan struct{} // wakes Run; capacity 1
+	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
 	mu      sync.Mutex
 	machine *Machine

@@ -87,7 +87,7 @@ type ReceivePayment struct {
 	Key           string // the account's own key that the customer paid to
 	TxID          string // the txid in the payment message; may be the transaction_id of a charge
 	PayerName     string
-	PayerDocument string // as the scheme sent it
+	PayerDocument string // the payer's CPF or CNPJ, as the scheme sent it
 	PayerISPB     string
 	Description   string
 }
@@ -164,7 +164,7 @@ type ReceiveReturn struct {
 // KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the
 // request under the same claim gets the same answer.
 type KeepAnswer struct {
-	Claim  *Claim // not nil
+	Claim  *Claim // the claim to store the answer under; not nil
 	Stored Stored
 }
 

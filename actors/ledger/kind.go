@@ -42,8 +42,8 @@ type entity uint8
 
 const (
 	entityNone        entity = iota // neither an account's settings nor a transaction: the record stores an answer
-	entityAccount                   // the account's settings
-	entityTransaction               // one transaction
+	entityAccount                   // the record is about the account's settings
+	entityTransaction               // the record is about one transaction
 )
 
 // kindRow has the properties of a record kind. Every property of a kind is here and nowhere

@@ -26,7 +26,7 @@ type Row struct {
 // ascending Order.
 type Sorter struct {
 	file *os.File
-	end  int64 // size of the file so far
+	end  int64 // number of bytes written to the file so far
 	room int
 
 	arena  []byte
