@@ -285,8 +285,8 @@ func TestDoubted(t *testing.T) {
 	}
 }
 
-// TestUnreachableAtTheStart checks that the pass over the rows at the start pauses too
-// while the scheme cannot be reached.
+// TestUnreachableAtTheStart checks that, while the scheme cannot be reached, the pass over
+// all due rows at the start of a process pauses as other tasks do.
 func TestUnreachableAtTheStart(t *testing.T) {
 	s, m, all := newShelf(), newMachine(), 300
 	for n := range all {

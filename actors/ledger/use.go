@@ -45,8 +45,8 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 }
 
 // take adds one transaction. It returns whether the transaction still matters: it is in
-// flight, has moved money, or may still settle; so may the unknown transaction of which the
-// scheme says that it is a duplicate.
+// flight, has moved money, may still settle, or was rejected as a duplicate of an unknown
+// transaction, which may still settle under the same id.
 func (u *use) take(t *Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != StatusRefused
