@@ -1,4 +1,5 @@
-// Package bench loads an engine over HTTP and reports requests per second, latencies and
-// answers by status. Each run is compared with a bare fasthttp echo server in the same
-// minute on the same machine, because on shared machines only ratios mean anything.
+// Package bench sends load to an engine over HTTP and reports requests per second,
+// latencies and the number of answers by status. Each measurement is compared with a bare
+// fasthttp echo server, measured in the same minute on the same computer: on shared
+// computers only the ratio of the two means anything.
 package bench

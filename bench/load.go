@@ -13,28 +13,29 @@ import (
 	"time"
 )
 
-// Load is a closed loop: every connection sends its next request when its last one is
-// answered.
+// Load is a closed loop: every connection sends its next request when its previous request
+// is answered.
 type Load struct {
-	Addr        string // host:port
+	Addr        string // address of the engine as host:port
 	Connections int
 	Duration    time.Duration
-	// Next returns the bytes of the connection's next request; nil ends the connection.
+	// Next returns the bytes of the next request of a connection; nil closes the
+	// connection.
 	Next func(connection int) []byte
 }
 
 // Result has the figures of one load.
 type Result struct {
-	Done      int           // answers
-	Status    map[int]int   // by HTTP status
+	Done      int           // number of answers
+	Status    map[int]int   // number of answers by HTTP status
 	Elapsed   time.Duration // from the first request to the last answer
 	Latencies []time.Duration
 }
 
-// PerSecond is answers per second.
+// PerSecond returns the number of answers per second.
 func (r *Result) PerSecond() float64 { return float64(r.Done) / r.Elapsed.Seconds() }
 
-// Quantile is the latency that a share q (0 to 1) of the answers did not exceed.
+// Quantile returns the latency that a share q (0 to 1) of the answers did not exceed.
 func (r *Result) Quantile(q float64) time.Duration {
 	if len(r.Latencies) == 0 {
 		return 0
@@ -42,7 +43,7 @@ func (r *Result) Quantile(q float64) time.Duration {
 	return r.Latencies[min(len(r.Latencies)-1, int(q*float64(len(r.Latencies))))]
 }
 
-// Run sends requests until the duration is over or no connection has another request.
+// Run sends requests until the duration is over or every connection was closed by Next.
 func (l Load) Run() (*Result, error) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup

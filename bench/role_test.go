@@ -29,7 +29,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// roleVariable is the environment variable that makes the test binary run as a server.
+// roleVariable is the environment variable that makes the test binary run as a server (echo
+// server, engine or verifier) instead of running tests.
 const roleVariable = "PIXD_BENCH_ROLE"
 
 func TestMain(m *testing.M) {
@@ -55,7 +56,7 @@ func playEcho() {
 	panic(fasthttp.Serve(l, func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.PostBody()) }))
 }
 
-// untilOrphaned ends the process when its parent ends.
+// untilOrphaned ends the process when its parent process ends, which closes standard input.
 func untilOrphaned() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
@@ -68,7 +69,7 @@ func playEngine() {
 	c.DataDir, c.Listen, c.AdminListen = os.Args[1], "127.0.0.1:0", "127.0.0.1:0"
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.OnFailure = func(err error) { panic(err) }
-	c.RateLimit = 1 << 30 // requests are counted but never refused: the load comes from one address
+	c.RateLimit = 1 << 30 // a limit that no load reaches: requests are counted, but none is refused although all come from one address
 	if ttl, err := time.ParseDuration(os.Getenv(queueTTLVariable)); err == nil {
 		c.QueueTTL = ttl
 	}
@@ -107,7 +108,8 @@ func playEngine() {
 
 type counters struct{ Keys, Bytes, Resident, Lookups uint64 }
 
-// resident is the process's memory after a forced collection, in bytes.
+// resident is the resident memory of the process, in bytes, after a forced garbage
+// collection.
 func resident() uint64 {
 	debug.FreeOSMemory()
 	b, err := os.ReadFile("/proc/self/statm")
@@ -121,7 +123,7 @@ func resident() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// makeAccounts opens accounts with a key and funds each.
+// makeAccounts opens n accounts, makes an API key for each, and credits each with money.
 func makeAccounts(s *engine.Served, n int) []Credentials {
 	out := make([]Credentials, n)
 	var wait sync.WaitGroup
@@ -158,7 +160,7 @@ func makeAccount(s *engine.Served) Credentials {
 	return Credentials{key.ClientID, secret}
 }
 
-// server is a child process that runs one of the roles.
+// server is a child process in one of the roles of roleVariable.
 type server struct {
 	addr, control string
 	stdin         io.Closer

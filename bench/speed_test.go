@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// How long each load runs, and with how many connections.
+// The duration of each load, and its number of connections.
 const (
 	loadTime        = 5 * time.Second
 	echoConnections = 64
 	postConnections = 256
 )
 
-// requests hands out prepared requests, each of them once.
+// requests hands out prepared requests; no request is handed out twice.
 type requests struct {
 	all  [][]byte
 	next atomic.Int64
@@ -45,7 +45,7 @@ func measure(b *testing.B, addr string, connections int, next func(int) []byte) 
 	return r
 }
 
-// echo measures the bare server with a request of the same size.
+// echo measures the bare server with the given request, and returns its answers per second.
 func echo(b *testing.B, request []byte) float64 {
 	s := start(b, "echo")
 	r := measure(b, s.addr, echoConnections, func(int) []byte { return request })
@@ -60,7 +60,7 @@ func report(b *testing.B, name string, r *Result, bare float64, written, before 
 	b.ReportMetric(r.PerSecond(), "req/s")
 }
 
-// scenario measures the bare server, then a fresh engine, with the same load.
+// scenario measures first the bare server and then a fresh engine, with the same requests.
 func scenario(b *testing.B, accounts, n int, want int, request func(c Credentials, i int) []byte) {
 	for b.Loop() {
 		s := start(b, "engine", b.TempDir())
@@ -74,7 +74,7 @@ func scenario(b *testing.B, accounts, n int, want int, request func(c Credential
 			go s.profile(p)
 		}
 		r := measure(b, s.addr, postConnections, load.take)
-		time.Sleep(500 * time.Millisecond) // payouts that settle after their answer belong to the measurement
+		time.Sleep(500 * time.Millisecond) // settlements that come after the answers are part of the measurement
 		s.ask(b, "/counters", &after)
 		report(b, b.Name()[len("Benchmark"):], r, bare, after, before)
 		if r.Status[want] != r.Done {
@@ -98,7 +98,8 @@ func BenchmarkCashOutHot(b *testing.B) { scenario(b, 1, 200_000, 202, cashOut) }
 
 func BenchmarkCashIn(b *testing.B) { scenario(b, 1000, 200_000, 200, cashIn) }
 
-// BenchmarkBalance has no requests to sign, so it may send one again and again.
+// BenchmarkBalance measures reads of the balance. They are not signed, so the same request
+// may be sent again and again.
 func BenchmarkBalance(b *testing.B) {
 	scenario(b, 1000, 2_000_000, 200, func(c Credentials, _ int) []byte { return c.Get("/balance") })
 }
@@ -114,10 +115,10 @@ func BenchmarkIdle(b *testing.B) {
 		s.ask(b, "/counters", &before)
 		var keys []Credentials
 		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", accounts), &keys)
-		time.Sleep(5 * time.Second) // until the accounts are idle
+		time.Sleep(5 * time.Second) // by then the accounts are idle, and Trim has freed what they do not need
 		s.ask(b, "/counters", &after)
 		awake := float64(after.Resident-before.Resident) / 1e6
-		time.Sleep(80 * time.Second) // until the accounts are passivated
+		time.Sleep(80 * time.Second) // by then the accounts are passivated
 		s.ask(b, "/counters", &after)
 		mb := float64(after.Resident-before.Resident) / 1e6
 		fmt.Printf("%-22s %8.0f MB above the empty engine's %.0f for %d idle accounts (%.0f while all were still in memory)\n",

@@ -17,16 +17,17 @@ import (
 	"pixd/cmd/engine"
 )
 
-// The bounds on `pixd journal verify` that this benchmark checks.
+// The bounds on `pixd journal verify` that BenchmarkVerify checks: the least records per
+// second, and the most memory in bytes.
 const (
 	verifiedPerSecond = 80_000
 	verifyBytes       = 512 << 20
 )
 
-// BenchmarkVerify measures how fast a journal of a million records (or of
-// PIXD_BENCH_VERIFY) is verified with its rows, and in how much memory at its peak.
-// PIXD_BENCH_VERIFY_DIR is a data folder to verify instead of making one, or where
-// to leave the one that is made.
+// BenchmarkVerify measures how fast a journal of a million records (or of the number in
+// PIXD_BENCH_VERIFY) is verified together with its rows, and how much memory that takes at
+// most. If PIXD_BENCH_VERIFY_DIR names a data folder, that folder is verified; if the
+// folder does not exist yet, it is made and left there.
 func BenchmarkVerify(b *testing.B) {
 	n := 1_000_000
 	if v, err := strconv.Atoi(os.Getenv("PIXD_BENCH_VERIFY")); err == nil {
@@ -71,7 +72,7 @@ func verifyOnce(b *testing.B, dir string) {
 	}
 }
 
-// playVerify verifies one data folder.
+// playVerify verifies the data folder in the first argument.
 func playVerify() {
 	v, err := engine.Verify(engine.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -81,13 +82,13 @@ func playVerify() {
 	if err != nil {
 		panic(err)
 	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:") // not from rusage, whose figure begins with the parent's
+	_, peak, _ := strings.Cut(string(status), "VmHWM:") // not from rusage, whose peak includes the memory of the parent process
 	fmt.Println(v.Records, v.Rows, strings.Fields(peak)[0])
 	os.Exit(0)
 }
 
-// fillJournal has an engine write n records: payouts of a thousand accounts, every
-// second under an idempotency key and with an id of the merchant's own.
+// fillJournal has an engine write n records about payouts of a thousand accounts. Every
+// second payout has an idempotency key and an end-to-end id that the merchant chose.
 func fillJournal(b *testing.B, dir string, n int) {
 	c := engine.Defaults()
 	c.DataDir, c.SettleDelay, c.Log = dir, 20*time.Millisecond, slog.New(slog.DiscardHandler)
@@ -108,7 +109,7 @@ func fillJournal(b *testing.B, dir string, n int) {
 		})
 	}
 	wait.Wait()
-	time.Sleep(2 * time.Second) // the last settle
+	time.Sleep(2 * time.Second) // by then the last payout has settled
 	if err := e.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// queueTTLVariable is the environment variable with the engine's --queue-ttl.
+// queueTTLVariable is the environment variable with the engine's --queue-ttl: the time that
+// a payout may wait for directory capacity.
 const queueTTLVariable = "PIXD_BENCH_QUEUE_TTL"
 
 // fillQueue makes n payouts of a thousand accounts that wait for the institution's
@@ -48,7 +49,8 @@ func countQueued(s *engine.Served) (n int) {
 	return n
 }
 
-// The bounds on a queue of waiting payouts that this benchmark checks.
+// The bounds that BenchmarkWaiting checks: most bytes of memory for the queue, most lookups
+// in a round, and the time between two rounds.
 const (
 	waitingBytes = 200e6
 	probesARound = 64
@@ -56,8 +58,8 @@ const (
 )
 
 // BenchmarkWaiting measures what a million payouts that wait for directory capacity cost:
-// in memory, at a start while all of them are queued, in lookups, and at a start after all
-// of them have passed their time limit.
+// memory, the time of a start while all of them are queued, the number of lookups, and the
+// time of a start after all of them have passed their time limit.
 func BenchmarkWaiting(b *testing.B) {
 	n := 1_000_000
 	if v, err := strconv.Atoi(os.Getenv("PIXD_BENCH_WAITING")); err == nil {
@@ -98,7 +100,7 @@ func waiting(b *testing.B, n int) {
 	}
 	b.ReportMetric(above/1e6, "MB")
 
-	time.Sleep(time.Until(filling.Add(filled).Add(ttl).Add(time.Second))) // all of them have passed their time limit
+	time.Sleep(time.Until(filling.Add(filled).Add(ttl).Add(time.Second))) // by then every payout has passed its time limit
 	began = time.Now()
 	s = start(b, "engine", dir)
 	ready = time.Since(began)
@@ -112,7 +114,8 @@ func waiting(b *testing.B, n int) {
 	s.end()
 }
 
-// rounds counts lookups while the directory refuses them for lack of capacity.
+// rounds checks how many lookups the engine makes in each round while the directory refuses
+// all of them for lack of capacity.
 func rounds(b *testing.B, s *server, left time.Duration) {
 	most := uint64(0)
 	var before, now uint64
@@ -134,7 +137,7 @@ func (s *server) counters(b *testing.B) (c counters) {
 	return c
 }
 
-// end ends the engine without a clean shutdown, as a kill would.
+// end kills the engine without a clean shutdown.
 func (s *server) end() {
 	_ = s.stdin.Close()
 	_ = s.cmd.Wait()

@@ -9,11 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The anchor is a small file outside the journal that says how long the
-// journal is. It has two slots, a block apart, written in turn: a torn write
-// costs the newer one, and the older still holds.
+// The anchor is a small file outside Pebble's store that says how long the journal is. It
+// has two slots, in different blocks of the file, which are written in turn: if a write is
+// torn, the other slot, which is older, can still be read.
 //
-//	slot: magic "pixdanch" | version u8 | state u8 | generation u64 | position u64 | batch sum u64 | checksum u64
+// slot: magic "pixdanch" | version u8 | state u8 | generation u64 | position u64 | batch sum u64 | checksum u64
 const (
 	anchorName    = "anchor"
 	anchorMagic   = "pixdanch"
@@ -21,15 +21,16 @@ const (
 	slotLen       = 8 + 1 + 1 + 8 + 8 + 8 + 8
 	slotGap       = 4096
 
-	stateCreating = 1 // the store beside it is not complete; nothing was ever answered from it
+	stateCreating = 1 // the store is being created and not complete; no caller got an answer from it
 	stateReady    = 2
 )
 
-// slot is what one anchor write says.
+// slot is the content of one slot: the state of the store, and the newest batch when the
+// slot was written.
 type slot struct {
 	state      uint8
 	generation uint64
-	at         Head // its time is not stored
+	at         Head // the newest batch; its time is not stored in the slot
 }
 
 func (s slot) encode() []byte {
@@ -42,7 +43,7 @@ func (s slot) encode() []byte {
 	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b))
 }
 
-// decodeSlot is false for a slot that was never written or was torn.
+// decodeSlot decodes a slot; false for a slot that was never written or was torn.
 func decodeSlot(b []byte) (slot, bool) {
 	if len(b) < slotLen || string(b[:8]) != anchorMagic || b[8] != anchorVersion {
 		return slot{}, false
@@ -57,7 +58,8 @@ func decodeSlot(b []byte) (slot, bool) {
 	}, true
 }
 
-// readAnchor gives the newest whole slot. ok is false if there is none.
+// readAnchor returns the newer of the slots that can be read; ok is false where neither
+// can.
 func readAnchor(fs FS, dir string) (newest slot, ok bool, err error) {
 	data, err := readFile(fs, fs.PathJoin(dir, anchorName))
 	if err != nil {
@@ -74,7 +76,8 @@ func readAnchor(fs FS, dir string) (newest slot, ok bool, err error) {
 	return newest, ok, nil
 }
 
-// anchorFile is the anchor file, open for writing, and the slot that was written last.
+// anchorFile is the anchor file, open for writing, and the slot in it that was written
+// last.
 type anchorFile struct {
 	file vfs.File
 	last slot

@@ -6,27 +6,29 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Head describes the newest batch: what the next batch row is computed from.
+// Head describes the newest batch; the next batch row is computed from it.
 type Head struct {
-	Position uint64 // 0: there is none
+	Position uint64 // number of the batch, from 1; 0: there is no batch yet
 	Time     int64  // Unix milliseconds
 	Sum      uint64
 }
 
-// run is a stretch of one stream's records within a batch.
+// run is a part of a batch: consecutive records of one stream, count records beginning with
+// sequence first.
 type run struct {
 	stream Stream
 	first  uint64
 	count  uint64
 }
 
-// A batch row says which records one commit carried, in order:
+// A batch row says which records one commit wrote, in order:
 //
-//	version u8 | time i64 | prev sum u64 | { stream u64 | first uvarint | count uvarint }... | sum u64
+// version u8 | time i64 | prev sum u64 | { stream u64 | first uvarint | count uvarint }... | sum u64
 //
-// It names no record where the commit carried rows alone that every copy of the journal
-// needs. The position is in the key. sum chains over the previous row's sum, the
-// position, the time, the runs' bytes and the records' checksums in order.
+// The row names no record where the commit wrote only rows that every copy of the journal
+// needs (Entry.Shared). The batch's position is in the row's key. sum is computed from the
+// previous batch row's sum, the position, the time, the bytes of the runs, and the records'
+// checksums in order.
 const (
 	batchVersion  = 1
 	batchHead     = 1 + 8 + 8
@@ -35,10 +37,10 @@ const (
 
 // rowBuilder makes one batch row at a time and reuses its buffers.
 type rowBuilder struct {
-	buf  []byte // head and runs
+	buf  []byte // version, time and previous sum, then the finished runs
 	runs int
-	last run    // not yet in buf
-	sums []byte // the records' checksums, in order
+	last run    // the run that may still grow; it is not in buf yet
+	sums []byte // the checksums of the batch's records, in order
 	time int64
 }
 
@@ -70,7 +72,7 @@ func (b *rowBuilder) flush() {
 	b.last = run{}
 }
 
-// finish returns the row's bytes, valid until the next reset, and the new head.
+// finish returns the row's bytes, which are valid until the next reset, and the new head.
 func (b *rowBuilder) finish(prev Head) ([]byte, Head) {
 	b.flush()
 	h := Head{Position: prev.Position + 1, Time: b.time}
@@ -95,8 +97,8 @@ func batchSum(prev, position uint64, time int64, runs, sums []byte) uint64 {
 	return d.Sum64()
 }
 
-// batchRow is a batch row as it is read back. Its sum is not verified yet, because
-// verifying it takes the records' checksums.
+// batchRow is a batch row that was read back. Its sum is not verified yet, because that
+// takes the records' checksums.
 type batchRow struct {
 	time     int64
 	prev     uint64
@@ -130,7 +132,8 @@ func decodeBatchRow(position uint64, v []byte) (batchRow, error) {
 	return row, nil
 }
 
-// decodeRun reads one run; n is 0 or less if it cannot.
+// decodeRun decodes one run and returns the number of bytes that it took; n is 0 or less
+// where the bytes are not a run.
 func decodeRun(p []byte) (r run, n int) {
 	if len(p) < 8 {
 		return run{}, 0

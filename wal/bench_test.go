@@ -8,15 +8,16 @@ import (
 )
 
 // BenchmarkAppend appends as the engine does: each entry has a record and two rows, and
-// each of the callers waits for its entry before it appends the next. It reports
-// records/s.
+// each of the simulated callers waits for its entry before it appends the next one. It
+// reports records per second.
 func BenchmarkAppend(b *testing.B) {
 	for _, callers := range []int{1, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchmarkAppend(b, callers) })
 	}
 }
 
-// loop is one caller: its Out appends its next entry.
+// loop is one simulated caller: it is the Out of its entry, and appends its next entry when
+// that is released.
 type loop struct {
 	s     *Store
 	e     Entry

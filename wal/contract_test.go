@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// body adapts wal.Store to the contract's Journal.
+// body adapts wal.Store to waltest.Journal.
 type body struct{ *wal.Store }
 
 func (b body) View() waltest.View { return b.Store.View() }
@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// inMemory adapts the journal in memory to the contract's Journal.
+// inMemory adapts waltest.InMemory to waltest.Journal.
 type inMemory struct{ *waltest.InMemory }
 
 func (p inMemory) View() waltest.View { return p.InMemory.View() }

@@ -15,9 +15,9 @@ import (
 
 var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash test")
 
-// TestCrash cuts the power before randomly chosen writes, also while the store is being
-// created, opened and closed, and checks the store that each cut leaves. The test then
-// continues from one of the cuts.
+// TestCrash simulates power failures before randomly chosen writes, also while the store is
+// being created, opened and closed, and checks the store that each of them leaves. Then the
+// test goes on with one of these stores.
 func TestCrash(t *testing.T) {
 	seeds := uint64(25)
 	if testing.Short() || raceEnabled {
@@ -33,12 +33,12 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashFindsMutations checks that the crash test finds a store that releases entries
-// before they are synced.
+// TestCrashFindsMutations checks that the crash test fails for a store that releases
+// entries before they are synced.
 func TestCrashFindsMutations(t *testing.T) {
 	opts := smallOptions()
 	opts.sync = pebble.NoSync
-	opts.AnchorEvery = time.Hour // else the anchor's check would find it first
+	opts.AnchorEvery = time.Hour // otherwise the comparison with the anchor would find the error before the crash test does
 	for seed := uint64(1); seed <= 40; seed++ {
 		if err := crashStory(seed, opts); err != nil {
 			t.Logf("seed %d: %v", seed, err)
@@ -48,8 +48,8 @@ func TestCrashFindsMutations(t *testing.T) {
 	t.Fatal("a store that releases before the sync passed the crash test")
 }
 
-// cut is a power cut: what the disk held, and how much had been released
-// before it.
+// cut is a simulated power failure: what the disk had, and how many entries had been
+// released before.
 type cut struct {
 	fs       *vfs.MemFS
 	released int
@@ -73,8 +73,8 @@ func crashStory(seed uint64, opts Options) error {
 				return err
 			}
 		}
-		// The test continues from the chosen cut: a store that was opened after a cut
-		// must survive the next one.
+		// The test goes on with the disk of the chosen cut: a store that was opened after
+		// one power failure must survive the next one.
 		fs = cuts[next].fs
 		s, alive, err := w.judge(fs, cuts[next].released, smallOptions())
 		if err != nil {
@@ -90,7 +90,8 @@ func crashStory(seed uint64, opts Options) error {
 	return nil
 }
 
-// crashRun opens, works and closes, and collects cuts on the way.
+// crashRun opens the store, appends entries and closes it, and collects simulated power
+// failures on the way.
 func crashRun(w *harness, fs *vfs.MemFS, opts Options) ([]cut, error) {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 2))
@@ -99,7 +100,7 @@ func crashRun(w *harness, fs *vfs.MemFS, opts Options) ([]cut, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if rng.IntN(25) == 0 && len(cuts) < 24 {
-			c := cut{released: w.releasedCount()} // counted before the clone: these entries must be in it
+			c := cut{released: w.releasedCount()} // counted before the disk is copied: these entries must be on the copy
 			c.fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[rng.IntN(3)], RNG: rng})
 			cuts = append(cuts, c)
 		}

@@ -5,9 +5,10 @@ import (
 	"io/fs"
 )
 
-// create makes a new store. It writes the anchor first, in the state "creating". After a
-// power cut during creation, that state tells the half-made store, which is removed
-// because nothing was ever answered from it, from a store that has lost its anchor.
+// create makes a new store. It writes the anchor first, in the state stateCreating. After a
+// power failure during the creation, the anchor in that state says that the store is
+// incomplete and may be removed, because no caller ever got an answer from it. A store with
+// data and without an anchor, in contrast, has lost its anchor.
 func create(o Options) (slot, error) {
 	first := slot{state: stateCreating, generation: 1}
 	if err := writeFirstAnchor(o, first); err != nil {
@@ -27,8 +28,8 @@ func create(o Options) (slot, error) {
 	return a.last, errors.Join(err, a.close(), syncDir(o.FS, o.Dir))
 }
 
-// writeFirstAnchor creates the anchor file at its full length, so that later writes
-// do not change the file's metadata.
+// writeFirstAnchor creates the anchor file at its full length, so that later writes do not
+// change the file's metadata.
 func writeFirstAnchor(o Options, first slot) error {
 	data := make([]byte, slotGap+slotLen)
 	copy(data[slotGap*(first.generation%2):], first.encode())
@@ -38,11 +39,11 @@ func writeFirstAnchor(o Options, first slot) error {
 	return syncDir(o.FS, o.Dir)
 }
 
-// createPebble makes Pebble's store, writes the settings into its tables and
-// closes it. Pebble creates a store in an old format and raises it afterwards,
-// and the log that is open meanwhile stays in the old format, in which a
-// flipped byte drops synced records in silence. So nothing may stay in that
-// log: the open that follows creation begins one in the new format.
+// createPebble makes Pebble's store, writes the settings into its tables and closes it.
+// Pebble creates a store in an old format and upgrades it afterwards, but the log that is
+// open then stays in the old format. In that format a flipped byte makes Pebble drop synced
+// records without an error. So no data may stay in that log: the open that follows the
+// creation begins a log in the new format.
 func createPebble(o Options) error {
 	fail := newFailure()
 	p := o.pebbleOptions(fail, &flushNotes{})
@@ -55,7 +56,7 @@ func createPebble(o Options) error {
 	return errors.Join(err, fail.guard(db.Close))
 }
 
-// makeFolder makes the folder and syncs each parent that gained an entry.
+// makeFolder makes the folder, and syncs each parent folder in which a folder was made.
 func makeFolder(fsys FS, dir string) error {
 	var gained []string
 	for d := dir; ; {

@@ -9,14 +9,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS is the file system a store lives on. It is Pebble's, named here so that a
-// caller's test can pass one that loses power without importing Pebble.
+// FS is the file system that a store is on. It is Pebble's type under a name of this
+// package, so that a caller's test can pass a file system that simulates power failures
+// without importing Pebble.
 type FS = vfs.FS
 
-// Stream numbers one chain of records. 0 is the registry's.
+// Stream is the number of a stream: one chain of records. Stream 0 is the registry's.
 type Stream uint64
 
-// Ticket is the order of submission. The first entry's is 1; 0 is before all.
+// Ticket is the number of an entry in the order of submission, from 1; 0 is before all
+// entries.
 type Ticket uint64
 
 // OpKind says what an Op does.
@@ -24,9 +26,9 @@ type OpKind uint8
 
 // The kinds of Op.
 const (
-	OpSet         OpKind = iota + 1 // Key becomes Value
-	OpDelete                        // Key is removed; Value is ignored
-	OpDeleteRange                   // every row in [Key, Value) is removed
+	OpSet         OpKind = iota + 1 // Key gets the value Value
+	OpDelete                        // Key is deleted; Value is ignored
+	OpDeleteRange                   // every row with a key in [Key, Value) is deleted
 )
 
 // Op is one change of a row.
@@ -35,27 +37,27 @@ type Op struct {
 	Key, Value []byte
 }
 
-// Out is called when a reply, or whatever else it stands for, may leave the process. Release(nil) means
-// durable; an error for which errors.Is(err, ErrSequence) holds means that the
-// entry was refused and nothing of it was written (if the stream's newest record
-// cannot be read, the error is also the *Damage). Release is called on the
-// writer's goroutine (or, for a parked read that finds everything durable, on
-// the goroutine of its Append) and must not block.
+// Out is something that waits until an entry is durable, such as a reply. Release(nil)
+// means that the entry is durable. An error for which errors.Is(err, ErrSequence) is true
+// means that the entry was refused and nothing of it was written (if the stream's newest
+// record cannot be read, the error is also the *Damage). Release is called on the writer's
+// goroutine, or on the goroutine of Append for an entry that writes nothing when everything
+// is durable already. It must not block.
 type Out interface{ Release(err error) }
 
-// ErrSequence refuses an entry whose stream does not stand where the entry
-// expects it. The caller reloads the stream.
+// ErrSequence refuses an entry whose Expect is not the sequence of its stream's newest
+// record. The caller must read the stream again.
 var ErrSequence = errors.New("wal: stream is not where the entry expects it")
 
-// Entry is one unit of work: all of it is written, or nothing.
+// Entry is one unit of work: either all of it is written, or nothing.
 type Entry struct {
 	Stream  Stream
-	Expect  uint64   // sequence of the stream's newest record before Records; checked only with Records
-	Records []Sealed // contiguous from Expect+1, chained
-	Ops     []Op     // applied in order, after the records; may be without Records
-	Shared  bool     // for Ops without Records: every copy of the journal needs them, and the batch takes a position; false: they are local to this machine
-	Forget  bool     // the stream is passivated: the writer forgets its sequence and checksum
-	Out     []Out    // released in order, after everything before and this entry are durable
+	Expect  uint64   // sequence of the stream's newest record before Records; not checked without Records
+	Records []Sealed // records with sequences from Expect+1 without gaps, each sealed against the one before
+	Ops     []Op     // changes of rows, applied in order after the records; may be set without Records
+	Shared  bool     // only for Ops without Records. true: every copy of the journal needs these rows, so the batch takes a position; false: the rows are local to this machine
+	Forget  bool     // the stream's account was passivated: the writer forgets the stream's sequence and checksum
+	Out     []Out    // released in order, once this entry and every entry before it are durable
 }
 
 // Parked reports whether the entry writes nothing: its Outs only wait for the entries before it.
@@ -63,7 +65,7 @@ func (e *Entry) Parked() bool {
 	return len(e.Records) == 0 && len(e.Ops) == 0 && !e.Forget
 }
 
-// size is how many bytes the entry adds to a batch.
+// size returns how many bytes the entry adds to a batch.
 func (e *Entry) size() int {
 	n := 0
 	for i := range e.Records {
@@ -75,7 +77,7 @@ func (e *Entry) size() int {
 	return n
 }
 
-// Check panics on an entry that is malformed: only a mistake in our own code makes one.
+// Check panics on a malformed entry, which only a bug of the caller can make.
 func (e *Entry) Check() {
 	for i := range e.Ops {
 		e.Ops[i].check()
@@ -87,7 +89,7 @@ func (e *Entry) Check() {
 	}
 }
 
-// rowsEnd is the smallest key after all rows of callers.
+// rowsEnd is the smallest key after all keys that a caller's rows may have.
 var rowsEnd = []byte{'z' + 1}
 
 func (o *Op) check() {
@@ -115,9 +117,9 @@ func reservedMeta(name string) bool {
 	return strings.HasPrefix(name, hardPrefix) || strings.HasPrefix(name, ownPrefix)
 }
 
-// MetaKey is the key of a named value that is not derived from records. Use it
-// in an Op and with Get. It panics on an empty name and on the names that
-// begin with "hard/" or "wal/", which are the journal's own.
+// MetaKey is the key of a named value that is not derived from records. The key may be used
+// in an Op and with Get. MetaKey panics on an empty name and on names that begin with
+// "hard/" or "wal/", which are the journal's own.
 func MetaKey(name string) []byte {
 	if name == "" || reservedMeta(name) {
 		panic(fmt.Sprintf("wal: meta name %q is not a caller's", name))
@@ -125,8 +127,8 @@ func MetaKey(name string) []byte {
 	return metaKey(name)
 }
 
-// PrefixEnd is the smallest key after all keys that begin with prefix, for the
-// upper bound of a Scan. It is nil, no bound, for a prefix of 0xff alone.
+// PrefixEnd is the smallest key after all keys that begin with prefix, for use as the upper
+// bound of a Scan. It is nil (no bound) where every byte of prefix is 0xff.
 func PrefixEnd(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

@@ -10,20 +10,20 @@ import (
 )
 
 // failure says whether the store has failed. After a failed write or sync it is set before
-// anything else happens, and it is never reset.
+// the store does anything else, and it is never reset.
 type failure struct {
-	set  atomic.Bool   // read before every release
-	done chan struct{} // closed right after err is there
+	set  atomic.Bool   // true: the store has failed; read before every release
+	done chan struct{} // closed once err is set
 
 	mu     sync.Mutex
 	err    error
-	notify func(error) // nil while the store is being opened: Open returns the error itself
+	notify func(error) // the caller's OnFailure; nil while the store is being opened, when Open returns the error itself
 }
 
 func newFailure() *failure { return &failure{done: make(chan struct{})} }
 
-// fail sets the flag and, the first time, calls OnFailure, which runs on a
-// goroutine of its own: Pebble may hold locks here.
+// fail marks the store as failed. The first call also calls OnFailure, on a goroutine of
+// its own, because Pebble may hold locks while it calls fail.
 func (f *failure) fail(err error) {
 	f.set.Store(true)
 	f.mu.Lock()
@@ -38,7 +38,8 @@ func (f *failure) fail(err error) {
 	}
 }
 
-// arm has notify called on a failure from now on. It returns the failure that came before.
+// arm sets the function that is called on a failure from now on. It returns the failure
+// that happened before, if any.
 func (f *failure) arm(notify func(error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,10 +53,9 @@ func (f *failure) armed() bool {
 	return f.notify != nil
 }
 
-// stop fails and does not return: whoever called would go on as if the write
-// had succeeded. It blocks for ever instead of ending the goroutine, because
-// Pebble calls with locks held, and deferred unlocks would let others in on
-// half-made state.
+// stop marks the store as failed and never returns, because its caller would go on as if
+// the write had succeeded. It blocks for ever instead of ending the goroutine: Pebble calls
+// it with locks held, and deferred unlocks would let other goroutines use half-made state.
 func (f *failure) stop(err error) {
 	f.fail(err)
 	select {}
@@ -67,9 +67,9 @@ func (f *failure) cause() error {
 	return f.err
 }
 
-// guard runs a call into Pebble and returns its error. It returns the store's failure
-// where the call never returns (see stop), and an error where Pebble panics, which
-// damaged files can provoke.
+// guard runs a call into Pebble and returns the call's error. If the call never returns
+// because the store failed (see stop), guard returns the store's failure. If Pebble panics,
+// which damaged files can cause, guard returns an error.
 func (f *failure) guard(call func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -104,7 +104,7 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 	l.log.Error("pebble", "what", fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return, see stop.
+// Fatalf marks the store as failed and never returns, as Pebble requires; see failure.stop.
 func (l pebbleLog) Fatalf(format string, args ...any) {
 	l.fail.stop(fmt.Errorf("wal: "+format, args...))
 }

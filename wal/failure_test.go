@@ -11,14 +11,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// mustEnd are the operations whose failure loses data unless everything stops.
+// mustEnd are the operations after whose failure the store must stop, because data may be
+// lost.
 var mustEnd = map[errorfs.OpKind]bool{
 	errorfs.OpFileWrite: true, errorfs.OpFileWriteAt: true, errorfs.OpFileSync: true,
 	errorfs.OpFileSyncData: true, errorfs.OpFileSyncTo: true,
 }
 
-// TestFailedWrite fails one write operation, a later one in each round. After the failure
-// nothing more may be released, and no entry that was released may be lost.
+// TestFailedWrite makes one write operation fail, a later operation in each round. It
+// checks that after the failure no entry is released, and that no entry that was released
+// before is lost.
 func TestFailedWrite(t *testing.T) {
 	step := 1
 	if testing.Short() || raceEnabled {
@@ -34,7 +36,7 @@ func TestFailedWrite(t *testing.T) {
 		if failed {
 			ended++
 		}
-		step += k / 150 // at the beginning every operation is tried
+		step += k / 150 // the first operations are tried one by one, later ones with growing steps
 	}
 	t.Logf("%d failures up to operation %d", ended, last)
 	if ended < 10 {
@@ -78,7 +80,8 @@ func failWrite(t *testing.T, k int64) (reached, failed bool) {
 	return true, true
 }
 
-// checkStopped wants one call of OnFailure and no release after it.
+// checkStopped checks that OnFailure is called once and that no entry is released
+// afterwards.
 func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *errorfs.Op) {
 	t.Helper()
 	select {
@@ -89,9 +92,9 @@ func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *err
 	case <-time.After(5 * time.Second):
 		t.Fatalf("%+v failed, the store says %v, and OnFailure was not called", op, s.Err())
 	}
-	select { // a release that was under way when the flag was set ends first
+	select { // a release that began before the store was marked as failed may still end
 	case <-s.stopped:
-	case <-time.After(3 * time.Millisecond): // or the writer stays blocked in Pebble for ever
+	case <-time.After(3 * time.Millisecond): // the writer may also be blocked in Pebble for ever
 	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)
@@ -113,8 +116,8 @@ func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *err
 	}
 }
 
-// judgeBoth reopens and checks the store as a power cut leaves it with none, and with all,
-// of the unsynced data.
+// judgeBoth opens and checks the store that a power failure leaves: once with none of the
+// unsynced data, once with all of it.
 func judgeBoth(t *testing.T, w *harness, fs *vfs.MemFS, released int) {
 	t.Helper()
 	for _, percent := range []int{0, 100} {

@@ -12,9 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestFlippedByteInLog flips bytes of the newest log after a power cut. If a batch that the
-// anchor covers is lost, Open must refuse the store. Batches after the anchor may be lost
-// silently; docs/formats-wal.md describes that window.
+// TestFlippedByteInLog flips bytes of the newest log after a simulated power failure. If a
+// flip loses a batch that is not after the batch in the anchor, Open must refuse the store.
+// Batches after the anchor may be lost without an error; docs/formats-wal.md describes
+// this.
 func TestFlippedByteInLog(t *testing.T) {
 	for _, anchored := range []bool{true, false} {
 		t.Run(fmt.Sprintf("anchored=%t", anchored), func(t *testing.T) {
@@ -33,7 +34,8 @@ func TestFlippedByteInLog(t *testing.T) {
 	}
 }
 
-// flipStory runs a store and cuts the power. It returns the position that the anchor names.
+// flipStory appends entries to a store and simulates a power failure. It returns the
+// position that the anchor names.
 func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -57,7 +59,7 @@ func flipStory(t *testing.T, anchored bool) (*harness, *vfs.MemFS, uint64) {
 }
 
 // flipSome flips randomly chosen bytes of one file, one at a time, and checks the store
-// after each.
+// after each flip.
 func flipSome(t *testing.T, w *harness, fs *vfs.MemFS, name string, data []byte, anchored uint64) (lost, refused int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -103,7 +105,8 @@ func survived(t *testing.T, fs FS) uint64 {
 	return p
 }
 
-// TestFlippedByteInTable flips bytes of the tables of a closed store.
+// TestFlippedByteInTable flips bytes of the tables of a closed store, and checks that no
+// flip loses an entry without an error of Open or Verify.
 func TestFlippedByteInTable(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})

@@ -1,11 +1,11 @@
 package wal
 
-// Tell releases outs. It is the one gate through which answers leave: the writer calls it
-// for entries that are durable, and readers call it once everything that they have read
-// is durable. stream is the account that the outs are about; 0: the registry, or several
-// accounts. After a failure nothing is released.
+// Tell releases outs. It is the one gate through which answers leave the process: the
+// writer calls it for entries that are durable, and readers call it once everything that
+// they have read is durable. stream is the account that the outs are about; 0: the
+// registry, or several accounts. After a failure nothing is released.
 //
-// Where several machines share a journal, this is the place to stop a machine that no
+// If several machines shared a journal, Tell would be the place to stop a machine that no
 // longer owns the stream.
 func (s *Store) Tell(_ Stream, outs []Out) {
 	for _, out := range outs {
@@ -16,17 +16,17 @@ func (s *Store) Tell(_ Stream, outs []Out) {
 	}
 }
 
-// refuse releases, with err, the Outs of an entry of which nothing was written.
+// refuse releases the Outs of an entry of which nothing was written, with the error err.
 func refuse(e *Entry, err error) {
 	for _, out := range e.Out {
 		out.Release(err)
 	}
 }
 
-// Look calls read with a view, and returns once everything that the view may have shown
-// is durable and has passed the gate; see Tell for stream. It returns an error of read as
-// it is, the store's failure after one, and ErrClosed where the store was closed
-// meanwhile.
+// Look calls read with a view, and returns once everything that the view may have shown is
+// durable and Tell has been called; see Tell for stream. If read returns an error, Look
+// returns the same error. If the store fails, Look returns that failure. If the store is
+// closed meanwhile, Look returns ErrClosed.
 func (s *Store) Look(stream Stream, read func(*View) error) error {
 	v := s.View()
 	err := read(v)
@@ -58,8 +58,8 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	}
 }
 
-// passed receives once its entry has passed the gate. An entry without records is never
-// refused.
+// passed is an Out that sends the result of its entry to a channel. Its entry has no
+// records and is therefore never refused.
 type passed chan error
 
 // Release implements Out.

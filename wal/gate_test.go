@@ -12,7 +12,7 @@ import (
 var errDiskGone = errors.New("the disk is gone")
 
 // TestLookWaits checks that Look returns only after the sync of the entries that its view
-// has shown, at once where everything is durable, and with the error of the read.
+// has shown, returns at once where everything is durable, and returns the error of read.
 func TestLookWaits(t *testing.T) {
 	gate := newSyncGate(vfs.NewMem())
 	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
@@ -59,7 +59,8 @@ func TestLookWaits(t *testing.T) {
 
 var errTooEarly = errors.New("not shown yet")
 
-// TestLookEnds checks that Look returns where the journal has failed or was closed.
+// TestLookEnds checks that Look returns an error where the journal has failed or was
+// closed.
 func TestLookEnds(t *testing.T) {
 	nothing := func(*View) error { return nil }
 	failed := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
@@ -97,8 +98,8 @@ func TestLookEnds(t *testing.T) {
 	}
 }
 
-// TestTellStops checks that Tell does not release the second Out where the journal fails
-// during the first.
+// TestTellStops checks that, where the journal fails during the release of the first Out,
+// Tell does not release the second one.
 func TestTellStops(t *testing.T) {
 	s := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem(), OnFailure: func(error) {}})
 	second := make(chanOut, 1)

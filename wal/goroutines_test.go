@@ -15,12 +15,13 @@ import (
 )
 
 // counted is an entry that writes its own ticket, n, into a row. Only one goroutine appends
-// such entries, so it knows the ticket beforehand.
+// such entries, so it knows the next ticket.
 func counted(n uint64, out ...Out) *Entry {
 	return &Entry{Ops: []Op{{OpSet, []byte("newest"), binary.BigEndian.AppendUint64(nil, n)}}, Out: out}
 }
 
-// newestIn is the ticket in the row that counted entries write; 0: there is no row yet.
+// newestIn returns the ticket in the row that counted entries write; 0: no such row exists
+// yet.
 func newestIn(t *testing.T, v *View) uint64 {
 	t.Helper()
 	b, ok, err := v.Get([]byte("newest"))
@@ -33,10 +34,10 @@ func newestIn(t *testing.T, v *View) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// TestViewShowsWhatItsTicketCovers checks that a view shows no entry beyond its ticket, also
-// where entries are committed while the view is being opened. Many views are opened at
-// once: they wait for each other inside Pebble, so that commits fall between taking the
-// snapshot and reading the ticket.
+// TestViewShowsWhatItsTicketCovers checks that a view shows no entry after its ticket, even
+// if entries are committed while the view is being opened. The test opens many views at
+// once, so that they wait for each other inside Pebble and commits happen between taking
+// the snapshot and reading the ticket.
 func TestViewShowsWhatItsTicketCovers(t *testing.T) {
 	s := memStore(t, Options{})
 	var stop atomic.Bool
@@ -77,7 +78,7 @@ func TestViewShowsWhatItsTicketCovers(t *testing.T) {
 	}
 }
 
-// syncGate is a file system whose syncs wait while it is shut.
+// syncGate is a file system in which syncs wait while mu is locked for writing.
 type syncGate struct {
 	FS
 	mu      sync.RWMutex
@@ -102,7 +103,7 @@ func newSyncGate(fs FS) *syncGate {
 func (g *syncGate) shut() { g.mu.Lock() }
 func (g *syncGate) open() { g.mu.Unlock() }
 
-// await waits until holds is true, for 10 s at most.
+// await waits until holds returns true, for 10 s at most.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
@@ -113,9 +114,9 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("never came: %s", what)
 }
 
-// TestShownBeforeSync checks that a commit is visible before it is durable, that the ticket
-// of a view that shows it covers it, and that an entry parked behind that view is released
-// after the sync.
+// TestShownBeforeSync checks that a commit is visible before it is synced, that the ticket
+// of a view which shows the commit includes it, and that an entry without content appended
+// after that view is released only after the sync.
 func TestShownBeforeSync(t *testing.T) {
 	gate := newSyncGate(vfs.NewMem())
 	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
@@ -153,7 +154,8 @@ func TestShownBeforeSync(t *testing.T) {
 	}
 }
 
-// released records the order of releases, and the store's Durable at each.
+// released has the numbers of the released and the refused entries, in the order of their
+// release, and the store's Durable at each release.
 type released struct {
 	mu      sync.Mutex
 	order   []int
@@ -179,9 +181,9 @@ func (o releasedOut) Release(err error) {
 	o.durable = append(o.durable, o.store.Durable())
 }
 
-// load has each goroutine append entries to a stream of its own, among them entries with
-// rows alone and parked reads, until it has appended each of them or goesOn returns false.
-// It returns every entry's ticket.
+// load starts goroutines that append each entries to a stream of their own, among them
+// entries with rows alone and entries with neither records nor rows. A goroutine stops
+// early when goesOn returns false. load returns every entry's ticket.
 func (r *released) load(s *Store, goroutines, each int, goesOn func(i int) bool) map[int]Ticket {
 	tickets := map[int]Ticket{}
 	var mu sync.Mutex
@@ -209,15 +211,15 @@ func (r *released) load(s *Store, goroutines, each int, goesOn func(i int) bool)
 	return tickets
 }
 
-// count is the number of releases so far.
+// count returns the number of releases so far.
 func (r *released) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.order)
 }
 
-// TestReleasedAsSubmitted checks that entries of all goroutines and streams are released in
-// the order of submission, and only once they are durable.
+// TestReleasedAsSubmitted checks that the entries of all goroutines and streams are
+// released in the order of submission, and only once they are durable.
 func TestReleasedAsSubmitted(t *testing.T) {
 	const goroutines, each = 8, 500
 	s := memStore(t, Options{AnchorEvery: time.Millisecond})
@@ -238,8 +240,8 @@ func TestReleasedAsSubmitted(t *testing.T) {
 	}
 }
 
-// TestFailsUnderLoad checks that after a failed write nothing is released, though goroutines
-// go on appending, and that every entry released before is on the disk.
+// TestFailsUnderLoad checks that after a failed write no entry is released, although
+// goroutines go on appending, and that every entry released before is on disk.
 func TestFailsUnderLoad(t *testing.T) {
 	for seed := range uint64(12) {
 		disk := vfs.NewCrashableMem()
@@ -258,7 +260,7 @@ func TestFailsUnderLoad(t *testing.T) {
 		armed.Store(true)
 		var r released
 		var before atomic.Int64 // 1 + the number of releases when the failure was first seen
-		var after atomic.Int64  // entries that were appended since
+		var after atomic.Int64  // number of entries that were appended after the failure was first seen
 		tickets := r.load(store, 4, 1<<20, func(int) bool {
 			if store.Err() == nil {
 				return true
@@ -270,7 +272,7 @@ func TestFailsUnderLoad(t *testing.T) {
 		if ticket := store.Append(counted(1)); ticket <= submitted || store.Submitted() != submitted {
 			t.Errorf("seed %d: something was queued after the failure, as %d", seed, ticket)
 		}
-		if n := int64(r.count()) - (before.Load() - 1); n > 1 { // at most one release was under way
+		if n := int64(r.count()) - (before.Load() - 1); n > 1 { // one release may have been in progress when the failure was seen
 			t.Errorf("seed %d: %d were released after the failure", seed, n)
 		}
 		kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(seed%3) * 50, RNG: rand.New(rand.NewPCG(seed, 1))})
@@ -283,7 +285,7 @@ func TestFailsUnderLoad(t *testing.T) {
 	}
 }
 
-// onDisk checks that the released entries with rows alone are on the disk.
+// onDisk checks that those released entries that have rows alone are on disk.
 func onDisk(fs FS, order []int, tickets map[int]Ticket, durable Ticket) error {
 	s, err := Open(Options{Dir: harnessDir, FS: fs})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// The journal's own settings that may never change once a store exists.
+// The journal's own settings. Their values may never change after the store was created.
 const (
 	settingFormat   = "format"
 	settingChecksum = "checksum"
@@ -80,8 +80,8 @@ func (s *Store) checkFormat() error {
 	return nil
 }
 
-// HardSetting reads a setting that never changes, as it was stored when the store
-// was made; false where it has none of that name.
+// HardSetting reads a setting that may never change, as it was stored when the store was
+// created; false where the store has no setting of that name.
 func (s *Store) HardSetting(name string) (string, bool, error) {
 	v, ok, err := s.Get(metaKey(hardPrefix + name))
 	return string(v), ok, err

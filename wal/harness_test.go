@@ -13,19 +13,20 @@ import (
 
 const harnessDir = "/data/journal"
 
-// harness appends random entries, records which were appended and released, and checks what
-// a reopened store has.
+// harness appends random entries, notes which of them were appended and which released, and
+// checks the entries of a store that was opened again.
 type harness struct {
 	rng     *rand.Rand
-	entries []spec // in order of submission
+	entries []spec // the appended entries, in order of submission
 	tails   map[Stream]tail
 
 	mu       sync.Mutex
-	released int // how many entries, from the oldest, have been released
+	released int // number of entries, counted from the oldest, that were released
 	wrong    error
 }
 
-// spec is one entry: what the store must have of it.
+// spec describes one appended entry: which records and rows the store must have because of
+// it.
 type spec struct {
 	id      int
 	stream  Stream
@@ -41,7 +42,7 @@ func newHarness(seed uint64) *harness {
 
 type harnessOut struct {
 	w *harness
-	n int // index in entries
+	n int // index of the entry in harness.entries
 }
 
 func (o harnessOut) Release(err error) {
@@ -97,7 +98,7 @@ func (w *harness) next(s *Store) {
 
 func rowKey(id, i int) []byte { return fmt.Appendf(nil, "e%08d.%d", id, i) }
 
-// run appends n entries, sometimes waiting for all of them.
+// run appends n entries. After some of them it waits until all entries are released.
 func (w *harness) run(s *Store, n int) error {
 	for range n {
 		w.next(s)
@@ -127,9 +128,9 @@ func (w *harness) settle(s *Store) error {
 	return errors.New("entries are not released")
 }
 
-// judge opens the store on fs and checks its entries: the first released ones are there
-// whole, later ones whole or not at all, and none follows one that is missing. It returns
-// the open store and how many entries survived.
+// judge opens the store on fs and checks its entries: the first released entries must be
+// complete, each later entry must be complete or missing, and no entry may follow a missing
+// one. It returns the open store and the number of entries that are complete.
 func (w *harness) judge(fs FS, released int, opts Options) (*Store, int, error) {
 	opts.FS, opts.Dir = fs, harnessDir
 	s, err := Open(opts)
@@ -176,7 +177,8 @@ func (w *harness) survivors(s *Store, released int) (int, error) {
 	return alive, nil
 }
 
-// presence counts the entry's records and rows, and how many of them the store has.
+// presence counts how many records and rows the entry has (of), and how many of these the
+// store has (there).
 func presence(s *Store, sp spec) (there, of int, err error) {
 	for i := range sp.records {
 		r, ok, err := s.Record(sp.stream, sp.first+uint64(i))
@@ -200,7 +202,8 @@ func presence(s *Store, sp spec) (there, of int, err error) {
 	return there, sp.records + sp.rows, nil
 }
 
-// restart forgets the entries that did not survive and continues on the reopened store.
+// restart forgets the entries that did not survive and goes on with a store that was opened
+// again.
 func (w *harness) restart(s *Store, alive int) error {
 	w.entries = w.entries[:alive:alive]
 	w.released = alive
@@ -214,7 +217,7 @@ func (w *harness) restart(s *Store, alive int) error {
 	return nil
 }
 
-// smallOptions make Pebble replace its log and tables after few entries.
+// smallOptions make Pebble begin new logs and tables after few entries.
 func smallOptions() Options {
 	return Options{
 		MemTableBytes: 64 << 10, CacheBytes: 1 << 20, AnchorEvery: time.Millisecond,
@@ -222,8 +225,8 @@ func smallOptions() Options {
 	}
 }
 
-// onWrite wraps fs so that before is called ahead of each operation that
-// writes, in the goroutine that does it.
+// onWrite wraps fs so that before is called ahead of each operation that writes, on the
+// goroutine of the operation.
 func onWrite(fs FS, before func(errorfs.Op) error) FS {
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {

@@ -2,15 +2,15 @@ package wal
 
 import "encoding/binary"
 
-// The journal's own keys, by first byte. Upper-case letters sort before
-// callers' lower-case ones, '!' before both.
+// The journal's own keys, by their first byte. Upper-case letters sort before the
+// lower-case letters of callers' rows, and '!' sorts before both.
 const (
 	recordPrefix = 'J'
 	batchPrefix  = 'B'
 	metaPrefix   = '!'
 
-	hardPrefix = "hard/" // settings that may never change
-	ownPrefix  = "wal/"  // the journal's own notes
+	hardPrefix = "hard/" // settings whose values may never change
+	ownPrefix  = "wal/"  // values that the journal writes for itself
 
 	recordKeyLen = 1 + 8 + 8
 	batchKeyLen  = 1 + 8
@@ -34,14 +34,14 @@ func putBatchKey(k []byte, position uint64) {
 	binary.BigEndian.PutUint64(k[1:], position)
 }
 
-// BatchKey is the key of the batch at a position.
+// BatchKey is the key of the batch row at a position.
 func BatchKey(position uint64) []byte {
 	k := make([]byte, batchKeyLen)
 	putBatchKey(k, position)
 	return k
 }
 
-// RecordRange are the bounds of a stream's records.
+// RecordRange is the key range of a stream's records.
 func RecordRange(stream Stream) (lo, hi []byte) {
 	lo = RecordKey(stream, 0)
 	return lo, PrefixEnd(lo[:9])

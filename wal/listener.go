@@ -7,17 +7,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// flushNotes follow which positions Pebble has moved from its log into tables. Pebble
-// starts a new log only inside a commit of the single writer; everything that was
-// committed before that is in older memtables.
+// flushNotes follows which batches Pebble has moved from its log into tables, by their
+// positions. Pebble begins a new log only inside a commit of the single writer; every batch
+// that was committed before that is in older memtables.
 type flushNotes struct {
-	committed atomic.Uint64 // newest position committed
-	rotated   atomic.Uint64 // newest position before the newest log began
-	flushing  atomic.Uint64 // newest position in the memtables that are being flushed
-	flushed   atomic.Uint64 // newest position that is in tables for certain
+	committed atomic.Uint64 // position of the newest committed batch
+	rotated   atomic.Uint64 // position of the newest batch that is in an older log than the present one
+	flushing  atomic.Uint64 // position of the newest batch in the memtables that are being flushed
+	flushed   atomic.Uint64 // position of the newest batch that is certainly in tables
 }
 
-// listener turns Pebble's events into the store's failures and notes.
+// listener makes the store fail on Pebble's background errors, and updates the flush notes
+// from Pebble's events.
 func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener {
 	return &pebble.EventListener{
 		WALCreated: func(info pebble.WALCreateInfo) {
@@ -32,8 +33,8 @@ func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener
 			}
 		},
 		BackgroundError: func(err error) {
-			// Damage that a compaction finds does not end the store: a later read finds
-			// it again, and only that reader's account is quarantined.
+			// Damage that a compaction finds does not make the store fail: a later read
+			// finds the same damage, and only the account of that read is quarantined.
 			if pebble.IsCorruptionError(err) {
 				o.Log.Error("wal: damage met in the background", "dir", o.Dir, "err", err)
 				return

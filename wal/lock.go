@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// folderLock keeps other processes out. The lock is on a file that nobody reads, because
-// closing any descriptor of that file would release the lock. Another file beside it
-// names the process that holds the lock.
+// folderLock keeps other processes out of the folder. The lock is on a file that nobody
+// reads, because closing any descriptor of the locked file would release the lock. Another
+// file beside it has the id of the process that has the lock.
 type folderLock struct {
 	fs    FS
 	held  io.Closer
@@ -35,8 +35,8 @@ func lockFolder(fs FS, dir string) (*folderLock, error) {
 	return l, nil
 }
 
-// InUse tells, without writing, whether another process holds the store in dir
-// on the disk; nil where there is none yet, or nobody does.
+// InUse returns an error where another process has the store in dir open; nil where no
+// process has, or where there is no store yet. It writes nothing.
 func InUse(dir string) error {
 	fs := vfs.Default
 	lock := fs.PathJoin(dir, "lock")
@@ -50,7 +50,7 @@ func InUse(dir string) error {
 	return held.Close()
 }
 
-// lockError distinguishes a lock that is held from a folder that cannot be written.
+// lockError tells a lock that another process has from a folder that cannot be written.
 func lockError(fsys FS, owner string, err error) error {
 	var path *fs.PathError
 	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || !errors.As(err, new(syscall.Errno))
@@ -64,8 +64,8 @@ func lockError(fsys FS, owner string, err error) error {
 	return errors.New("in use by process " + string(pid))
 }
 
-// release gives the folder back. If the owner's name stays behind it does no harm: it is
-// read only while the lock is held, and the next holder overwrites it.
+// release releases the lock on the folder. If the file with the owner stays behind, it does
+// no harm: it is read only while the lock is taken, and the next owner overwrites it.
 func (l *folderLock) release() error {
 	_ = l.fs.Remove(l.owner)
 	return l.held.Close()

@@ -2,7 +2,7 @@ package wal
 
 import "fmt"
 
-// Limits of one batch. Larger batches only add delay.
+// The limits of one batch. A larger batch would only add delay.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20
@@ -14,33 +14,34 @@ type tail struct {
 	sum uint64
 }
 
-// Machine decides what one batch holds. It has no goroutine, clock or I/O: the
-// writer tells it where a stream stands (Learn), offers it entries (Take),
-// asks for the batch (Seal), writes that, and only then says so (Durable).
+// Machine decides which entries one batch has. It has no goroutine, clock or I/O. The
+// writer tells it the newest record of a stream (Learn), offers it entries (Take), asks for
+// the batch row (Seal), writes the batch, and then reports the batch as durable (Durable).
 //
-// It must be durable before the next batch is begun: a stream is forgotten
-// only once its newest record can be read back.
+// The writer must call Durable before it begins the next batch: a stream is forgotten only
+// once its newest record can be read back.
 type Machine struct {
 	streams map[Stream]tail
-	newest  Head // after the batch that is being built
+	newest  Head // the newest batch that was sealed
 
-	entries []*Entry // of the batch being built, in order
-	refused []error  // for each entry why it was refused; nil: accepted
+	entries []*Entry // entries of the batch that is being built, in order
+	refused []error  // for each entry, why it was refused; nil: it was accepted
 	records int
 	bytes   int
 	forgets int
-	shared  bool // the batch takes a position for its rows, even without records
+	shared  bool // the batch has rows that every copy needs, so it takes a position even without records
 	row     rowBuilder
 }
 
-// NewMachine makes a machine whose next batch follows newest.
+// NewMachine makes a machine whose next batch comes after the batch newest.
 func NewMachine(newest Head) *Machine {
 	m := &Machine{streams: make(map[Stream]tail), newest: newest}
 	m.row.reset(newest)
 	return m
 }
 
-// Knows reports whether the machine can judge e without being told more.
+// Knows reports whether the machine knows the newest record of e's stream, or does not need
+// it because e has no records. If not, the writer must call Learn.
 func (m *Machine) Knows(e *Entry) bool {
 	if len(e.Records) == 0 {
 		return true
@@ -53,15 +54,15 @@ func (m *Machine) Knows(e *Entry) bool {
 // where the stream has none.
 func (m *Machine) Learn(stream Stream, seq, sum uint64) { m.streams[stream] = tail{seq, sum} }
 
-// Newest is the newest batch that was sealed.
+// Newest returns the newest batch that was sealed.
 func (m *Machine) Newest() Head { return m.newest }
 
 // Batch returns the entries of the batch that is being built, in order, and for each the
 // reason for its refusal; nil: it was accepted. Both slices are valid until Durable.
 func (m *Machine) Batch() (entries []*Entry, refused []error) { return m.entries, m.refused }
 
-// Full reports whether e has to wait for the next batch. The first entry never
-// has to, whatever its size: entries are not split.
+// Full reports whether e must wait for the next batch. The first entry of a batch never has
+// to, whatever its size, because entries are not split.
 func (m *Machine) Full(e *Entry) bool {
 	if len(m.entries) == 0 || e.Parked() {
 		return false
@@ -69,12 +70,13 @@ func (m *Machine) Full(e *Entry) bool {
 	return m.records+len(e.Records) > batchRecords || m.bytes+e.size() > batchBytes
 }
 
-// Take adds e to the batch, or notes its refusal in its place.
+// Take adds e to the batch. An entry that must be refused keeps its place, with the reason.
 func (m *Machine) Take(e *Entry) {
 	m.Refuse(e, m.judge(e))
 }
 
-// Refuse adds e with the caller's verdict; nil accepts the entry.
+// Refuse adds e to the batch with the caller's verdict: why e is refused; nil: e is
+// accepted.
 func (m *Machine) Refuse(e *Entry, verdict error) {
 	m.entries = append(m.entries, e)
 	m.refused = append(m.refused, verdict)
@@ -95,7 +97,7 @@ func (m *Machine) Refuse(e *Entry, verdict error) {
 	}
 }
 
-// judge is nil if e's records continue their stream.
+// judge returns why e must be refused; nil if e's records continue their stream.
 func (m *Machine) judge(e *Entry) error {
 	if len(e.Records) == 0 {
 		return nil
@@ -122,8 +124,8 @@ func refusal(stream Stream, format string, args ...any) error {
 	return fmt.Errorf("%w: stream %d: %s", ErrSequence, stream, fmt.Sprintf(format, args...))
 }
 
-// Seal ends the batch. row is empty if the batch has neither records nor rows that every
-// copy needs: such a batch takes no position.
+// Seal ends the batch and returns its batch row. The row is empty if the batch has neither
+// records nor rows that every copy needs: such a batch takes no position.
 func (m *Machine) Seal() (row []byte) {
 	if m.records == 0 && !m.shared {
 		return nil
@@ -132,8 +134,8 @@ func (m *Machine) Seal() (row []byte) {
 	return row
 }
 
-// Durable says that the sealed batch is on disk and its Outs are released, and
-// begins the next.
+// Durable says that the sealed batch is on disk and its Outs are released. The machine then
+// begins the next batch.
 func (m *Machine) Durable() {
 	if m.forgets > 0 {
 		for i, e := range m.entries {

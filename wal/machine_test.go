@@ -22,7 +22,7 @@ func TestMachineLimits(t *testing.T) {
 		name    string
 		records int
 		size    int
-		want    int // entries in the first batch
+		want    int // expected number of entries in the first batch
 	}{
 		{"one record each", 1, 10, batchRecords},
 		{"three records each", 3, 10, batchRecords / 3},
@@ -87,7 +87,8 @@ func TestMachineBatch(t *testing.T) {
 	}
 }
 
-// TestMachineRowsAlone checks that a batch without records takes no position.
+// TestMachineRowsAlone checks that a batch without records and without shared rows takes no
+// position.
 func TestMachineRowsAlone(t *testing.T) {
 	m := NewMachine(Head{Position: 6})
 	m.Take(&Entry{Ops: []Op{{OpSet, []byte("a"), nil}}})
@@ -129,8 +130,9 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestSharedRows checks that a batch of rows that every copy of the journal needs takes one
-// position without records, and that rows local to this machine take none.
+// TestSharedRows checks that a batch with shared rows (rows that every copy of the journal
+// needs) takes one position even without records, and that a batch of local rows takes
+// none.
 func TestSharedRows(t *testing.T) {
 	rows := []Op{{Kind: OpSet, Key: []byte("k"), Value: []byte("v")}}
 	m := NewMachine(Head{Position: 7, Time: 500, Sum: 42})
@@ -140,7 +142,7 @@ func TestSharedRows(t *testing.T) {
 	}{
 		{[]*Entry{{Ops: rows}, {}}, 7},
 		{[]*Entry{{Ops: rows, Shared: true}, {Ops: rows}, {Ops: rows, Shared: true}}, 8},
-		{[]*Entry{{Shared: true}}, 8}, // the entry has no rows
+		{[]*Entry{{Shared: true}}, 8}, // an entry without rows, so Shared has no effect
 		{[]*Entry{{Ops: rows}}, 8},
 	} {
 		for _, e := range c.entries {

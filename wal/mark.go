@@ -5,9 +5,10 @@ import (
 	"errors"
 )
 
-// The verified mark is the position up to which the next open need not verify the chain
-// of batches again: these batches are in tables, whose blocks carry checksums, and this
-// process has written or verified them. The mark never passes the anchor.
+// The verified mark is a position in the journal. The next Open need not verify the chain
+// of batches up to that position again, because these batches are in tables, whose blocks
+// have checksums, and this process has written or verified them. The mark is never after
+// the anchor.
 const markName = ownPrefix + "verified"
 
 func markValue(h Head) []byte {
@@ -27,9 +28,9 @@ func decodeMark(b []byte) (Head, bool) {
 	}, true
 }
 
-// readMark gives the mark, checked against the batch that it names; the zero
-// head if there is none. A mark past the anchor is not trusted: the anchor has
-// lost its newer slot, and everything is verified again.
+// readMark returns the mark and checks it against the batch that it names; the zero head
+// where there is no mark. A mark after the anchor is not used: the anchor has then lost its
+// newer slot, and everything is verified again.
 func (s *Store) readMark(anchored uint64) (Head, error) {
 	value, ok, err := get(s.db, metaKey(markName))
 	if err != nil || !ok {
@@ -53,7 +54,8 @@ func (s *Store) readMark(anchored uint64) (Head, error) {
 	return mark, err
 }
 
-// writeMark moves the mark to the newest position that has been flushed, through the writer.
+// writeMark sets the mark to the newest position that has been flushed into tables. It
+// appends an entry for that, as a caller would.
 func (s *Store) writeMark() {
 	position := min(s.notes.flushed.Load(), s.anchored.Position)
 	if position <= s.marked {

@@ -8,14 +8,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// storeName is the folder within Dir that is Pebble's alone.
+// storeName is the folder within Options.Dir that only Pebble uses.
 const storeName = "store"
 
-// Open opens the store in o.Dir, and creates it if the folder is empty or not
-// there. It first looks at the store without writing, and refuses, leaving it
-// as it is, if another process has it, a setting differs, it was written by a
-// newer version, it does not reach its anchor, or the batches since the
-// verified mark and the records they name cannot be verified.
+// Open opens the store in o.Dir; if the folder is empty or missing, it creates the store.
+// It first reads the store without writing. It refuses the store, and leaves it as it is,
+// if another process has it open, a setting differs, a newer version of the engine wrote
+// it, it is shorter than its anchor says, or the batches after the verified mark or their
+// records cannot be verified.
 func Open(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s, err := open(o)
@@ -61,7 +61,7 @@ func openLocked(o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare finds the anchor of an existing store, or creates a store.
+// prepare reads the anchor of an existing store, or creates a store.
 func prepare(o Options) (slot, error) {
 	anchor, ok, err := readAnchor(o.FS, o.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,7 @@ func prepare(o Options) (slot, error) {
 	return create(o)
 }
 
-// isFilled reports whether the folder is there and holds anything.
+// isFilled reports whether the folder exists and is not empty.
 func isFilled(fsys FS, dir string) (bool, error) {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +92,8 @@ func isFilled(fsys FS, dir string) (bool, error) {
 	return len(names) > 0, err
 }
 
-// inspect opens the store without writing to it and verifies it. With
-// ReadOnly it stays open so.
+// inspect opens the store without writing to it and verifies it. With ReadOnly the store
+// then stays open in this way.
 func (s *Store) inspect(anchor slot) error {
 	db, err := s.openPebble(true)
 	if err != nil {
@@ -107,7 +107,8 @@ func (s *Store) inspect(anchor slot) error {
 	return err
 }
 
-// verify checks settings, anchor and chain.
+// verify checks the settings, that the journal is as long as its anchor says, and the chain
+// of batches.
 func (s *Store) verify(anchor slot) error {
 	if err := s.checkHard(); err != nil {
 		return err
@@ -132,8 +133,8 @@ func (s *Store) verify(anchor slot) error {
 	return err
 }
 
-// start opens the store for writing and starts writer and anchor. The store
-// has been verified.
+// start opens the store, which has been verified, for writing, and starts the goroutines of
+// the writer and the anchor.
 func (s *Store) start(anchor slot) error {
 	verified := s.head
 	db, err := s.openPebble(false)
@@ -160,8 +161,8 @@ func (s *Store) begin(anchor slot, verified Head) error {
 		return err
 	}
 	s.anchored = anchor.at
-	// What the open has found is as durable as Pebble makes it: replayed logs
-	// are flushed before Open returns.
+	// The batches that were verified are durable now: pebble.Open has flushed the logs that
+	// it replayed.
 	if err := s.writeAnchor(verified); err != nil {
 		return errors.Join(err, s.anchor.close())
 	}
@@ -192,7 +193,7 @@ func (s *Store) openPebble(readOnly bool) (*pebble.DB, error) {
 	return openPebble(o, o.pebbleOptions(s.fail, s.notes), s.fail)
 }
 
-// openPebble opens Pebble, which may end in Fatalf.
+// openPebble opens Pebble and returns an error even where Pebble calls Fatalf or panics.
 func openPebble(o Options, p *pebble.Options, fail *failure) (db *pebble.DB, err error) {
 	err = fail.guard(func() (err error) {
 		db, err = pebble.Open(o.FS.PathJoin(o.Dir, storeName), p)

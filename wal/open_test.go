@@ -27,8 +27,8 @@ func closedStore(t *testing.T, opts Options) (*vfs.MemFS, *harness) {
 	return fs, w
 }
 
-// refuses wants Open to return an error that contains all words, and to leave the files as
-// they were.
+// refuses checks that Open returns an error that contains all words, and leaves the files
+// as they were.
 func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
 	t.Helper()
 	opts.Dir, opts.FS = harnessDir, fs
@@ -50,7 +50,7 @@ func refuses(t *testing.T, fs *vfs.MemFS, opts Options, words ...string) {
 	}
 }
 
-// listing names every file with its content.
+// listing lists every file of the store with its content.
 func listing(t *testing.T, fs *vfs.MemFS) (all []string) {
 	t.Helper()
 	for _, dir := range []string{harnessDir, harnessDir + "/" + storeName} {
@@ -86,7 +86,8 @@ func TestDamagedAnchorRefused(t *testing.T) {
 	refuses(t, fs, Options{}, `"anchor" is damaged in both slots`)
 }
 
-// TestTornAnchorSlot checks that Open uses the older slot where the newer one is torn.
+// TestTornAnchorSlot checks that Open uses the anchor's older slot where the newer one is
+// torn.
 func TestTornAnchorSlot(t *testing.T) {
 	fs, w := closedStore(t, Options{AnchorEvery: time.Hour})
 	newest, _, err := readAnchor(fs, harnessDir)
@@ -114,8 +115,8 @@ func TestTornAnchorSlot(t *testing.T) {
 	}
 }
 
-// TestShorterJournalRefused checks that Open refuses an older state of the journal with a
-// newer anchor.
+// TestShorterJournalRefused checks that Open refuses an older state of the journal together
+// with a newer anchor.
 func TestShorterJournalRefused(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
@@ -133,7 +134,8 @@ func TestShorterJournalRefused(t *testing.T) {
 	refuses(t, older, Options{}, "the journal ends at batch", "its anchor says that it reached")
 }
 
-// TestOtherJournalRefused checks that Open refuses a store with another store's anchor.
+// TestOtherJournalRefused checks that Open refuses a store together with another store's
+// anchor.
 func TestOtherJournalRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
 	other := vfs.NewCrashableMem()
@@ -180,7 +182,8 @@ func TestNewerFormatRefused(t *testing.T) {
 	refuses(t, fs, Options{}, "written by a newer version", "format 2")
 }
 
-// TestSpoiledKeys checks that changes which only the chain can detect are found.
+// TestSpoiledKeys checks that Open or Verify finds changes of keys and values which only
+// the chain of checksums can detect.
 func TestSpoiledKeys(t *testing.T) {
 	row := func(db *pebble.DB, key []byte) []byte {
 		v, closer, err := db.Get(key)
@@ -224,7 +227,8 @@ func TestSpoiledKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs, _ := closedStore(t, Options{})
 			spoil(t, fs, change)
-			// Open does not read batches before the verified mark again.
+			// Open does not verify batches before the verified mark again, so Verify must
+			// find the change.
 			s, err := Open(Options{Dir: harnessDir, FS: fs})
 			if err == nil {
 				_, err = s.Verify(nil, nil)
@@ -237,17 +241,17 @@ func TestSpoiledKeys(t *testing.T) {
 				t.Errorf("Verify says %v", err)
 			}
 			spoil(t, fs, func(db *pebble.DB) error { return db.Delete(metaKey(markName), pebble.Sync) })
-			if name != "a record too many" { // only Verify looks for those
+			if name != "a record too many" { // a superfluous record is found only by Verify
 				refuses(t, fs, Options{}, "wal: ")
 			}
 		})
 	}
 }
 
-// TestManifestBeforeMarker checks that the folder is synced after a manifest is created and
-// before the marker that points at it is.
+// TestManifestBeforeMarker checks that the folder is synced after Pebble's manifest is
+// created and before the marker file that names the manifest is created.
 func TestManifestBeforeMarker(t *testing.T) {
-	var ops []errorfs.Op // needs no lock: the operations looked at do not overlap
+	var ops []errorfs.Op // the operations that are compared do not overlap, so reading needs no lock
 	var mu sync.Mutex
 	fs := onWrite(vfs.NewMem(), func(op errorfs.Op) error {
 		mu.Lock()

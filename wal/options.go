@@ -9,31 +9,30 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Options say where a store lives and how much it may use. Dir alone is enough.
+// Options say where a store is and how much memory it may use. Only Dir must be set.
 type Options struct {
 	Dir      string
-	FS       FS   // nil: the disk
-	ReadOnly bool // refuse Append, write nothing but the lock
+	FS       FS   // the file system; nil: the disk
+	ReadOnly bool // Append panics, and nothing but the lock file is written
 
-	// Hard are the caller's settings that may never change once the store
-	// exists. They are stored at creation; a later Open with other values is
-	// refused. Nil asks for nothing, for tools that work on any store.
+	// Hard are the caller's settings whose values may never change once the store exists.
+	// They are stored at the creation; Open refuses the store if it is called with other
+	// values. Nil: no setting is compared, for tools that work on any store.
 	Hard map[string]string
 
-	// OnFailure is called once, on a goroutine of its own, when a write or
-	// sync has failed. Nothing is released any more by then. It should end the
-	// process.
+	// OnFailure is called once, on a goroutine of its own, when a write or sync has failed.
+	// By then nothing is released any more. It should end the process.
 	OnFailure func(error)
-	Log       *slog.Logger // nil: discard
+	Log       *slog.Logger // nil: messages are discarded
 
-	CacheBytes    int64         // uncompressed blocks kept, beside the memtables; default 64 MiB
-	MemTableBytes uint64        // default 64 MiB; two of them are in memory at times
-	AnchorEvery   time.Duration // how often the anchor follows the journal; default 1 s
+	CacheBytes    int64         // size of the cache of uncompressed blocks, beside the memtables; default 64 MiB
+	MemTableBytes uint64        // size of one memtable, of which two are in memory at times; default 64 MiB
+	AnchorEvery   time.Duration // time between two writes of the anchor; default 1 s
 
-	readPatience time.Duration // how long Close waits for reads; set by tests; 0: the constant readPatience
+	readPatience time.Duration // how long Close waits for reads; set only by tests; 0: the constant readPatience
 
-	// sync is how a batch is committed: synced, save in the tests that show that the crash
-	// tests find a store that does not sync.
+	// sync says how a batch is committed: synced. Only the tests that check whether the
+	// crash tests find a store without syncs set another value.
 	sync *pebble.WriteOptions
 }
 
@@ -62,22 +61,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// pebbleOptions are Pebble's, each set on purpose.
+// pebbleOptions returns the options for Pebble.
 //
-// Memory at rest: the blocks' cache, one memtable that takes writes, and one
-// that is being flushed or kept for reuse: 64 + 2x64 = 192 MiB at most with the
-// defaults. When flushing falls behind there may be four memtables, before
-// writes stall; the cache shrinks for the third and fourth.
+// Memory while flushing keeps up with writing: the cache of blocks, one memtable for
+// writes, and one that is being flushed or kept for reuse: 64 + 2x64 = 192 MiB at most with
+// the defaults. When flushing falls behind there may be four memtables before writes stall;
+// the cache shrinks for the third and fourth.
 func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options {
 	p := &pebble.Options{
 		FS:                 newStoreFS(o.FS, o.Dir, fail),
-		FormatMajorVersion: pebble.FormatNewest, // older ones drop synced log records after a flipped byte, in silence
+		FormatMajorVersion: pebble.FormatNewest, // in older formats a flipped byte makes Pebble drop synced log records without an error
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,
-		ErrorIfNotExists:   true, // creation is a step of its own
+		ErrorIfNotExists:   true, // only createPebble may create a store
 
-		// Pebble takes its memtables out of the cache's size. A cache no larger
-		// than two memtables caches nothing at all, not even an index block.
+		// Pebble subtracts its memtables from the cache's size. A cache no larger than two
+		// memtables would cache nothing at all, not even an index block.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: 4,
@@ -85,8 +84,8 @@ func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options
 		L0StopWritesThreshold:       32,
 		LBaseMaxBytes:               256 << 20,
 		MaxOpenFiles:                1000,
-		// One compaction, a second when it falls behind: the other core is
-		// the engine's.
+		// One compaction runs at a time, and a second one when compactions fall behind, so
+		// that most of the processor is left to the rest of the engine.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 	}
 	p.TargetFileSizes[0] = 8 << 20

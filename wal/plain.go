@@ -13,7 +13,8 @@ func IsDamage(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage))
 }
 
-// plain removes from Pebble's message about damage the part that only Pebble's developers understand.
+// plain removes the part of Pebble's message about damage that only Pebble's developers
+// understand.
 func plain(err error) error {
 	if err == nil || !strings.Contains(err.Error(), carrier) {
 		return err
@@ -25,8 +26,8 @@ const carrier = "; <corruption detail carrier>"
 
 type plainError struct{ error }
 
-// Error is the message on one line.
+// Error returns the message without that part.
 func (e plainError) Error() string { return strings.ReplaceAll(e.error.Error(), carrier, "") }
 
-// Unwrap gives the error as it was.
+// Unwrap returns Pebble's error.
 func (e plainError) Unwrap() error { return e.error }

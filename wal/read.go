@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Get reads one key. The caller owns the value. The value may not be durable yet.
+// Get reads one key. The caller may keep the value. The value may not be durable yet.
 func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 	if err := s.readers.enter(); err != nil {
 		return nil, false, err
@@ -18,14 +18,14 @@ func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 	return get(s.db, key)
 }
 
-// Scan calls fn for each key in [lo, hi), upwards, until fn says no more. A nil
-// hi is no bound. k and v are valid only during the call. An error of fn is
-// returned as it is.
+// Scan calls fn for each key in [lo, hi) in ascending order, until fn returns false for
+// more. A nil hi means no upper bound. k and v are valid only during the call of fn. If fn
+// returns an error, Scan returns the same error.
 func (s *Store) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	return s.scan(lo, hi, false, fn)
 }
 
-// ScanBack is Scan, downwards.
+// ScanBack is Scan in descending order of keys.
 func (s *Store) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	return s.scan(lo, hi, true, fn)
 }
@@ -38,8 +38,8 @@ func (s *Store) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error
 	return scan(s.db, lo, hi, back, fn)
 }
 
-// Rows is Scan over every row, and over whatever else is in the store and is
-// neither a record nor a batch row nor a named value.
+// Rows calls fn for every row, and for any other key in the store that is not the key of a
+// record, a batch row or a named value.
 func (s *Store) Rows(fn func(k, v []byte) error) error {
 	all := func(k, v []byte) (bool, error) { return true, fn(k, v) }
 	begin := []byte(nil)
@@ -52,17 +52,18 @@ func (s *Store) Rows(fn func(k, v []byte) error) error {
 	return s.Scan(begin, nil, all)
 }
 
-// View is the store at one moment. Close it soon: it keeps deleted rows alive.
+// View is the store as it was at one moment. It should be closed soon, because rows that
+// are deleted meanwhile keep their space until then.
 type View struct {
 	store  *Store
-	snap   *pebble.Snapshot // nil: the store is closed
+	snap   *pebble.Snapshot // the snapshot that the view reads; nil: the store was closed
 	ticket Ticket
 }
 
-// View opens a view. Pebble shows a commit before it is synced, so what the
-// view shows may leave the process only once Ticket is durable: park an entry
-// behind it. While it is open the store's Close waits; of a store that is
-// closed already, a view refuses every read.
+// View opens a view. Pebble shows a commit before it is synced, so what the view shows may
+// leave the process only once Ticket is durable; to wait for that, append an entry without
+// records and rows (or use Look). Close waits for open views. If the store is closed
+// already, every read of the view returns ErrClosed.
 func (s *Store) View() *View {
 	if s.readers.enter() != nil {
 		return &View{ticket: s.Submitted()}
@@ -73,11 +74,11 @@ func (s *Store) View() *View {
 	return &View{store: s, snap: snap, ticket: s.Submitted()}
 }
 
-// Ticket was the newest ticket when the view was opened. When it is durable,
-// so is all that the view shows.
+// Ticket returns the newest ticket at the moment when the view was opened. Once that ticket
+// is durable, everything that the view shows is durable.
 func (v *View) Ticket() Ticket { return v.ticket }
 
-// Get is Store.Get as of the view.
+// Get is Store.Get at the view's moment.
 func (v *View) Get(key []byte) (value []byte, ok bool, err error) {
 	if v.snap == nil {
 		return nil, false, ErrClosed
@@ -85,12 +86,12 @@ func (v *View) Get(key []byte) (value []byte, ok bool, err error) {
 	return get(v.snap, key)
 }
 
-// Scan is Store.Scan as of the view.
+// Scan is Store.Scan at the view's moment.
 func (v *View) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	return v.scan(lo, hi, false, fn)
 }
 
-// ScanBack is Store.ScanBack as of the view.
+// ScanBack is Store.ScanBack at the view's moment.
 func (v *View) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	return v.scan(lo, hi, true, fn)
 }
@@ -102,7 +103,7 @@ func (v *View) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)
 	return scan(v.snap, lo, hi, back, fn)
 }
 
-// Close gives the view back.
+// Close closes the view.
 func (v *View) Close() error {
 	if v.snap == nil {
 		return nil
@@ -154,11 +155,11 @@ func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool,
 	return nil
 }
 
-// Read calls fn for the stream's records from sequence from (at least 1) to
-// the newest, each verified against the one before. prev is the checksum of
-// record from-1, 0 if from is 1. It stops at the first record it cannot verify
-// for with a *Damage. An error of fn is returned as it is. Body is valid only
-// during the call.
+// Read calls fn for the stream's records from sequence from (at least 1) to the newest.
+// Each record is verified against the record before it. prev is the checksum of record
+// from-1; 0 if from is 1. Read stops with a *Damage at the first record that cannot be
+// verified. If fn returns an error, Read returns the same error. Record.Body is valid only
+// during the call of fn.
 func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
 	if err := s.readers.enter(); err != nil {
 		return err
@@ -167,7 +168,7 @@ func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) er
 	return readStream(s.db, stream, from, prev, fn)
 }
 
-// Read is Store.Read as of the view.
+// Read is Store.Read at the view's moment.
 func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) error {
 	if v.snap == nil {
 		return ErrClosed
@@ -212,9 +213,9 @@ func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Recor
 	return nil
 }
 
-// Record reads one record, verified with the checksum that the record before
-// it carries. The caller owns Body. A record that is there but cannot be
-// verified is a *Damage.
+// Record reads one record and verifies it with the checksum of the record before it; false
+// where the record does not exist. The caller may keep Body. A record that exists but
+// cannot be verified is a *Damage.
 func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	if err := s.readers.enter(); err != nil {
 		return Record{}, false, err
@@ -235,7 +236,7 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	return r, err == nil, err
 }
 
-// sumOf is the checksum that record seq carries; 0 for seq 0.
+// sumOf returns the checksum that is stored in record seq; 0 for seq 0.
 func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	if seq == 0 {
 		return 0, nil
@@ -251,8 +252,8 @@ func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	return r.Sum, err
 }
 
-// Last returns where the stream stands: the sequence and checksum of its newest
-// record, 0 and 0 if it has none.
+// Last returns the sequence and checksum of the stream's newest record; 0 and 0 if the
+// stream has no record.
 func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {
 		return 0, 0, err
@@ -261,7 +262,8 @@ func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 	return s.last(stream)
 }
 
-// last is Last for the writer, which ends before the store is closed.
+// last is Last for the writer. It does not count as a read, because the writer ends before
+// the store is closed.
 func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
 	lo, hi := RecordRange(stream)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
@@ -294,7 +296,7 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 	return seq, r.Sum, err
 }
 
-// Meta reads the named value, see MetaKey.
+// Meta reads a named value; see MetaKey.
 func (s *Store) Meta(name string) (value []byte, ok bool, err error) {
 	return s.Get(MetaKey(name))
 }

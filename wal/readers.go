@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// ErrClosed refuses a read of a store whose Close has begun.
+// ErrClosed is the error of a read that begins after Close was called.
 var ErrClosed = errors.New("wal: store is closed")
 
-// readPatience is how long Close waits for reads that are under way.
+// readPatience is how long Close waits for reads that have begun.
 const readPatience = 10 * time.Second
 
-// readers counts the reads that are under way. Pebble must not be closed before they end:
-// it would panic, or report their iterators as leaked.
+// readers counts the reads that have begun and not ended. Pebble must not be closed before
+// they end: it would panic, or report their iterators as leaked.
 type readers struct {
 	count atomic.Int64  // below zero once end was called
-	none  chan struct{} // capacity 1: receives once the last read has ended after end was called
+	none  chan struct{} // capacity 1: after end was called, receives a value once the last read has ended
 }
 
 func newReaders() readers { return readers{none: make(chan struct{}, 1)} }
@@ -40,14 +40,15 @@ func (r *readers) leave() {
 	}
 }
 
-// end refuses further reads. It is called once.
+// end makes enter refuse further reads. It is called once.
 func (r *readers) end() {
 	r.count.Add(1)
 	r.count.Add(math.MinInt64)
 	r.leave()
 }
 
-// over waits for the reads that are under way, at most for patience; false: some have not ended.
+// over waits until the reads that have begun are over, for patience at most; false: a read
+// has not ended.
 func (r *readers) over(patience time.Duration) bool {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestCloseWaitsForReaders checks that Close waits for reads under way, that later reads are
-// refused, and that the store stays open where a read does not end.
+// TestCloseWaitsForReaders checks that Close waits for reads that have begun, that later
+// reads are refused, and that the store stays open where a read does not end in time.
 func TestCloseWaitsForReaders(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"in time": 50 * time.Millisecond, "not in time": time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCloseWaitsForReaders(t *testing.T) {
 	}
 }
 
-// TestClosedRefusesReads checks that every way to read is refused after Close.
+// TestClosedRefusesReads checks that every method that reads returns ErrClosed after Close.
 func TestClosedRefusesReads(t *testing.T) {
 	s := readable(t, nil)
 	if err := s.Close(); err != nil {
@@ -100,7 +100,7 @@ type reported chan error
 // Release implements Out.
 func (o reported) Release(err error) { o <- err }
 
-// TestRows checks that Rows passes over the journal's own keys and over no others.
+// TestRows checks that Rows skips the journal's own keys and no other key.
 func TestRows(t *testing.T) {
 	s := readable(t, nil)
 	r := Seal(0, Record{Stream: 1, Seq: 1, Body: []byte("x")})
@@ -112,7 +112,7 @@ func TestRows(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	// Keys that no caller can write are found as well.
+	// Rows also finds keys that no caller can write.
 	for _, key := range []string{"\x00", "\"", "A", "C", "I", "K", "`", "{", "\xff"} {
 		if err := s.db.Set([]byte(key), nil, nil); err != nil {
 			t.Fatal(err)

@@ -7,32 +7,32 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Record is one fact of a stream, as it is read back.
+// Record is one record of a stream, as it is read back.
 type Record struct {
 	Stream Stream
-	Seq    uint64 // contiguous within the stream; the first is 1
-	Kind   uint8  // chosen by the caller
+	Seq    uint64 // sequence in the stream, from 1 without gaps
+	Kind   uint8  // kind of the record, which the journal does not interpret
 	Time   int64  // Unix milliseconds, chosen by the caller
-	Body   []byte // opaque
-	Sum    uint64 // checksum, chained on the previous record's
+	Body   []byte // content, of which the journal knows nothing
+	Sum    uint64 // checksum, computed over the previous record's checksum too
 }
 
-// Sealed is one record ready to be journaled: header, body and checksum.
+// Sealed is one record, encoded for the journal with its checksum.
 type Sealed struct {
 	Seq   uint64
 	Time  int64  // Unix milliseconds
-	Sum   uint64 // what the next record of the stream chains on
-	Value []byte // the bytes on disk
+	Sum   uint64 // checksum, which the next record of the stream is sealed against
+	Value []byte // the record's bytes on disk
 }
 
 const (
 	recordVersion  = 1
 	recordHead     = 1 + 1 + 8      // version, kind, time
-	recordOverhead = recordHead + 8 // and the checksum
+	recordOverhead = recordHead + 8 // version, kind, time and checksum
 )
 
-// Seal encodes r and chains it on prev, the checksum of the stream's previous
-// record (0 for the first). r.Sum is ignored. Pure.
+// Seal encodes r and computes its checksum, which also covers prev, the checksum of the
+// stream's previous record (0 for the first record). r.Sum is ignored.
 func Seal(prev uint64, r Record) Sealed {
 	v := make([]byte, recordOverhead+len(r.Body))
 	v[0], v[1] = recordVersion, r.Kind
@@ -44,9 +44,9 @@ func Seal(prev uint64, r Record) Sealed {
 	return Sealed{Seq: r.Seq, Time: r.Time, Sum: sum, Value: v}
 }
 
-// Unseal decodes and verifies one record's bytes against prev, the checksum of
-// the stream's previous record. Body aliases value. The error is a *Damage
-// that names stream and seq.
+// Unseal decodes the bytes of one record and verifies them against prev, the checksum of
+// the stream's previous record. Record.Body shares memory with value. The error is a
+// *Damage that names stream and seq.
 func Unseal(prev uint64, stream Stream, seq uint64, value []byte) (Record, error) {
 	r, err := Decode(stream, seq, value)
 	if err != nil {
@@ -58,7 +58,7 @@ func Unseal(prev uint64, stream Stream, seq uint64, value []byte) (Record, error
 	return r, nil
 }
 
-// Decode reads a record's bytes without verifying its checksum.
+// Decode decodes the bytes of a record without verifying its checksum.
 func Decode(stream Stream, seq uint64, value []byte) (Record, error) {
 	if len(value) < recordOverhead {
 		return Record{}, damaged(stream, seq, "%d bytes are too short for a record", len(value))
@@ -75,8 +75,8 @@ func Decode(stream Stream, seq uint64, value []byte) (Record, error) {
 	}, nil
 }
 
-// chain is XXH64 (seed 0) over prev, stream, seq and the bytes before the
-// checksum. It detects damage; it does not resist forgery.
+// chain computes a record's checksum: XXH64 (seed 0) over prev, stream, seq and the
+// record's bytes before the checksum. It detects damage, but a forger can compute it too.
 func chain(prev uint64, stream Stream, seq uint64, value []byte) uint64 {
 	var head [24]byte
 	binary.BigEndian.PutUint64(head[0:], prev)
@@ -89,16 +89,16 @@ func chain(prev uint64, stream Stream, seq uint64, value []byte) uint64 {
 	return d.Sum64()
 }
 
-// Damage is something on disk that the store cannot verify.
+// Damage is the error for a record or batch row on disk that cannot be verified.
 type Damage struct {
-	Stream   Stream // of the record, when Position is 0
+	Stream   Stream // stream of the damaged record, where Position is 0
 	Seq      uint64
-	Position uint64 // of the batch row, when it is one
+	Position uint64 // position of the damaged batch row; 0: a record is damaged
 	What     string
-	Err      error // Pebble's error, if there is one
+	Err      error // Pebble's error; nil: Pebble reported none
 }
 
-// Error names the place and what is wrong there.
+// Error says which record or batch row is damaged, and how.
 func (d *Damage) Error() string {
 	if d.Position != 0 {
 		return fmt.Sprintf("wal: batch %d: %s", d.Position, d.What)
@@ -106,7 +106,7 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("wal: stream %d record %d: %s", d.Stream, d.Seq, d.What)
 }
 
-// Unwrap gives the error underneath, if there is one.
+// Unwrap returns Pebble's error; nil: Pebble reported none.
 func (d *Damage) Unwrap() error { return d.Err }
 
 func damaged(stream Stream, seq uint64, format string, args ...any) *Damage {

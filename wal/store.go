@@ -27,27 +27,27 @@ type Store struct {
 
 	mu      sync.Mutex // guards queue, idle, closing and the order of submitted
 	queue   []*Entry
-	idle    bool // the writer waits, and everything submitted is durable and released
+	idle    bool // the writer waits for entries, and every submitted entry is durable and released
 	closing bool
-	wake    chan struct{} // capacity 1
-	stopped chan struct{} // the writer has ended
+	wake    chan struct{} // wakes the writer; capacity 1
+	stopped chan struct{} // closed when the writer has ended
 
 	headMu   sync.Mutex
-	head     Head // newest durable batch
-	anchored Head // never ahead of head
+	head     Head // the newest durable batch
+	anchored Head // the batch that the anchor names, never newer than head
 
 	closeOnce  sync.Once
 	closeErr   error
 	stopAnchor chan struct{}
 	anchorDone chan struct{}
-	marked     uint64 // verified mark that was written last; only the anchor's goroutine uses it
+	marked     uint64 // position of the verified mark that was written last; only the anchor's goroutine uses it
 }
 
-// Append queues e and returns its ticket. It never waits for the disk. An
-// entry without records, rows and Forget is released at once, on the caller's
-// goroutine, if nothing is under way. After a failure, or once Close has
-// begun, nothing is queued and nothing is released, and the ticket is one that
-// never becomes durable. It panics on keys that are not a caller's.
+// Append queues e and returns its ticket. It never waits for the disk. An entry without
+// records, rows and Forget is released at once, on the caller's goroutine, if no earlier
+// entry is unfinished. After a failure, or once Close was called, nothing is queued or
+// released, and the returned ticket never becomes durable. Append panics on keys that
+// callers may not write.
 func (s *Store) Append(e *Entry) Ticket {
 	if s.opts.ReadOnly {
 		panic("wal: append: " + s.opts.Dir + " is open for reading only")
@@ -79,18 +79,19 @@ func (s *Store) submit(e *Entry) Ticket {
 	return Ticket(t)
 }
 
-// Submitted is the newest ticket given out.
+// Submitted returns the newest ticket that Append has given out.
 func (s *Store) Submitted() Ticket { return Ticket(s.submitted.Load()) }
 
-// Durable is the newest ticket that is on disk, with all before it. Its Outs
-// may not have been released yet.
+// Durable returns the newest ticket for which its entry and all earlier entries are on
+// disk. The Outs of these entries may not have been released yet.
 func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
 
-// Written counts the keys that were set or deleted since the store was opened, and the
-// bytes of the batches that did so: by how much the log grew, without its framing.
+// Written returns how many keys were set or deleted since the store was opened, and how
+// many bytes the batches with these changes had: by how much the log grew, without its
+// framing.
 func (s *Store) Written() (keys, bytes uint64) { return s.keys.Load(), s.bytes.Load() }
 
-// Free is how many bytes this process can still write on the store's disk.
+// Free returns how many bytes this process can still write on the store's disk.
 func (s *Store) Free() (uint64, error) {
 	usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir)
 	if err != nil {
@@ -99,8 +100,8 @@ func (s *Store) Free() (uint64, error) {
 	return usage.AvailBytes, nil
 }
 
-// Head describes the newest durable batch: its position (0: none yet), its time in
-// Unix milliseconds and its sum.
+// Head returns the position (0: there is no batch yet), the time in Unix milliseconds and
+// the sum of the newest durable batch.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {
 	h := s.durableHead()
 	return h.Position, h.Time, h.Sum
@@ -112,16 +113,16 @@ func (s *Store) durableHead() Head {
 	return s.head
 }
 
-// Err is why the store has failed, nil while it has not.
+// Err returns why the store has failed; nil: it has not failed.
 func (s *Store) Err() error { return s.fail.cause() }
 
 // Close writes and releases the queued entries, moves everything into tables, writes the
-// anchor and the verified mark, and unlocks the folder. Reads that begin after Close are
-// refused with ErrClosed; Close waits for reads that are under way. If one does not end
-// in time, Close returns an error and leaves the store open: the folder stays locked until
-// the process ends, and nothing is lost. After a failure Close returns that failure: the
-// folder stays locked, and the next Open verifies what is on disk. A second call does
-// nothing and returns the first call's result.
+// anchor and the verified mark, and unlocks the folder. Reads that begin after Close was
+// called get ErrClosed; Close waits for reads that began before. If such a read does not
+// end in time, Close returns an error and leaves the store open: the folder stays locked
+// until the process ends, and no data is lost. After a failure of the store Close returns
+// that failure: the folder stays locked, and the next Open verifies what is on disk. A
+// second call does nothing and returns the result of the first one.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -157,7 +158,8 @@ func (s *Store) close() error {
 	return s.wrapClose(s.lock.release())
 }
 
-// errReading is not a failure of the disk: everything is written.
+// errReading says that Close gave up waiting for reads. It is not a failure of the disk:
+// everything is written.
 var errReading = errors.New("reads in hand do not end; the store is left open under them")
 
 func (s *Store) awaitReaders() error {

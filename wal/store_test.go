@@ -14,7 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// memStore is a store in memory that the test closes.
+// memStore opens a store on a file system in memory, which is closed at the end of the
+// test.
 func memStore(t testing.TB, opts Options) *Store {
 	t.Helper()
 	opts.Dir = harnessDir
@@ -30,7 +31,7 @@ func memStore(t testing.TB, opts Options) *Store {
 	return s
 }
 
-// count is an Out that counts.
+// count is an Out that counts the releases without an error.
 type count struct{ n atomic.Int64 }
 
 func (c *count) Release(err error) {
@@ -94,7 +95,8 @@ func TestAppendDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestAnchorFollows checks that without a Close the anchor is at most AnchorEvery behind.
+// TestAnchorFollows checks that, while the store is open, the anchor is at most AnchorEvery
+// behind the newest batch.
 func TestAnchorFollows(t *testing.T) {
 	fs := vfs.NewMem()
 	s := memStore(t, Options{FS: fs, AnchorEvery: time.Millisecond})
@@ -117,8 +119,8 @@ func TestAnchorFollows(t *testing.T) {
 	}
 }
 
-// TestMarkFollows checks that the verified mark moves after flushes, so that an open after a
-// crash verifies few batches.
+// TestMarkFollows checks that the verified mark moves on after flushes, so that an open
+// after a crash has to verify few batches.
 func TestMarkFollows(t *testing.T) {
 	opts := smallOptions()
 	s := memStore(t, opts)
@@ -141,8 +143,8 @@ func TestMarkFollows(t *testing.T) {
 	t.Error("the mark never moved")
 }
 
-// TestCorruptStream checks that damage in one stream found while running is reported with
-// its place, and that other streams go on.
+// TestCorruptStream checks that a read reports damage in one stream, with stream and
+// sequence, while the store is running, and that other streams still work.
 func TestCorruptStream(t *testing.T) {
 	s := memStore(t, Options{})
 	w := newHarness(8)
@@ -174,7 +176,9 @@ func TestCorruptStream(t *testing.T) {
 	}
 }
 
-// TestConcurrentAppends checks that entries of many goroutines get one order.
+// TestConcurrentAppends checks that entries which many goroutines append are all written,
+// without gaps in their streams, and that an entry appended after a view is released only
+// once the view's ticket is durable.
 func TestConcurrentAppends(t *testing.T) {
 	s := memStore(t, Options{AnchorEvery: time.Millisecond})
 	done := make(chan error, 8)
@@ -218,8 +222,8 @@ type chanOut chan error
 
 func (c chanOut) Release(err error) { c <- err }
 
-// TestCheckpoint checks that a checkpoint taken during appends opens as a store, and that a
-// checkpoint that fails does not end the original.
+// TestCheckpoint checks that a checkpoint made during appends can be opened as a store, and
+// that a checkpoint that fails leaves the original store usable.
 func TestCheckpoint(t *testing.T) {
 	fs := vfs.NewMem()
 	var full atomic.Bool
@@ -263,8 +267,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointAmongCommits checks that a checkpoint's anchor names no batch that was
-// committed while the copy was made: the copy may lack such a batch.
+// TestCheckpointAmongCommits checks that the anchor of a checkpoint does not name a batch
+// that was committed while the copy was made, because the copy may lack such a batch.
 func TestCheckpointAmongCommits(t *testing.T) {
 	fs := vfs.NewMem()
 	var copying atomic.Bool // atomic, because Pebble removes files on a goroutine of its own
@@ -281,7 +285,7 @@ func TestCheckpointAmongCommits(t *testing.T) {
 	}
 	before := s.durableHead()
 	sum, seq := uint64(0), uint64(0)
-	during = func() { // at each of the copy's writes
+	during = func() { // called at each write of the copy
 		seq++
 		done := make(chanOut, 1)
 		sealed := Seal(sum, Record{Stream: 1 << 40, Seq: seq, Kind: 1, Time: before.Time, Body: []byte("later")})

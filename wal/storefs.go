@@ -7,23 +7,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// storeFS is the file system as Pebble sees it. It does two things.
+// storeFS is the file system as Pebble sees it. It does two things beside passing calls on.
 //
 // It stops the store at the first write or sync that fails, before Pebble sees the error.
-// Pebble reacts to some failed writes with a panic that unlocks a mutex nobody holds
-// (rotateWAL), which no recover can catch and no message explains, and it tries others
-// again. Here the failed flag is set and the goroutine blocks for ever; the process is
-// about to end.
+// Pebble reacts to some failed writes with a panic that unlocks an unlocked mutex
+// (rotateWAL), which cannot be recovered from and says nothing about the cause; other
+// writes it tries again. storeFS marks the store as failed and blocks the goroutine for
+// ever; the process is about to end.
 //
-// And it syncs the folder before it makes a marker file. Pebble creates a
-// manifest, then the marker that points at it, and syncs the folder once,
-// after both; a file system that keeps the second entry and loses the first at
-// a power cut leaves a store that does not open.
+// It also syncs the folder before it makes a marker file. Pebble creates a manifest and
+// then the marker file that names the manifest, and syncs the folder only once, after both.
+// If a power failure kept the marker and lost the manifest, the store could not be opened.
 //
-// Files outside the store's folder (a checkpoint's) may fail like any other.
+// A failed write outside the store's folder, such as a checkpoint's, does not stop the
+// store.
 type storeFS struct {
 	FS
-	dir  string // with a separator at its end
+	dir  string // the store's folder, with a separator at its end
 	fail *failure
 }
 
@@ -33,9 +33,9 @@ func newStoreFS(fs FS, dir string, fail *failure) storeFS {
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
 
-// end blocks for ever if err is a failed write of a store that is open. While the store is
-// being opened, it returns the error: a folder that cannot be written is no reason to
-// leave goroutines behind.
+// end blocks for ever if err is a failed write in the folder of an open store. While the
+// store is being opened, end returns the error instead, and Open returns it: no goroutine
+// need stay blocked because a folder cannot be written.
 func (f storeFS) end(what, name string, err error) error {
 	if err != nil && f.ours(name) && f.fail.armed() {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, name, err))
@@ -83,14 +83,14 @@ func (f storeFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
 	return storeFile{file, name, f.fail}, nil
 }
 
-// storeFile is a file that Pebble writes.
+// storeFile is a file in the store's folder that Pebble writes.
 type storeFile struct {
 	vfs.File
 	name string
 	fail *failure
 }
 
-// end blocks for ever if err is not nil: nobody knows what a failed write or sync has left
+// end blocks for ever if err is not nil: after a failed write or sync nobody knows what is
 // on the disk, whatever is tried next.
 func (f storeFile) end(what string, err error) {
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
-// VerifyTables reads every block of every table and compares it with its checksum, also
-// the blocks of rows, indexes and filters, which no record's chain covers. Its error names
-// the first table that is damaged.
+// VerifyTables reads every block of every table and compares it with its checksum. This
+// includes the blocks of rows, indexes and filters, which the checksums of records do not
+// cover. The error names the first table that is damaged.
 func (s *Store) VerifyTables() error {
 	dir := s.opts.FS.PathJoin(s.opts.Dir, storeName)
 	names, err := s.opts.FS.List(dir)
@@ -30,7 +30,7 @@ func (s *Store) VerifyTables() error {
 }
 
 func (s *Store) verifyTable(name string) (err error) {
-	defer func() { // a damaged footer can make the reader's arithmetic panic
+	defer func() { // a damaged footer can make Pebble's reader panic
 		if r := recover(); r != nil {
 			err = fmt.Errorf("unreadable: %v", r)
 		}

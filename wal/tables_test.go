@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestVerifyTables checks that a flipped byte anywhere in a table is found, also outside the
-// records.
+// TestVerifyTables checks that VerifyTables finds a flipped byte anywhere in a table, also
+// outside the records.
 func TestVerifyTables(t *testing.T) {
 	opts := Options{Dir: t.TempDir(), MemTableBytes: 1 << 20}
 	s := mustOpen(t, opts)

@@ -8,23 +8,23 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Report says what Verify has verified.
+// Report says what Verify has verified so far.
 type Report struct {
 	Records  uint64
 	Streams  uint64
 	Batches  uint64
-	Position uint64 // of the newest batch
-	Time     int64  // of the newest batch, Unix milliseconds
-	Sum      uint64 // of the newest batch
+	Position uint64 // position of the newest batch
+	Time     int64  // time of the newest batch, Unix milliseconds
+	Sum      uint64 // sum of the newest batch
 }
 
-// Verify walks the whole journal, batch by batch in the order of writing, and
-// checks the chain of batches, every record's checksum and chain, that streams
-// have no gap, and that every record is named by exactly one batch. fn (may be
-// nil) gets each record once it is verified; Body is valid only during the
-// call. passed (may be nil) is called after each batch with the report so far, without
-// its streams. Verify stops at the first *Damage and returns the report so far with it. It
-// needs 16 bytes of memory for each stream, and the map's overhead.
+// Verify reads the whole journal, batch by batch in the order of writing. It checks the
+// chain of batches, every record's checksum, that streams have no gap, and that every
+// record is named by exactly one batch. fn (may be nil) gets each record once it is
+// verified; Body is valid only during the call. passed (may be nil) is called after each
+// batch with the report so far, in which Streams is not set. Verify stops at the first
+// *Damage and returns the report so far with it. For each stream it needs 16 bytes of
+// memory and the overhead of a map entry.
 func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, error) {
 	if err := s.readers.enter(); err != nil {
 		return Report{}, err
@@ -44,8 +44,8 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 	return rep, s.findUnnamed(w.tails)
 }
 
-// findUnnamed looks for records that no batch named: each stream's must end
-// where the batches left it.
+// findUnnamed looks for records that no batch names: the last record of each stream must be
+// the last one that the batches name.
 func (s *Store) findUnnamed(tails map[Stream]tail) error {
 	var stream Stream
 	var seq uint64
@@ -65,8 +65,9 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 	})
 }
 
-// verifyTail verifies the batches after the verified mark, up to newest, and
-// the records they name. The caller has checked that the journal reaches its anchor.
+// verifyTail verifies the batches after the verified mark, up to position newest, and the
+// records that they name. The caller has checked that the journal is as long as its anchor
+// says.
 func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	mark, err := s.readMark(anchored)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	return w.at, nil
 }
 
-// newestBatch is the position of the newest batch row, 0 if there is none.
+// newestBatch returns the position of the newest batch row; 0 if there is no batch row.
 func (s *Store) newestBatch() (position uint64, err error) {
 	err = s.ScanBack([]byte{batchPrefix}, []byte{batchPrefix + 1}, func(k, _ []byte) (bool, error) {
 		if len(k) != batchKeyLen {
@@ -110,12 +111,12 @@ func (s *Store) batchHead(position uint64) (Head, error) {
 	return Head{Position: position, Time: row.time, Sum: row.sum}, err
 }
 
-// walk goes over batches in order and over the records they name.
+// walk verifies batches in order, and the records that they name.
 type walk struct {
 	rows    *pebble.Iterator
 	recs    *pebble.Iterator
-	tails   map[Stream]tail // where each stream stands; filled as the walk goes
-	partial bool            // the walk begins after the first batch, so a stream's earlier records are not in tails
+	tails   map[Stream]tail // the newest record of each stream in the batches so far
+	partial bool            // the walk begins after the first batch, so tails lacks streams whose records came before
 	at      Head
 	records uint64
 	sums    []byte
@@ -127,7 +128,7 @@ func (w *walk) report() Report {
 	return Report{Records: w.records, Batches: w.at.Position, Position: w.at.Position, Time: w.at.Time, Sum: w.at.Sum}
 }
 
-// newWalk begins a walk. Nil tails: it will not begin at the first batch.
+// newWalk makes a walk. tails is nil for a walk that will not begin at the first batch.
 func newWalk(db *pebble.DB, tails map[Stream]tail) (*walk, error) {
 	w := &walk{tails: tails, partial: tails == nil}
 	if w.partial {
@@ -147,7 +148,8 @@ func newWalk(db *pebble.DB, tails map[Stream]tail) (*walk, error) {
 
 func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.Close()) }
 
-// batches walks from position to the newest; after is the batch before it.
+// batches verifies the batches from position to the newest; after is the batch before
+// position.
 func (w *walk) batches(position uint64, after Head) error {
 	w.at = after
 	for ok := w.rows.SeekGE(BatchKey(position)); ok; ok = w.rows.Next() {
@@ -169,7 +171,7 @@ func (w *walk) batches(position uint64, after Head) error {
 	return nil
 }
 
-// batch verifies one row and the records it names.
+// batch verifies one batch row and the records that it names.
 func (w *walk) batch(position uint64, v []byte) error {
 	row, err := decodeBatchRow(position, v)
 	if err != nil {
@@ -194,7 +196,7 @@ func (w *walk) batch(position uint64, v []byte) error {
 	return nil
 }
 
-// run verifies one stretch of a stream.
+// run verifies the consecutive records of one stream that a batch row names.
 func (w *walk) run(r run) error {
 	at, err := w.before(r)
 	if err != nil {
@@ -222,7 +224,7 @@ func (w *walk) run(r run) error {
 	return nil
 }
 
-// before is the stream's newest record before the run.
+// before returns the sequence and checksum of the stream's newest record before the run.
 func (w *walk) before(r run) (tail, error) {
 	at, met := w.tails[r.stream]
 	if met || !w.partial || r.first == 1 {
@@ -240,7 +242,7 @@ func (w *walk) before(r run) (tail, error) {
 	return tail{seq, rec.Sum}, err
 }
 
-// record verifies the record at the iterator's position, which must follow at.
+// record verifies the record at the iterator's position, which must follow the record at.
 func (w *walk) record(stream Stream, at tail) (Record, error) {
 	seq := at.seq + 1
 	if !w.recs.Valid() || string(w.recs.Key()) != string(RecordKey(stream, seq)) {

@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestViewReads checks that View.Read gives a stream's records as they were when the view
-// was opened, from any sequence on, and verifies them as Store.Read does.
+// TestViewReads checks that View.Read returns a stream's records as they were when the view
+// was opened, from any sequence on, and verifies them in the same way as Store.Read.
 func TestViewReads(t *testing.T) {
 	s := memStore(t, Options{FS: vfs.NewMem()})
 	sum := uint64(0)
@@ -41,7 +41,8 @@ func TestViewReads(t *testing.T) {
 	}
 }
 
-// TestHardSettingIsRead checks that HardSetting returns the stored value.
+// TestHardSettingIsRead checks that HardSetting returns the stored value, and false for a
+// setting that was not stored.
 func TestHardSettingIsRead(t *testing.T) {
 	s := memStore(t, Options{FS: vfs.NewMem(), Hard: map[string]string{"ispb": "12345678"}})
 	if v, ok, err := s.HardSetting("ispb"); v != "12345678" || !ok || err != nil {

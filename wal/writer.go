@@ -9,16 +9,17 @@ import (
 )
 
 // yields is how often the writer yields the processor before it commits, so that entries
-// that are about to be appended join the batch.
+// that goroutines are about to append become part of the batch.
 const yields = 3
 
-// writer is the shell around the machine: one goroutine that drains the queue,
-// commits one batch, publishes it, releases in order, and goes on.
+// writer is the shell around the machine. It is one goroutine that takes the queued
+// entries, commits a batch of them, makes its end visible in Durable and Head, releases the
+// entries in order, and begins again.
 type writer struct {
 	s       *Store
 	m       *Machine
 	batch   *pebble.Batch
-	pending []*Entry // drained, in order, not yet in a batch; swapped with the queue
+	pending []*Entry // entries taken from the queue, in order, that are not in a batch yet; its memory is exchanged with the queue's
 }
 
 func newWriter(s *Store, newest Head) *writer {
@@ -31,12 +32,12 @@ func newWriter(s *Store, newest Head) *writer {
 	}
 }
 
-// run ends when the store closes or has failed.
+// run writes batches until the store closes or has failed.
 func (w *writer) run() {
 	defer close(w.s.stopped)
 	defer func() {
-		// Pebble panics if it cannot write its log. Nothing may be released after that,
-		// nor after a panic of our own or of an Out.
+		// Pebble panics if it cannot write its log. After that panic, or a panic of this
+		// package or of an Out, nothing may be released.
 		if r := recover(); r != nil {
 			w.s.opts.Log.Error("wal: writer panicked", "dir", w.s.opts.Dir, "panic", r, "stack", string(debug.Stack()))
 			w.s.fail.fail(fmt.Errorf("wal: write %s: %v", w.s.opts.Dir, r))
@@ -54,8 +55,8 @@ func (w *writer) run() {
 	_ = w.batch.Close()
 }
 
-// await drains the queue and sleeps while there is nothing to do. It is false
-// when the store closes and all is written.
+// await takes the queued entries, and sleeps while there are none. It returns false when
+// the store has failed, or when it closes and every entry is written.
 func (w *writer) await() bool {
 	for {
 		if w.s.fail.set.Load() {
@@ -100,8 +101,8 @@ func (w *writer) drain() {
 	s.mu.Unlock()
 }
 
-// commit makes one batch of the oldest pending entries, writes it and releases
-// them. It is false if the store has failed.
+// commit makes one batch of the oldest pending entries, writes it and releases the entries.
+// It returns false if the store has failed.
 func (w *writer) commit() bool {
 	n := w.fill()
 	if err := w.write(); err != nil {
@@ -128,7 +129,8 @@ func (w *writer) commit() bool {
 	return true
 }
 
-// fill offers pending entries to the machine until it is full.
+// fill offers pending entries to the machine until the batch is full, and returns how many
+// it has offered.
 func (w *writer) fill() (n int) {
 	for _, e := range w.pending {
 		if w.m.Full(e) {
@@ -148,7 +150,7 @@ func (w *writer) fill() (n int) {
 	return n
 }
 
-// write commits the machine's batch, synced. It may block for ever: see pebbleLog.Fatalf.
+// write commits and syncs the machine's batch. It may block for ever; see pebbleLog.Fatalf.
 func (w *writer) write() error {
 	b := w.batch
 	b.Reset()
@@ -205,14 +207,14 @@ func putOp(b *pebble.Batch, o *Op) error {
 	}
 }
 
-// publish makes the batch's end visible, before its Outs are released.
+// publish makes the batch visible in Durable and Head, before the Outs are released.
 func (w *writer) publish(entries uint64) {
 	s := w.s
 	s.headMu.Lock()
 	s.head = w.m.newest
 	s.headMu.Unlock()
 	s.notes.committed.Store(w.m.newest.Position)
-	// Besides the writer only Append changes durable, for a parked entry, while the
-	// writer sleeps.
+	// Beside the writer only Append changes durable, for an entry that writes nothing, and
+	// only while the writer sleeps.
 	s.durable.Add(entries)
 }

@@ -13,27 +13,27 @@ import (
 
 // asker is the party that handed the account a command. It gets the command's result once.
 type asker interface {
-	// answered is called once everything that the answer says is durable. at says what came
-	// of looking after a payout; it is nil for other commands, and where a child goes on
-	// with the payout.
+	// answered is called once everything that the answer says is durable. at is the result
+	// of a due task (see ledger.Attend). It is nil for every other command, and where a
+	// child actor was started and will report the task's result.
 	answered(a *ledger.Answer, at *ledger.Attended)
-	// failed is called where nothing of the command was carried out, or, with ErrCut, where
-	// it is not known here whether the command will be carried out.
+	// failed is called with ErrCut where it is not known whether the command will be
+	// carried out, and with any other error where nothing of the command was carried out.
 	failed(err error)
-	// keeps is true for an asker whose command holds a fact that nobody else knows (a
-	// child's report, a scheme's notice). After a panic the account tries such a command
-	// again, where a request would fail.
+	// keeps is true for an asker whose command holds a fact that nobody else knows (a child
+	// actor's report, a scheme's notice). When the account panics on the command of such an
+	// asker, it tries the command again; it fails the command of any other asker.
 	keeps() bool
 }
 
 // Tasks receives the results of due tasks.
 type Tasks interface {
-	// Done is called once for each task that an account was given.
+	// Done is called once for each due task that an account was given.
 	Done(t due.Task, r due.Result)
 }
 
-// taskOf is the asker of a due task. Where the account starts a child for the task, the
-// child's report ends the task.
+// taskOf is the asker of a due task. Where the account starts a child actor for the task,
+// the child actor's report ends the task.
 type taskOf struct {
 	tasks Tasks
 	task  due.Task
@@ -43,33 +43,35 @@ func (t *taskOf) answered(_ *ledger.Answer, at *ledger.Attended) { ended(t.tasks
 func (t *taskOf) failed(err error)                               { t.tasks.Done(t.task, due.Result{Err: err}) }
 func (t *taskOf) keeps() bool                                    { return false }
 
-// ended reports the result of a due task. It does nothing where task is nil, or where at is
-// nil because a child goes on with the payout.
+// ended reports the result of a due task. It does nothing where there is no task, or where
+// at is nil because a child actor was started and will report the task's result.
 func ended(tasks Tasks, task *due.Task, at *ledger.Attended) {
 	if task != nil && at != nil {
 		tasks.Done(*task, due.Result{Again: at.Again, Unheard: at.Unheard, Open: at.Open, Queued: at.Queued, Skipped: at.Skipped})
 	}
 }
 
-// Report is a child's result for the account.
+// Report is what a child actor reports to its account about one payout.
 type Report struct {
 	Account ledger.AccountID
 	Outcome ledger.ResolvePayout
-	Task    *due.Task     // the due task that the child was started for; nil: none
-	Again   time.Duration // how long to wait before this report is sent to the account again
+	Task    *due.Task     // the due task that the child actor was started for; nil: it was started for a request
+	Again   time.Duration // how long to wait before this report is sent again, after the account could not take it
 }
 
-// Children start children and take back reports that an account could not take.
+// Children starts child actors and takes back reports that an account could not take.
 type Children interface {
-	// Begin gives a child its job. The payout that the job names is durable by then.
+	// Begin starts the child actor's work on its job. The payout that the job names is
+	// durable by then.
 	Begin(child *actor.PID, j *transfer.Job)
 	// NotTaken says that an account could not take a report. The report must be sent again,
-	// because nobody else knows its outcome.
+	// because nobody else knows the payout's outcome.
 	NotTaken(r *Report, err error)
 }
 
-// reportOf is the asker of a child's report. The child's due task gets the first failure as
-// its result and does not wait for later tries of the report.
+// reportOf is the asker of a child actor's report. If the report fails, the due task that
+// it belongs to gets the first failure as its result; the task does not wait until a later
+// try of the report succeeds.
 type reportOf struct {
 	deps   *Dependencies
 	report Report
@@ -95,7 +97,7 @@ type noticeOf struct{ done func(error) }
 
 func (n noticeOf) answered(a *ledger.Answer, _ *ledger.Attended) {
 	if r := a.Refusal; r != nil && !r.AfterHold {
-		n.done(errors.New(r.Message)) // the notice is about money that cannot be booked yet: it must come again
+		n.done(errors.New(r.Message)) // the notice is about money that cannot be booked yet: the scheme must send the notice again
 		return
 	}
 	n.done(nil)

@@ -19,14 +19,14 @@ type bench struct {
 	behind  ledger.Millis // how far engine time is behind the newest record, in ms
 	doubted bool
 	entropy uint64
-	durable bool // every earlier entry is durable when a step begins
+	durable bool // every entry of an earlier step counts as durable when the next step begins
 }
 
 var testConfig = &Config{Renderer: renderForTest, HeadEvery: 8, Terms: testTerms, Recent: NewRecent(recentSlots)}
 
 var testTerms = ledger.Terms{Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000}
 
-// rendering makes a function a Renderer.
+// rendering is a function that serves as a Renderer.
 type rendering func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
 
 // Render implements Renderer.
@@ -70,9 +70,9 @@ func (b *bench) reading() ledger.Reading {
 // outcome is the result of a step: its entry, and its effects by kind.
 type outcome struct {
 	Entry   wal.Entry
-	Answer  *ledger.Answer // of the effect Reply
-	Outcome *ledger.Answer // of the effect Finish
-	Start   []transfer.Job // one job for each effect Launch
+	Answer  *ledger.Answer // the answer in the step's effect Reply, if any
+	Outcome *ledger.Answer // the payout's outcome in the step's effect Finish, if any
+	Start   []transfer.Job // one job for each effect Launch of the step
 }
 
 func (m *Machine) outcome(e wal.Entry, effects []Effect) (out outcome) {

@@ -12,9 +12,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// launch is the Out that starts a child once the entry of its payout is durable. child is
-// the actor that the account's actor has spawned. It is nil in a shell without actors,
-// where children.Begin runs the job in its own way.
+// launch is the Out that starts a child actor once the entry of its payout is durable.
+// child is the child actor that the account's actor has spawned; it is nil in a shell
+// without actors, where children.Begin runs the job in another way.
 type launch struct {
 	children Children
 	child    *actor.PID
@@ -22,16 +22,16 @@ type launch struct {
 }
 
 // Release implements wal.Out. Without an error the payout of the job is durable, so the
-// child may begin. If the entry was refused, the payout was never written and no child
-// begins; the caller gets the error through another Out of the same entry.
+// child actor begins its work. If the entry was refused, the payout was never written and
+// no work begins; the caller gets the error through another Out of the same entry.
 func (l *launch) Release(err error) {
 	if err == nil {
 		l.children.Begin(l.child, &l.job)
 	}
 }
 
-// Begin implements Children. Once Close has begun, no child is started: the next start of
-// the engine finds the payout by its due row.
+// Begin implements Children. After Close was called no child actor begins work: the next
+// start of the engine finds the payout by its due row.
 func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	if d.children.begin() {
 		d.root.Send(child, j)
@@ -40,13 +40,13 @@ func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	}
 }
 
-// carried is a payout that a child carries.
+// carried is a payout that a child actor carries to the scheme.
 type carried struct {
-	tx    *ledger.Transaction // the payout's state when the child began
+	tx    *ledger.Transaction // the payout's state when the child actor began its work
 	child *actor.PID
 }
 
-// child returns an idle child of the account, or spawns a new one.
+// child returns an idle child actor of the account, or spawns a new one.
 func (s *Shell) child() *actor.PID {
 	if n := len(s.idle); n > 0 {
 		pid := s.idle[n-1]
@@ -54,19 +54,19 @@ func (s *Shell) child() *actor.PID {
 		return pid
 	}
 	if s.actor == nil {
-		return nil // a shell that runs without actors has no children
+		return nil // a shell that runs without actors has no child actors
 	}
 	return s.actor.Spawn(s.ChildProps)
 }
 
-// rested puts a child that has finished its payout on the list of idle children.
+// rested puts a child actor that has finished its payout on the list of idle child actors.
 func (s *Shell) rested(pid *actor.PID) {
 	if pid != nil {
 		s.idle = append(s.idle, pid)
 	}
 }
 
-// reapChildren stops the account's idle children.
+// reapChildren stops the account's idle child actors.
 func (s *Shell) reapChildren() {
 	for _, pid := range s.idle {
 		s.actor.Stop(pid)
@@ -74,14 +74,15 @@ func (s *Shell) reapChildren() {
 	s.idle = nil
 }
 
-// brought puts the reporting child on the idle list and hands its report to the account.
+// brought puts the reporting child actor on the idle list and hands its report to the
+// account.
 func (s *Shell) brought(b *transfer.Brought) {
 	s.rested(b.Child)
 	s.Take(ReportMessage(s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain}))
 }
 
-// overChildren supervises children. A child that panics is stopped. It is not known what
-// the child had sent to the scheme, so its payout is in doubt.
+// overChildren supervises child actors. A child actor that panics is stopped. It is not
+// known whether it had sent its payout to the scheme, so the payout is in doubt.
 type overChildren struct{ host *Host }
 
 // HandleFailure implements actor.SupervisorStrategy.
@@ -98,7 +99,8 @@ func (o overChildren) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, ch
 	d.children.work.Done()
 }
 
-// children counts the children that run, and lets no child begin after end was called.
+// children counts the child actors that are at work. After end was called, no child actor
+// begins work.
 type children struct {
 	mu    sync.Mutex
 	ended bool
@@ -120,7 +122,7 @@ func (c *children) end() {
 	c.mu.Unlock()
 }
 
-// over returns a channel that is closed once the last running child has reported. It is
+// over returns a channel that is closed once every child actor at work has reported. It is
 // called after end.
 func (c *children) over() <-chan struct{} {
 	done := make(chan struct{})

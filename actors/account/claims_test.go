@@ -36,8 +36,8 @@ func newClaims(t *testing.T) *claims {
 	return c
 }
 
-// start simulates a process start: a new machine over the same store, with a filter that
-// counts as complete from the hour since on.
+// start simulates a start of the process: a new machine over the same store. Its filter
+// over claims counts as complete for the hour since and every later hour.
 func (c *claims) start(since int64) {
 	config := *testConfig
 	config.Recent, config.Claims = NewRecent(recentSlots), keyed.NewHours(since, 1<<12)
@@ -70,9 +70,9 @@ func (c *claims) ask(key string) (replayed bool) {
 	return e.Answer.Replay
 }
 
-// TestClaimMissesCostNothing checks that, after the filters have witnessed a day, a request
-// under a new key hardly ever reads the store and a request under a known key reads it
-// about once.
+// TestClaimMissesCostNothing checks that, after the filters have seen all claims of a day,
+// a request under a new key hardly ever reads the store, and a request under a known key
+// reads it about once.
 func TestClaimMissesCostNothing(t *testing.T) {
 	c := newClaims(t)
 	n := 0
@@ -90,7 +90,7 @@ func TestClaimMissesCostNothing(t *testing.T) {
 			t.Errorf("key-%d is new and was answered", n)
 		}
 	}
-	if c.asked > 10 { // a full hour's filter sometimes says that it may have a key which it lacks
+	if c.asked > 10 { // a full hour's filter sometimes says "may be there" for a key that was never added
 		t.Errorf("200 new keys asked the store %d times", c.asked)
 	}
 	c.asked = 0
@@ -104,10 +104,10 @@ func TestClaimMissesCostNothing(t *testing.T) {
 	}
 }
 
-// forgotten claims keys in each of 24 hours and starts again within the last hour, with a
-// filter that counts as complete from the hour since(now) on. Then it repeats every key
-// until the key's 24 hours are over, and counts the repeats that were not answered as
-// replays.
+// forgotten makes claims in each of 24 hours and then simulates a start of the process,
+// with a filter that counts as complete from the hour since(now) on. It repeats every claim
+// until the claim's 24 hours are over, and returns how many repeats were not answered with
+// the stored answer.
 func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	const perHour = 5
 	key := func(h, i int) string { return fmt.Sprintf("%d/%d", h, i) }
@@ -133,9 +133,9 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	return lost
 }
 
-// TestClaimsAfterAStart checks that after a start every key of the last 24 hours is still
-// known, and that forgotten counts lost keys when a filter counts as complete for hours
-// that it did not witness.
+// TestClaimsAfterAStart checks that, after a start of the process, every key of the last 24
+// hours is still known. It also checks that forgotten finds lost keys when a filter wrongly
+// counts as complete for hours before the start.
 func TestClaimsAfterAStart(t *testing.T) {
 	if lost := newClaims(t).forgotten(func(now int64) int64 { return now }); lost != 0 {
 		t.Errorf("%d replays were lost", lost)
@@ -144,7 +144,7 @@ func TestClaimsAfterAStart(t *testing.T) {
 		t.Error("a filter that trusts itself too early lost nothing: this test proves nothing")
 	}
 	c := newClaims(t)
-	c.ask("within") // claimed in the hour of the start, but before the start
+	c.ask("within") // a claim made in the same hour as the start, but before it
 	c.start(hourOf(c.now))
 	if !c.ask("within") {
 		t.Error("a key of the start's own hour was forgotten")

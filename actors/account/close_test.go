@@ -12,9 +12,10 @@ import (
 	"pixd/actors/transfer"
 )
 
-// TestClose checks what Close does while the scheme does not answer: a request that waits
-// is cut, every later request is refused, and no account writes to the journal any more.
-// Close returns an error if a child's call to the scheme does not end.
+// TestClose checks what Close does while the scheme does not answer: the connection of a
+// waiting request is cut, every later request is refused, and no account writes to the
+// journal any more. Close returns an error if a child actor's call to the scheme does not
+// end.
 func TestClose(t *testing.T) {
 	w := newHarness(t, Limits{ClosePatience: 50 * time.Millisecond})
 	w.fund(1, 1000)
@@ -48,8 +49,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseWaits checks that Close returns only after the running children have ended, and
-// that a child whose payout becomes durable after Close does not begin.
+// TestCloseWaits checks that Close returns only after the child actors at work have ended,
+// and that no work begins on a payout that becomes durable after Close was called.
 func TestCloseWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -74,8 +75,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestEndingRefusesWhatWaits checks that a message which an account has not taken up when
-// the host begins to close is refused, so that Close need not wait for it.
+// TestEndingRefusesWhatWaits checks that a message which is still in an account's mailbox
+// when the host begins to close is refused, so that Close need not wait for it.
 func TestEndingRefusesWhatWaits(t *testing.T) {
 	w := newHarness(t, Limits{})
 	s := &Shell{Dependencies: &w.deps}

@@ -10,15 +10,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Dependencies are what an account's shell needs from outside. They are the same for all
-// accounts of a host, or of a simulation, which runs all shells in one goroutine.
+// Dependencies are what an account's shell needs from outside. All accounts of a host share
+// one set of Dependencies, and so do all accounts of a simulation, which runs without a
+// host and in one goroutine.
 type Dependencies struct {
 	Config  *Config
 	Journal Journal
 	Rows    Rows
 	Tail    Tail
-	// Opening returns the settings that an account of the registry starts with; false: the
-	// registry has no such account.
+	// Opening returns the settings that a new account starts with; false: the registry has
+	// no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is active; nil: every account is active.
 	Active  func(ledger.AccountID) bool
@@ -27,9 +28,9 @@ type Dependencies struct {
 	Log     *slog.Logger
 
 	Children   Children
-	ChildProps *actor.Props // Props of an account's children; not used without actors
+	ChildProps *actor.Props // protoactor's Props of the child actors; not used in a shell without actors
 	Tasks      Tasks
-	// Again sends a message to an account asynchronously: the caller does not wait.
+	// Again sends a message to an account and returns before the account has handled it.
 	Again func(ledger.AccountID, any)
 	// Ending returns nil until the host begins to close, then an error. A command that an
 	// account takes up after that is refused with this error. Nil: the host never closes.

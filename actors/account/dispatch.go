@@ -2,10 +2,10 @@ package account
 
 import "sync/atomic"
 
-// workers runs mailboxes on goroutines that are used again. protoactor's own dispatcher
-// starts a goroutine for every burst of messages, and that goroutine's stack grows anew
-// each time: with a read of the journal at the bottom of the stack this took an eighth of
-// the engine's time.
+// workers is a pool of goroutines that run the actors' mailboxes. protoactor's own
+// dispatcher starts a goroutine for every burst of messages, and that goroutine's stack
+// grows anew each time: with a read of the journal at the bottom of the stack this took an
+// eighth of the engine's time.
 type workers struct {
 	work chan func()
 	idle atomic.Int64
@@ -13,8 +13,8 @@ type workers struct {
 }
 
 const (
-	idleWorkers = 256 // idle goroutines that are kept for the next burst
-	throughput  = 300 // messages of one mailbox that run before it yields to other mailboxes
+	idleWorkers = 256 // number of idle goroutines that are kept for the next burst of messages
+	throughput  = 300 // number of messages of one mailbox that are handled before another mailbox gets the goroutine
 )
 
 func newWorkers() *workers { return &workers{work: make(chan func()), end: make(chan struct{})} }

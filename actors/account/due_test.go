@@ -9,7 +9,8 @@ import (
 )
 
 // TestTaskOfQuarantined checks that a due task ends with an error when its account is
-// quarantined while the task's child runs, so that the scanner can start other tasks.
+// quarantined while the task's child actor is at work, so that the scanner can start other
+// tasks.
 func TestTaskOfQuarantined(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)

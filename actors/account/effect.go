@@ -10,17 +10,17 @@ type EffectKind uint8
 // The kinds of effect. The comment of each kind says what must be durable before the effect
 // takes place.
 const (
-	// Reply gives the asker of the command Answer and Attended. First durable: the step's
-	// entry, and everything that the step was decided on.
+	// Reply hands Answer and Attended to the asker of the command. First durable: the
+	// step's entry, and every earlier entry that the step's decision read.
 	Reply EffectKind = iota + 1
-	// Park keeps the asker of the command waiting until Payout has its outcome. It takes
-	// place at once: only the shell's memory changes.
+	// Park lets the asker of the command wait until Payout has its outcome. It takes place
+	// at once, before the step's entry is durable: only the shell's memory changes.
 	Park
 	// Finish gives Answer to every asker that is parked for Payout. First durable: the
 	// step's entry.
 	Finish
-	// Launch starts a child for Child. First durable: the step's entry, and everything that
-	// the step was decided on.
+	// Launch starts a child actor with the job Child. First durable: the step's entry, and
+	// every earlier entry that the step's decision read.
 	Launch
 	// Raise reports Alert to the operators. First durable: the step's entry, which also
 	// holds the alert's row.
@@ -32,20 +32,21 @@ type Effect struct {
 	Kind   EffectKind
 	Payout ledger.TxID
 	Answer *ledger.Answer
-	// With Reply: the result of looking after a payout; nil where a child goes on with it.
+	// With Reply: the result of a due task; nil where a child actor was started, which will
+	// report the result.
 	Attended *ledger.Attended
-	// With Park: another request already waits for this payout, so a 2xx answer is a replay
-	// for the asker that is parked now.
+	// With Park: an earlier request under the same idempotency key already waits for this
+	// payout, so a 2xx answer is a replay for the asker that is parked now.
 	Join bool
-	// With Park and Join: the body of that other request was different.
+	// With Park and Join: the earlier request had a different body.
 	Other bool
 	Child ledger.Launch
 	Alert ledger.Alert
 }
 
 // effects lists what a decision asks the shell to do, in this order: answer or park the
-// asker of the command, answer the askers parked for the payout that ended, report alerts
-// to the operators, start children.
+// asker of the command; answer the askers that are parked for the payout that ended; raise
+// alerts; start child actors.
 func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer) []Effect {
 	out := append(make([]Effect, 0, 3), m.reply(c, d, a))
 	if t := d.Ended; t != nil {

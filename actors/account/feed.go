@@ -9,22 +9,24 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Feed routes the scheme's notices to accounts: a received payment by the PIX key that it
-// was paid to; a notice about a payout by our transaction id, never by the end-to-end id
-// alone. A notice may also name the account. An engine of several machines would route by
-// that name; here the name must only not contradict the account that was found.
+// Feed routes the scheme's notices to accounts. It finds the account of a received payment
+// by the PIX key that was paid to, and the account of a payout by our transaction id, never
+// by the end-to-end id alone. A notice may also name the account. An engine of several
+// machines would route by that name; here the name must only not contradict the account
+// that was found.
 type Feed struct {
 	// Get reads a row of the store.
 	Get func(key []byte) (value []byte, ok bool, err error)
-	// Key returns the account that one of our PIX keys belongs to.
+	// Key returns the account that a PIX key belongs to; false: no account here has the
+	// key.
 	Key func(key string) (ledger.AccountID, bool)
-	// Recent is the table that the accounts use too; may be nil.
+	// Recent is the same table of recent payouts that the accounts use; may be nil.
 	Recent *Recent
 	// Notice hands the command that a notice means to its account; see Host.Notice.
 	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
 
-	// Ids of returns that an account is working on, so that two accounts never credit the
-	// same return.
+	// returning has the ids of returns that an account is working on now, so that two
+	// accounts never credit the same return.
 	returning sync.Map
 }
 
@@ -88,9 +90,10 @@ func about(n scheme.Notice) (ledger.Command, error) {
 	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
 }
 
-// owner returns the account of the payout that a notice names. It reads the table of recent
-// payouts, then the payout's id row, which exists once the payout is shown, then the
-// end-to-end rows, which name a payout that is only held.
+// owner returns the account of the payout that a notice names. It looks in the table of
+// recent payouts; then reads the payout's id row, which exists from the record that first
+// shows the payout to the merchant; then the end-to-end rows, which find a payout that is
+// only held.
 func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 	if f.Recent != nil {
 		if p := f.Recent.get(n.Tx); p != nil {

@@ -8,8 +8,9 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestFeedKnowsItsOwn checks that a notice is taken only when it names our transaction to
-// the last bit, does not name another account, and is of a known kind.
+// TestFeedKnowsItsOwn checks that a notice is taken only when all 128 bits of its
+// transaction id are those of one of our payouts, it does not name another account, and its
+// kind is known.
 func TestFeedKnowsItsOwn(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
@@ -26,13 +27,13 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 		return err
 	}
 	other := held.ID
-	other[15] ^= 1 // a bit that the public transaction_id does not include
+	other[15] ^= 1 // a bit of the id that is not part of the public transaction_id
 	settled := scheme.Notice{Kind: scheme.PaymentSettled, Tx: held.ID, EndToEnd: held.EndToEnd}
 	named, misnamed := settled, settled
 	named.Account, misnamed.Account = testAccount, testAccount+1
 	stranger := settled
 	stranger.Tx = other
-	for round := range 2 { // in round 0 the payout is held, in round 1 it is shown
+	for round := range 2 { // in round 0 the payout is only held, in round 1 the merchant can see it
 		if err := take(settled); err != nil || reported[testAccount] != 2*round+1 {
 			t.Errorf("round %d: ours: %v, reported %v", round, err, reported)
 		}
@@ -58,9 +59,9 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// TestOneReturnAtOnce checks that, while one account works on a return, a second notice of
-// the same return id is refused, even if it names another payout. Otherwise two accounts
-// would credit the same return.
+// TestOneReturnAtOnce checks that, while one account works on a return, a second notice
+// with the same return id is refused, even if it names another payout. Otherwise two
+// accounts would credit the same return.
 func TestOneReturnAtOnce(t *testing.T) {
 	var done []func(error)
 	row := func(a ledger.AccountID, id ledger.TxID) []byte {

@@ -135,18 +135,19 @@ func under(key byte) *ledger.Claim { return &ledger.Claim{Scope: [16]byte{key}} 
 
 var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &ledger.Claim{Scope: [16]byte{66}}}
 
-// counter is a scheme that accepts every payment and counts the calls. After hold its calls
-// wait until release, even after their context has ended.
+// counter is a scheme that accepts every payment and counts the calls. After hold was
+// called, calls do not return until release is called, even if their context has ended.
 type counter struct {
 	lookups, submits, asks atomic.Int64
-	refuse                 atomic.Bool // lookups find no owner
+	refuse                 atomic.Bool // true: every lookup answers that the key has no owner
 
 	mu         sync.Mutex
 	lookupHold chan struct{}
 	submitHold chan struct{}
 }
 
-// hold makes lookups, or submits and asks, wait until release.
+// hold makes later lookups (true), or later submits and asks (false), wait until release is
+// called.
 func (c *counter) hold(lookups bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,12 +203,13 @@ func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error
 
 func (c *counter) Book(context.Context) (scheme.Book, error) { return scheme.Book{}, nil }
 
-// gate is a journal that, while it is shut, writes entries but reports none as durable.
+// gate is a journal that tests can shut. While the gate is shut, entries are written, but
+// none is reported as durable.
 type gate struct {
 	Journal
 	mu   sync.Mutex
 	shut bool
-	word wal.Ticket // the newest durable ticket when the gate was shut
+	word wal.Ticket // what Durable returns while the gate is shut: the newest ticket that was durable before
 	outs []wal.Out
 	seen int
 }

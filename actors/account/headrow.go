@@ -8,7 +8,8 @@ import (
 )
 
 // HeadRow encodes an account's head as a row: sequence, checksum and time of the newest
-// record in it, then the ledger's encoding of the head. sum is that record's checksum.
+// record that the head includes, then the ledger's encoding of the head. sum is that
+// record's checksum.
 func HeadRow(head *ledger.Account, sum uint64) ledger.Row {
 	b := binary.BigEndian.AppendUint64(nil, head.Seq)
 	b = binary.BigEndian.AppendUint64(b, sum)

@@ -28,17 +28,18 @@ type Journal interface {
 
 // Limits bound the work that one engine takes on at once.
 type Limits struct {
-	PerAccount    int           // requests of one account in work, and, counted apart, its reads; default 4,096
-	Payouts       int           // payouts of all accounts between hold and outcome; default 16,384
-	SchemeTimeout time.Duration // for the lookup and the submit of one payout together
-	IdleAfter     time.Duration // an account without work for this long is passivated; default 1 min
+	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; default 4,096
+	Payouts       int           // most payout requests of all accounts that wait for an answer at once; default 16,384
+	SchemeTimeout time.Duration // the most time for the lookup and the submit of one payout together
+	IdleAfter     time.Duration // after this long without a request or other work an account is passivated; default 1 min
 
-	// How long a caller waits for its answer. A caller that joined another request waits
-	// SchemeTimeout plus JoinGrace; every other caller waits LastGrace longer.
-	JoinGrace time.Duration // default 5 s
-	LastGrace time.Duration // default 20 s
+	// How long a caller waits for its answer. Every caller waits SchemeTimeout plus
+	// JoinGrace. Then a caller that waits for an earlier request under the same idempotency
+	// key gives up; any other caller waits another LastGrace.
+	JoinGrace time.Duration // added to SchemeTimeout; default 5 s
+	LastGrace time.Duration // added for a caller that does not wait for an earlier request; default 20 s
 
-	ClosePatience time.Duration // how long Close waits for accounts and children; default 10 s
+	ClosePatience time.Duration // how long Close waits for accounts and child actors; default 10 s
 }
 
 // Options are the settings and dependencies of a host.
@@ -50,8 +51,8 @@ type Options struct {
 	Tail    Tail
 	Scheme  scheme.Scheme
 	Tasks   Tasks // nil: the results of due tasks are ignored
-	// Opening returns the settings that an account of the registry starts with; false: the
-	// registry has no such account.
+	// Opening returns the settings that a new account starts with; false: the registry has
+	// no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is active; nil: every account is active.
 	Active  func(ledger.AccountID) bool
@@ -75,7 +76,7 @@ type Host struct {
 	props    *actor.Props // Props of every account's actor
 	toTrim   struct {
 		sync.Mutex
-		entries []*entry // accounts used since they were last trimmed
+		entries []*entry // entries that were used since the last call of Trim
 	}
 	entries keyed.Map[ledger.AccountID, *entry]
 	payouts atomic.Int64
@@ -83,14 +84,14 @@ type Host struct {
 	number  atomic.Uint64
 }
 
-// entry is an account's place in the host. mu is locked while a message is sent, so that no
-// message reaches an actor that was passivated.
+// entry is what the host knows about one account. mu is locked while a message is sent to
+// the account's actor, so that no message reaches an actor that was passivated.
 type entry struct {
 	mu     sync.Mutex
 	pid    *actor.PID
 	used   ledger.Millis
 	inWork atomic.Int64
-	reads  atomic.Int64 // reads in work, counted apart: new work does not keep reads out
+	reads  atomic.Int64 // reads of the head in work, not counted in inWork: however much work waits, the head can be read
 	toTrim atomic.Bool  // whether the entry is in the host's toTrim list
 }
 
@@ -139,8 +140,9 @@ func NewHost(p Options) *Host {
 	return d
 }
 
-// lastNet supervises the accounts' actors behind the shell's own recovery. A panic that the
-// shell did not contain stops the actor. Starting it again would lose its state.
+// lastNet supervises the accounts' actors. The shell contains panics itself
+// (Shell.attempt); where a panic passes the shell all the same, lastNet stops the actor. A
+// restarted actor would begin without the account's state.
 type lastNet struct {
 	log    *slog.Logger
 	alerts Alerts
@@ -155,8 +157,8 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 	s.StopChildren(child)
 }
 
-// again sends an account a message without waiting for the entry's lock. It is called on
-// the journal's own goroutine, which must not wait.
+// again sends a message to an account from a new goroutine. It is called on the journal's
+// own goroutine, which must not wait for the lock of the account's entry.
 func (d *Host) again(id ledger.AccountID, message any) { go d.send(id, d.entry(id), message) }
 
 // write appends an entry and waits until it is durable.
@@ -193,8 +195,8 @@ func (d *Host) send(id ledger.AccountID, e *entry, message any) {
 
 // Do carries a command out and returns its answer once the answer is durable. The errors
 // are the ledger's: ErrUnknown where the registry has no such account; ErrBusy where a
-// limit is reached, before anything was decided; ErrWaited where another request under the
-// same idempotency key is still being worked on; ErrCut where the outcome is not known.
+// limit is reached, before anything was decided; ErrWaited where an earlier request under
+// the same idempotency key has no answer yet; ErrCut where the outcome is not known.
 func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	if _, ok := d.deps.Opening(id); !ok {
 		return ledger.Answer{}, ledger.ErrUnknown
@@ -247,8 +249,9 @@ func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	}
 }
 
-// take gives the caller's channel back to the pool for another request. After an error it
-// does not: a second reply may still come, and no other request may receive that reply.
+// take gives the caller back to the pool, for another request, unless the response is an
+// error. After an error a second response may still come, and no other request may receive
+// it.
 func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
 	if r.number != to.number {
 		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
@@ -259,20 +262,22 @@ func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
 	return r.answer, r.err
 }
 
-// How long to wait before a report that an account could not take is sent again: 1 s first,
-// then twice as long each time, up to 1 min.
+// How long to wait before a report that an account could not take is sent again: 1 s after
+// the first failure, then twice as long after each further failure, up to 1 min.
 const (
 	outcomeAgain  = time.Second
 	outcomeAtMost = time.Minute
 )
 
-// bring hands an account a child's report. Reports are exempt from the limits of requests.
+// bring hands an account a child actor's report. The limits on requests do not apply to
+// reports.
 func (d *Host) bring(r *Report) {
 	d.send(r.Account, d.entry(r.Account), ReportMessage(&d.deps, *r))
 }
 
 // NotTaken sends a report to its account again until the account takes it or the host
-// closes. In the second case the next start asks the scheme about the payout.
+// closes. If the host closes first, the next start of the engine asks the scheme about the
+// payout.
 func (d *Host) NotTaken(r *Report, err error) {
 	if d.running.Err() != nil {
 		return
@@ -287,7 +292,7 @@ func (d *Host) NotTaken(r *Report, err error) {
 }
 
 // Notice hands an account the command that a notice of the scheme means. done(nil) is
-// called once the effect is durable, done(err) where it failed.
+// called once the command's effect is durable, done(err) where the command failed.
 func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
 	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
@@ -295,7 +300,7 @@ func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
 // Recent returns the table of recently accepted payouts of all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
-// Due starts a due task: the account looks after a payout whose due time has come, whose
-// child was lost in a crash, or which waits for directory capacity. Tasks.Done gets the
-// result once.
+// Due hands an account a due task: the account looks after a payout whose due time has
+// come, whose child actor was lost in a crash, or which waits for directory capacity.
+// Tasks.Done gets the task's result once.
 func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), DueMessage(d.deps.Tasks, t)) }

@@ -109,13 +109,13 @@ func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
 	return done
 }
 
-// TestRefusedAtAdmission checks that a request above a limit is refused and begins nothing,
-// while requests that are within the limits go through.
+// TestRefusedAtAdmission checks that a request above a limit is refused and starts no work,
+// while requests that are within the limits are answered.
 func TestRefusedAtAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        Limits
 		next          ledger.AccountID // the account whose payout is refused
-		other         ledger.AccountID // the account whose otherCommands is accepted
+		other         ledger.AccountID // the account for which otherCommands is accepted
 		otherCommands ledger.Command
 	}{
 		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
@@ -129,12 +129,12 @@ func TestRefusedAtAdmission(t *testing.T) {
 			first, second := w.begin(1, payoutTo(1, nil)), w.begin(1, payoutTo(2, nil))
 			w.eventually("both submits", func() bool { return w.scheme.submits.Load() == 2 })
 			seq := w.store.Submitted()
-			for range 3 { // a refused request does not count towards the limit
+			for range 3 { // three tries, because a refused request must not count towards the limit
 				if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
 					t.Errorf("a third was answered %v", err)
 				}
 			}
-			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads have a limit of their own
+			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads of the head are counted apart from other requests
 				t.Errorf("a read was answered %v", err)
 			}
 			other := w.begin(c.other, c.otherCommands)
@@ -171,8 +171,8 @@ func TestFirstTouch(t *testing.T) {
 	}
 }
 
-// TestReadsPark checks that a read includes an earlier credit that is not durable yet, and
-// is answered only once that credit is durable.
+// TestReadsPark checks that a read of the head includes a credit that is not durable yet,
+// and that the read is answered only once that credit is durable.
 func TestReadsPark(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -214,7 +214,7 @@ func TestNothingLeavesEarly(t *testing.T) {
 }
 
 // TestOneKeyManyRequests checks that many simultaneous requests under one idempotency key
-// are carried out once, and that all other answers are replays.
+// make one payout, and that every answer but one is a replay.
 func TestOneKeyManyRequests(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)
@@ -230,9 +230,9 @@ func TestOneKeyManyRequests(t *testing.T) {
 	}
 }
 
-// TestSilentScheme checks what happens while the scheme does not answer: a request that
-// joined another ends with ErrWaited, the first request is cut because its outcome is open,
-// and the payout's child goes on.
+// TestSilentScheme checks what happens while the scheme does not answer: the connection of
+// the first request under a key is cut, because its outcome is open; a second request under
+// that key ends with ErrWaited; and the payout's child actor goes on.
 func TestSilentScheme(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 200 * time.Millisecond})
 	w.fund(1, 1000)

@@ -10,8 +10,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Trim asks every account that was used since the last call to free the memory that an idle
-// account does not need. An account that still has work is asked again by the next call.
+// Trim asks every account that was used since the last call of Trim to free the memory that
+// an idle account does not need. An account that still has work is asked again by the next
+// call.
 func (d *Host) Trim() {
 	d.toTrim.Lock()
 	entries := d.toTrim.entries
@@ -61,7 +62,7 @@ func (d *Host) Passivate() int {
 	return int(left.Load())
 }
 
-// retire passivates one account that has been idle since before. The entry is locked, so
+// retire passivates one account that has had no work since before. The entry is locked, so
 // nobody can send to the account meanwhile. It returns true where the account stays in
 // memory.
 func (d *Host) retire(e *entry, before ledger.Millis) bool {
@@ -86,31 +87,32 @@ func (d *Host) retire(e *entry, before ledger.Millis) bool {
 	return false
 }
 
-// refuse fails the command in a message that was sent to a closed host. Other messages are
-// dropped.
+// refuse fails a command that comes after the host has begun to close. Messages that are
+// not commands are dropped.
 func refuse(message any, why error) {
 	if m, ok := message.(*call); ok {
 		m.from.failed(fmt.Errorf("%w: %w", ledger.ErrCut, why))
 	}
 }
 
-// isWork tells whether a message is a command, which refuse answers.
+// isWork tells whether a message is a command, whose asker must get a result.
 func isWork(message any) bool {
 	_, is := message.(*call)
 	return is
 }
 
-// closePatience is how long, by default, Close waits for accounts and payouts' children to
+// closePatience is how long, by default, Close waits for accounts and child actors to
 // finish their work.
 const closePatience = 10 * time.Second
 
-// errRestless says that an account or a payout's child still reads or writes.
+// errRestless says that, when Close gave up waiting, an account or a child actor was still
+// reading or writing.
 var errRestless = errors.New("account: accounts or their payouts do not come to rest")
 
-// Close cancels the children's calls to the scheme and waits for accounts and children to
-// finish; the next start resumes the payouts of these children. When Close returns nil, no
-// account and no child reads or writes any more, and the journal and the store may be
-// closed.
+// Close cancels the child actors' calls to the scheme and waits for accounts and child
+// actors to finish; the next start of the engine resumes the payouts of these child actors.
+// When Close returns nil, no account and no child actor reads or writes any more, and the
+// journal and the store may be closed.
 func (d *Host) Close() error {
 	d.stop()
 	d.children.end()
@@ -129,8 +131,8 @@ func (d *Host) Close() error {
 	return nil
 }
 
-// closeAccounts sends every account in memory its last message. Each returned channel is
-// closed once one account has handled all messages before that one.
+// closeAccounts sends a closing message to every account in memory. It returns one channel
+// for each account, which is closed once the account has handled all earlier messages.
 func (d *Host) closeAccounts() (last []<-chan struct{}) {
 	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
 		e.mu.Lock()

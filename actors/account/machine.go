@@ -12,8 +12,8 @@ import (
 // Config is the configuration that all accounts' machines share.
 type Config struct {
 	Renderer Renderer
-	// HeadEvery is how many records lie between two head rows. It is a setting that cannot
-	// change while the store exists.
+	// HeadEvery is how many records lie between two head rows. The value is fixed when the
+	// store is created.
 	HeadEvery uint64
 	// Terms are the service's terms, the same for all accounts.
 	Terms ledger.Terms
@@ -22,11 +22,11 @@ type Config struct {
 	// EndToEnd is a filter over the keys of all end-to-end rows, which saves most reads of
 	// keys that do not exist. Nil: every key is read from the store.
 	EndToEnd *keyed.Filter
-	// Alerts writes and reports alerts to the operators; nil: no alert is reported.
+	// Alerts writes and reports alerts to the operators; nil: the machine raises no alerts.
 	Alerts Alerts
-	// Claims are filters over the idempotency claims of the hours that this process has
-	// witnessed from their beginning. They save most reads, because most requests have a
-	// new key. Nil: every claim is read from the store.
+	// Claims are filters over the idempotency claims of those hours that this process has
+	// run through from beginning to end. Most requests have a new key, and for them the
+	// filters save the read of the store. Nil: every claim is read from the store.
 	Claims *keyed.Hours
 }
 
@@ -51,24 +51,24 @@ type Renderer interface {
 // read itself.
 type Call struct {
 	Command ledger.Command
-	Now     ledger.Reading // a stamp is never earlier than the account's newest record, whatever Now says
+	Now     ledger.Reading // the clock; where Now.Time is earlier than the account's newest record, Step uses that record's time
 	Entropy [10]byte
 	Durable wal.Ticket // every entry up to this ticket is durable
-	// Inactive says that the account is inactive. It is set only for commands for which
-	// ledger.NeedsActive is true.
+	// Inactive says that the account is inactive. The shell sets it only for commands for
+	// which ledger.NeedsActive is true.
 	Inactive bool
 }
 
 // Machine is one account: its head, its rows and records that are not durable yet, and the
-// payouts whose children run. It has no goroutine, clock or I/O: it takes one call and
-// returns a journal entry and effects.
+// payouts that child actors carry to the scheme. It has no goroutine, clock or I/O: it
+// takes one call and returns a journal entry and effects.
 type Machine struct {
 	config  *Config
 	head    ledger.Account
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
-	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout with a child; nil where no child runs
+	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout that a child actor carries; nil where there is no such payout
 
 	// The records and rows of the last Step, until Submitted takes them.
 	records []ledger.Record
@@ -82,8 +82,8 @@ func newMachine(c *Config, id ledger.AccountID) *Machine {
 // Opened tells whether the account has its first record, the one that opens it.
 func (m *Machine) Opened() bool { return m.head.Seq > 0 }
 
-// Resting tells whether the account is idle: it has no running child, and everything that
-// it wrote is durable.
+// Resting tells whether the account is idle: no child actor carries one of its payouts, and
+// everything that it wrote is durable.
 func (m *Machine) Resting(durable wal.Ticket) bool {
 	m.overlay.forget(durable)
 	return len(m.work) == 0 && m.overlay.empty()
@@ -123,8 +123,8 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	return e, m.effects(c.Command, &d, a), nil
 }
 
-// job makes the job of a child: the payout, its goal, and the account's rule about
-// recipients.
+// job makes a child actor's job: the payout, its goal, and the account's rule about which
+// recipients are forbidden.
 func (m *Machine) job(l ledger.Launch) transfer.Job {
 	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
@@ -133,9 +133,9 @@ func (m *Machine) job(l ledger.Launch) transfer.Job {
 	return j
 }
 
-// keep renders the answer of a claim and puts it into the record that stores it. The answer
-// shows the newest state of the record's own transaction, even where the decision is also
-// about another transaction.
+// keep renders the answer to a request with an idempotency claim and puts it into the
+// record that stores the claim's answer. The answer shows the newest state of the record's
+// own transaction, even where the decision is also about another transaction.
 func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	for i := range d.Records {
 		r := &d.Records[i]
@@ -153,8 +153,8 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 	}
 }
 
-// newest is the state of a transaction in the last of records that is about it; nil where
-// no record is about it.
+// newest returns a transaction's state after records, a list of one decision's records: its
+// state in the last of them that is about it; nil where none is about it.
 func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
 	for i := range records {
 		if r := &records[i]; r.Tx != nil && r.Tx.ID == id {
@@ -194,8 +194,8 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 	return e
 }
 
-// follow updates the state of a payout that has a child, and removes a payout that is no
-// longer in flight.
+// follow updates the state of a payout that a child actor carries. A payout that is no
+// longer in flight is removed from the carried payouts.
 func (m *Machine) follow(t *ledger.Transaction) {
 	if t == nil || m.work[t.ID] == nil {
 		return
@@ -206,8 +206,8 @@ func (m *Machine) follow(t *ledger.Transaction) {
 }
 
 // witness adds the end-to-end rows and claims of this step to the filters before they are
-// written. If the write fails, a filter has a key that does not exist; it never lacks a key
-// that exists.
+// written. If the write fails, a filter has a key that does not exist, which does no harm;
+// a filter must never lack a key that exists.
 func (m *Machine) witness() {
 	for _, r := range m.rows {
 		if ledger.IsEndToEnd(r.Key) {

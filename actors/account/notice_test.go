@@ -6,8 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestEmptyNotice checks that a notice which names a held payout under an end-to-end id of
-// another minute changes nothing: the payout keeps its child and gets no outcome.
+// TestEmptyNotice checks that a notice which names a held payout, but an end-to-end id of
+// another minute, changes nothing: a child actor still carries the payout, and the payout
+// gets no outcome.
 func TestEmptyNotice(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})

@@ -21,8 +21,8 @@ func (w *harness) many(n int, c func() ledger.Command) <-chan response {
 	return answers
 }
 
-// replaysOf counts the replays among n answers about one payout. All answers must have the
-// same body.
+// replaysOf counts the replays among n answers about one payout. It fails the test where an
+// answer has another body than "accepted style 0".
 func replaysOf(t *testing.T, answers <-chan response, n int) (replays int) {
 	t.Helper()
 	for range n {
@@ -37,9 +37,9 @@ func replaysOf(t *testing.T, answers <-chan response, n int) (replays int) {
 	return replays
 }
 
-// TestOneKeyThroughPanic checks that, when rendering the first answer panics once while
-// many requests wait under the same key, the payout is still carried out once and all
-// requests get the same body.
+// TestOneKeyThroughPanic checks that, when the account panics once while it renders the
+// first answer, and many requests wait under the same idempotency key, there is still one
+// payout and every request gets the same body.
 func TestOneKeyThroughPanic(t *testing.T) {
 	const many = 20
 	w := newHarness(t, Limits{})
@@ -62,9 +62,9 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	}
 }
 
-// TestOneKeyTimesOut checks that requests which joined another one end with ErrWaited in
-// time and carry nothing out, and that repeats after the first request's answer are replays
-// of that answer.
+// TestOneKeyTimesOut checks that requests which wait for an earlier request under the same
+// key end with ErrWaited in time and start no payout of their own. Once the earlier request
+// has its answer, repeats are replays of that answer.
 func TestOneKeyTimesOut(t *testing.T) {
 	const many = 20
 	w := newHarness(t, Limits{SchemeTimeout: 20 * time.Millisecond, JoinGrace: 50 * time.Millisecond, LastGrace: 10 * time.Second})

@@ -8,28 +8,28 @@ import (
 // Rows reads the facts that decisions need: rows by key and records by sequence.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns more
-	// false.
+	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
+	// more.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
 }
 
-// overlay holds the account's rows and records that are not durable yet. Readers look here
-// before they read the store.
+// overlay has the account's rows and records that are not durable yet. A reader looks in
+// the overlay before it reads the store.
 type overlay struct {
 	rows    map[string]freshRow
 	records map[uint64]*ledger.Record
-	order   []freshKey // in the order of submission
+	order   []freshKey // keys of all rows and records, in the order in which their entries were submitted
 }
 
 type freshRow struct {
-	value  []byte // nil: the row is deleted
+	value  []byte // the new value of the row; nil: the row is deleted
 	ticket wal.Ticket
 }
 
 type freshKey struct {
 	key    string
-	seq    uint64 // sequence of a record; used where key is empty
+	seq    uint64 // sequence of the record, where key is empty; otherwise not used
 	ticket wal.Ticket
 }
 
@@ -45,7 +45,7 @@ func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) 
 	}
 	for _, r := range rows {
 		if !ledger.IsFact(r.Key) {
-			continue // no decision reads this row
+			continue // no decision reads a row of this kind, so the overlay need not have it
 		}
 		key := string(r.Key)
 		o.rows[key] = freshRow{r.Value, t}

@@ -16,7 +16,7 @@ func (w *harness) poisoned(id ledger.AccountID) error {
 
 // TestPanic checks that a request on which the account panics fails with ErrInternal and
 // changes nothing, that the third panic within a minute quarantines the account, and that
-// another account goes on.
+// another account still works.
 func TestPanic(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
@@ -81,9 +81,10 @@ func TestRebuildKeepsWaiters(t *testing.T) {
 	}
 }
 
-// TestRebuildKeepsChildren checks that, after a rebuild, a repeated request does not start
-// a second child for a payout whose child runs. The first child may still report a refusal,
-// which releases the hold that a second child's submit would need.
+// TestRebuildKeepsChildren checks that, after the account was rebuilt, a repeated request
+// does not start a second child actor for a payout that a child actor already carries. The
+// first child actor may still report a refusal and so release the hold, while a second one
+// submits the payout.
 func TestRebuildKeepsChildren(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)
@@ -111,8 +112,9 @@ func TestRebuildKeepsChildren(t *testing.T) {
 	}
 }
 
-// TestQuarantineCuts checks that a quarantine cuts the requests that wait for an outcome:
-// any status would be read as an outcome.
+// TestQuarantineCuts checks that a quarantine cuts the connections of requests that wait
+// for a payout's outcome, instead of answering them: the client would read any status as an
+// outcome.
 func TestQuarantineCuts(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 1000)

@@ -17,10 +17,11 @@ func arrival(n int) ledger.ReceivePayment {
 	return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E60701190202603011200%011d", n), Amount: 5}
 }
 
-// once counts the results that one notice or task got; there must be exactly one.
+// once counts the results that one notice or task got. The correct count is one.
 type once struct{ reported atomic.Int64 }
 
-// all counts the results, and fails where a notice or task got more than one.
+// all returns the sum of the results, and fails the test where a notice or task got more
+// than one.
 func all(t *testing.T, what string, reported []once) (n int64) {
 	for i := range reported {
 		got := reported[i].reported.Load()
@@ -88,8 +89,9 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 }
 
-// TestMessageWhilePassivate checks that a message which is sent while an account's last
-// entry is not durable yet waits, and is then answered by the restored account.
+// TestMessageWhilePassivate checks that a message which comes while an account is being
+// passivated, before the account's last entry is durable, waits and is then answered by the
+// restored account.
 func TestMessageWhilePassivate(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1, SchemeTimeout: time.Second, LastGrace: time.Second})
 	w.fund(1, 100)
@@ -146,8 +148,8 @@ func (s *slowRows) Get(key []byte) ([]byte, bool, error) {
 	return s.Rows.Get(key)
 }
 
-// TestPassivateDrains checks that messages already in the mailbox when an account is to be
-// passivated are handled first.
+// TestPassivateDrains checks that messages which are in an account's mailbox before the
+// message to passivate are handled before the account leaves memory.
 func TestPassivateDrains(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	rows := &slowRows{Rows: w.deps.Rows}
@@ -184,8 +186,8 @@ func TestPassivateDrains(t *testing.T) {
 	}
 }
 
-// TestChildKeepsItsAccount checks that an account stays in memory while a child carries one
-// of its payouts, even though no request waits for that payout.
+// TestChildKeepsItsAccount checks that an account stays in memory while a child actor
+// carries one of its payouts, even though no request waits for that payout.
 func TestChildKeepsItsAccount(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	w.fund(1, 10_000)

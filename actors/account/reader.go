@@ -6,7 +6,7 @@ import (
 
 // reader is the ledger.Reader of a machine. It looks first among the machine's own rows and
 // records that are not durable yet, then asks a filter whether the key can exist at all,
-// and then reads the store. It also finds payouts in memory.
+// and then reads the store. It also returns payouts that are in memory.
 type reader struct {
 	machine *Machine
 	store   Rows
@@ -38,8 +38,9 @@ func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) 
 	return r.store.Record(a, seq)
 }
 
-// Claim implements ledger.Reader. Most requests have a new key, so the store is read only
-// where the filters do not exclude the key for the hours of the given span.
+// Claim implements ledger.Reader. Most requests have a new key. The store is read only
+// where the filters say that a claim with this key may have been made in the hours between
+// from and to.
 func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil

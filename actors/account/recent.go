@@ -8,9 +8,9 @@ import (
 )
 
 // Recent holds recently accepted payouts of all accounts in a table of fixed size. Most
-// payouts settle within a second, and then their state need not be read from the store. It
-// is a cache of the journal: a payout is put in when its record has been handed to the
-// journal, and in the state of that newest record.
+// payouts settle within a second, and then their state need not be read from the store. The
+// table is a cache of the journal: a payout is put in when a record about it has been
+// handed to the journal, in the state that this record gives it.
 type Recent struct {
 	slots []atomic.Pointer[recentPayout]
 }

@@ -46,9 +46,10 @@ func (s *Shell) open() error {
 }
 
 // rebuild throws the machine away after a panic and restores it from the journal, once
-// every entry that the account has queued is durable or refused. The children of its
-// payouts go on, and the new machine knows of them, because otherwise a repeated request
-// would start a second child. A third panic within a minute quarantines the account.
+// every entry that the account has queued is durable or refused. The child actors of its
+// payouts go on working, and the new machine is given these payouts: otherwise a repeated
+// request would start a second child actor. A third panic within a minute quarantines the
+// account.
 func (s *Shell) rebuild() {
 	now := s.Now().Clock.Time()
 	recent := s.panics[:0]
@@ -87,8 +88,8 @@ func (s *Shell) remake() {
 	}
 }
 
-// reviveWork tells the new machine of the payouts whose children run, in their newest
-// state: a notice may have changed a payout since its child began.
+// reviveWork gives the new machine the payouts that child actors carry, in their newest
+// state: a notice may have changed a payout since its child actor began.
 func (s *Shell) reviveWork() error {
 	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
@@ -108,7 +109,8 @@ func (s *Shell) reviveWork() error {
 const AlertQuarantine = "quarantine"
 
 // quarantine stops the account: it refuses every later command. The connections of requests
-// that wait for an outcome are cut, because any status would be read as an outcome.
+// that wait for a payout's outcome are cut, because the client would read any status as an
+// outcome.
 func (s *Shell) quarantine(why error) {
 	s.broken = why
 	s.Log.Error("account: quarantined", "account", s.id.String(), "error", why)
@@ -118,7 +120,7 @@ func (s *Shell) quarantine(why error) {
 	s.cut(why)
 }
 
-// cut answers ErrCut to every request that waits for an outcome.
+// cut answers ErrCut to every request that waits for a payout's outcome.
 func (s *Shell) cut(why error) {
 	for id, waiters := range s.waiting {
 		(&outcomes{to: waiters}).Release(why)
@@ -126,14 +128,15 @@ func (s *Shell) cut(why error) {
 	}
 }
 
-// passivate writes the head row, where the account is idle, and takes no more commands
-// then. It returns false where it did not.
+// passivate writes the head row of an idle account, which then takes no more commands. It
+// returns false where the account is not idle or an entry was refused.
 func (s *Shell) passivate() bool {
 	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}
-	// An entry that counts as durable may still have been refused, with the refusal not
-	// reported yet. Then the head row would include a record that was never written.
+	// The journal counts a refused entry as durable before it reports the refusal. If the
+	// account relied on such an entry, the head row would include a record that was never
+	// written. The empty entry written here shows whether an earlier one was refused.
 	if s.Write(&wal.Entry{Stream: wal.Stream(s.id)}) != nil || s.undone.Load() != nil {
 		return false
 	}

@@ -10,12 +10,13 @@ import (
 	"pixd/wal"
 )
 
-// refuser is a journal that refuses one entry: the first whose only record is of kind.
+// refuser is a journal that refuses one entry: the first entry with a single record whose
+// kind is kind.
 type refuser struct {
 	Journal
 	kind ledger.RecordKind
-	// Called on the journal's goroutine before a refusal by the real journal is reported.
-	// Nil: the refusal comes from this test journal.
+	// before is called on the journal's goroutine just before the real journal's refusal is
+	// reported. Nil: the test journal refuses the entry itself.
 	before func()
 	once   atomic.Bool
 }
@@ -60,8 +61,8 @@ func TestRefusedApproval(t *testing.T) {
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
 }
 
-// TestRefusedOutcome checks that, while the entry of a child's report was refused and the
-// report is not written yet, a repeated request does not start another child for the
+// TestRefusedOutcome checks that, while a child actor's report waits to be sent again after
+// its entry was refused, a repeated request does not start another child actor for the
 // payout.
 func TestRefusedOutcome(t *testing.T) {
 	w := newHarness(t, Limits{})
@@ -71,7 +72,7 @@ func TestRefusedOutcome(t *testing.T) {
 	if _, err := w.Do(1, payoutTo(1, under(1))); !errors.Is(err, ledger.ErrCut) {
 		t.Errorf("who waited: %v", err)
 	}
-	w.scheme.refuse.Store(false) // a second child would find the owner of the key
+	w.scheme.refuse.Store(false) // from now on the scheme would find the owner of the key, if a second child actor looked it up
 	a, err := w.Do(1, payoutTo(1, under(1)))
 	if err != nil || a.Refusal == nil || a.Refusal.Code != ledger.RefuseKeyNotFound {
 		t.Errorf("the retry: %+v %v", a, err)
@@ -81,8 +82,8 @@ func TestRefusedOutcome(t *testing.T) {
 	}
 }
 
-// TestRefusedHold checks that, when the entry of a hold is refused, the request is cut and
-// nothing of the payout remains.
+// TestRefusedHold checks that, when the journal refuses the entry that holds a payout's
+// money, the request's connection is cut and nothing of the payout remains.
 func TestRefusedHold(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 10_000)

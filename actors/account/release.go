@@ -7,8 +7,9 @@ import (
 	"pixd/wal"
 )
 
-// carryOut carries out the effects of a step. Every answer, alert and launch is put into
-// the entry, and the journal releases it when the entry is durable.
+// carryOut carries out the effects of a step. It puts every answer, alert and start of a
+// child actor into the entry as an Out, which the journal releases when the entry is
+// durable.
 func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	var u undo
 	task := m.task
@@ -16,9 +17,9 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 		switch e := &effects[i]; e.Kind {
 		case Reply:
 			if t, is := m.from.(*taskOf); is && e.Attended != nil && len(entry.Records) == 0 {
-				// This result changes nothing outside the process, and the scanner passes
-				// the payout over until it has the result. So the result need not wait for
-				// the journal.
+				// The result of a due task changes nothing outside the process, and the
+				// scanner does not start the task again before it has the result. So the
+				// result need not wait for the journal.
 				t.answered(e.Answer, e.Attended)
 				continue
 			}
@@ -40,7 +41,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			}
 		case Launch:
 			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
-			l.job.Task, task = task, nil // only the first child gets the task
+			l.job.Task, task = task, nil // if the step starts several child actors, the first one gets the task
 			entry.Out = append(entry.Out, l)
 			if s.running == nil {
 				s.running = map[ledger.TxID]carried{}
@@ -65,9 +66,9 @@ func (s *Shell) park(e *Effect, from asker) {
 	s.waiting[e.Payout] = append(s.waiting[e.Payout], waiter{to, e.Join, e.Other})
 }
 
-// submit hands the entry to the journal. An entry without records and rows, from an account
-// whose earlier entries are all durable, does not queue behind other accounts' writes: its
-// answers are released at once.
+// submit hands the entry to the journal. Where the entry has no records and rows, and every
+// earlier entry of the account is durable, the entry does not queue behind other accounts'
+// writes: its answers are released at once.
 func (s *Shell) submit(entry *wal.Entry, u undo) {
 	guarded := len(entry.Records) > 0 || len(u.started) > 0
 	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
@@ -87,13 +88,14 @@ func (s *Shell) submit(entry *wal.Entry, u undo) {
 	s.machine.Submitted(s.Journal.Append(entry))
 }
 
-// landed tells whether every guarded entry was written. The journal counts an entry as
-// durable before it reports that the entry was refused, so durability alone does not prove
-// it.
+// landed tells whether every guarded entry (see guard) was written. Durability alone does
+// not prove it: the journal counts an entry as durable before it reports that it refused
+// the entry.
 func (s *Shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
 
 // holdToWritten wraps the outs of an entry without records. Such an out is refused where an
-// earlier entry of the account is refused, because it was decided on that entry's records.
+// earlier entry of the account was refused, because the out was decided on that entry's
+// records.
 func (s *Shell) holdToWritten(outs []wal.Out) {
 	for i, o := range outs {
 		outs[i] = &dependent{o, s, s.seen}

@@ -28,8 +28,9 @@ func grown(t *testing.T, records int) *bench {
 	return b
 }
 
-// TestRestoreReadsTheTail checks that a head row is written with the entry that reaches a
-// multiple of HeadEvery (8), and that a restore reads only the records after it.
+// TestRestoreReadsTheTail checks that a head row is written with the entry whose last
+// record's sequence reaches a multiple of HeadEvery (8), and that a restore reads only the
+// records after that head row.
 func TestRestoreReadsTheTail(t *testing.T) {
 	for records, from := range map[int]uint64{1: 1, 7: 1, 8: 9, 9: 9, 15: 9, 16: 17, 100: 97} {
 		b := grown(t, records)
@@ -44,8 +45,8 @@ func TestRestoreReadsTheTail(t *testing.T) {
 	}
 }
 
-// TestPassivate checks that Passivate writes a head row of the newest record, and writes
-// nothing where that head row exists already.
+// TestPassivate checks that Passivate writes a head row that includes the newest record,
+// and writes nothing where the store has that head row already.
 func TestPassivate(t *testing.T) {
 	b := grown(t, 11)
 	e := b.machine.Passivate()
@@ -92,7 +93,8 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
-// grownRecord is one more credit, with the totals that the undamaged account would have.
+// grownRecord is the credit that would follow the account's last record, with the totals
+// that the account would have without damage.
 func grownRecord(m *memory) wal.Record {
 	all := m.records[wal.Stream(testAccount)]
 	last := all[len(all)-1]

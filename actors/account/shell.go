@@ -15,7 +15,8 @@ import (
 	"pixd/wal"
 )
 
-// errPassivated never reaches a caller: the host sends nothing to a passivated shell.
+// errPassivated is the error of a shell whose account was passivated. No caller ever gets
+// it, because the host sends nothing to such a shell.
 var errPassivated = errors.New("account: passivated")
 
 // Shell connects one machine to its mailbox, the journal and the scheme. It has no rules of
@@ -25,19 +26,19 @@ type Shell struct {
 	id       ledger.AccountID
 	machine  *Machine
 	waiting  map[ledger.TxID][]waiter
-	running  map[ledger.TxID]carried // payouts whose child was started and has not reported
-	idle     []*actor.PID            // children that carry no payout now
+	running  map[ledger.TxID]carried // payouts for which a child actor was started that has not reported yet
+	idle     []*actor.PID            // child actors that carry no payout at present
 	actor    actor.Context           // nil in a shell without actors
 	broken   error                   // why the account is quarantined or passivated; nil: it is neither
 	panics   []time.Time
-	undone   atomic.Pointer[undo] // entries that the journal refused; the next message undoes them
-	refusals atomic.Uint64        // number of entries that the journal refused, ever
-	seen     uint64               // value of refusals when the current message was taken
+	undone   atomic.Pointer[undo] // list of entries that the journal refused; the next message takes back what they changed
+	refusals atomic.Uint64        // number of entries that the journal has refused since the shell was made
+	seen     uint64               // value of refusals when the shell took the message that it now handles
 	flying   atomic.Int64         // guarded entries whose result the journal has not reported yet
 }
 
-// NewShell makes the shell of one account, restored from the journal or new. The caller
-// hands it messages through Take, one at a time; it has no actors.
+// NewShell makes the shell of one account, restored from the journal or new. The shell runs
+// without an actor: the caller hands it messages through Take, one at a time.
 func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
 	d.complete()
 	s := &Shell{Dependencies: d}
@@ -45,13 +46,14 @@ func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
 	return s
 }
 
-// Broken is why the account is quarantined or passivated; nil where it is neither.
+// Broken returns why the account is quarantined or passivated; nil where it is neither.
 func (s *Shell) Broken() error { return s.broken }
 
-// Head is a copy of the account's head in memory, durable or not.
+// Head returns a copy of the account's head in memory, which may include records that are
+// not durable yet.
 func (s *Shell) Head() ledger.Account { return s.machine.head }
 
-// Working tells how many payouts of the account have a child.
+// Working returns how many payouts of the account are carried by a child actor.
 func (s *Shell) Working() int { return len(s.machine.work) }
 
 // Receive implements actor.Actor.
@@ -60,14 +62,14 @@ func (s *Shell) Receive(c actor.Context) {
 	s.Take(c.Message())
 }
 
-// Take carries out one message, of the types in message.go or a child's report.
+// Take handles one message: one of the types in message.go, or a child actor's report.
 func (s *Shell) Take(message any) {
 	if why := s.Ending(); why != nil && isWork(message) {
 		refuse(message, why)
 		return
 	}
-	// seen is read before undone, because refused adds to undone first and counts
-	// afterwards: every refusal that is counted in seen is also undone here.
+	// seen is read before undone. The method refused adds to undone first and to refusals
+	// afterwards, so every refusal that is counted in seen is also taken back here.
 	if s.seen = s.refusals.Load(); s.undone.Load() != nil {
 		s.catchUp()
 	}
@@ -99,8 +101,8 @@ func (s *Shell) Take(message any) {
 }
 
 // attempt carries a command out and contains a panic in it. After a panic the account is
-// rebuilt. A request fails with ErrInternal, since nothing of it was journaled; a report or
-// a notice is tried again.
+// rebuilt. Then a request fails with ErrInternal, since nothing of it was journaled, and a
+// child actor's report or a notice is tried again.
 func (s *Shell) attempt(m *call) {
 	for s.broken == nil {
 		err, panicked := s.contain(func() error { return s.command(m) })

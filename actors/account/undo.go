@@ -5,9 +5,9 @@ import (
 	"pixd/wal"
 )
 
-// guard returns an Out for every entry that has records or starts a child. The journal
-// refuses such an entry only where the account's newest record is not the one that the
-// machine expects.
+// guard returns an Out for an entry that has records or starts a child actor; the Out
+// notices when the journal refuses the entry. The journal does so only where the account's
+// newest record is not the one that the machine expects.
 func (s *Shell) guard(u undo) wal.Out {
 	s.flying.Add(1)
 	if u.ended != nil || len(u.started) > 0 {
@@ -16,14 +16,14 @@ func (s *Shell) guard(u undo) wal.Out {
 	return s
 }
 
-// guard is the Out of an entry that ends a child's work or starts a child.
+// guard is the Out of an entry that ends a child actor's work or starts a child actor.
 type guard struct {
 	shell *Shell
 	undo  undo
 }
 
-// undo is the change to children that must be taken back if an entry is refused: the entry
-// ended one child's work, or was to start other children.
+// undo is what must be taken back if an entry is refused: the entry ended one child actor's
+// work, or was to start other child actors.
 type undo struct {
 	ended   *carried
 	started []ledger.TxID
@@ -37,8 +37,9 @@ func (g *guard) Release(err error) { g.shell.refused(err, &g.undo) }
 func (s *Shell) Release(err error) { s.refused(err, new(undo)) }
 
 // refused is called on the journal's goroutine with the result of an entry. After a refused
-// entry nothing more may be decided on its records: the next message restores the machine
-// first, and a reload message makes sure that there is a next message.
+// entry nothing more may be decided on its records: the shell restores the machine before
+// it handles its next message, and a reload message makes sure that there is a next
+// message.
 func (s *Shell) refused(err error, u *undo) {
 	defer s.flying.Add(-1)
 	if err == nil {
@@ -58,9 +59,10 @@ func (s *Shell) catchUp() {
 	}
 }
 
-// unwritten takes back the changes to children of an entry that was never written. A child
-// whose end was in the entry will report again. A child that the entry was to start never
-// began, and the requests that wait for its payout are cut.
+// unwritten takes back what an entry that was never written changed about child actors. A
+// child actor whose report was in the entry counts as running again, because the report
+// will be sent again. A child actor that the entry was to start never began, and the
+// connections of requests that wait for its payout are cut.
 func (s *Shell) unwritten(r *undo) {
 	for _, id := range r.started {
 		s.rested(s.running[id].child)
@@ -70,7 +72,7 @@ func (s *Shell) unwritten(r *undo) {
 			(&outcomes{to: w}).Release(wal.ErrSequence)
 		}
 	}
-	if r.ended != nil { // may be a payout in r.started too, whose next child never began
+	if r.ended != nil { // the same payout may be in r.started too: one child actor reported, and the next one never began
 		s.running[r.ended.tx.ID] = *r.ended
 	}
 }

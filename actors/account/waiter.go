@@ -16,12 +16,12 @@ type response struct {
 }
 
 // caller is the asker of a request: a channel that later requests use again, and the number
-// of the request. The channel holds one response, so the sender never waits. A caller that
-// gives up drops its channel and takes another.
+// of the request. The channel has room for one response, so the sender never waits. A
+// request that gives up drops its channel, and the next request takes another.
 type caller struct {
 	ch     chan response
 	number uint64
-	joined *atomic.Bool // true while the caller waits for the work of another request
+	joined *atomic.Bool // true while the caller waits for the outcome of an earlier request under the same key
 }
 
 func (c *caller) answered(a *ledger.Answer, _ *ledger.Attended) { c.tell(*a, nil) }
@@ -34,15 +34,15 @@ func (c *caller) tell(a ledger.Answer, err error) {
 	}
 	select {
 	case c.ch <- response{c.number, a, err}:
-	default: // the request has its answer already: the first answer counts
+	default: // the request has its answer already, and only the first answer counts
 	}
 }
 
 // waiter is a caller that waits for a payout's outcome.
 type waiter struct {
 	*caller
-	join  bool // the request repeats another one: a 2xx answer is a replay
-	other bool // the body of that other request was different
+	join  bool // an earlier request under the same key waits too, so a 2xx answer is a replay
+	other bool // the body of that earlier request was different
 }
 
 // outcome is this waiter's answer about the payout.
@@ -71,8 +71,8 @@ func (o *reply) Release(err error) {
 }
 
 // dependent wraps an Out of an entry without records. The Out was decided on records that
-// may not have been durable yet. If an entry of the account was refused since, those
-// records never existed, and the Out is refused too.
+// may not have been durable yet. If the journal has refused an entry of the account since,
+// those records never existed, and the Out is refused too.
 type dependent struct {
 	out      wal.Out
 	shell    *Shell
@@ -93,8 +93,8 @@ type outcomes struct {
 	answer *ledger.Answer
 }
 
-// Release implements wal.Out. After a refused entry the outcome is not known, so the
-// connections are cut instead of answered.
+// Release implements wal.Out. After a refused entry the payout's outcome is not known, so
+// the requests' connections are cut instead of answered.
 func (o *outcomes) Release(err error) {
 	for _, w := range o.to {
 		if err != nil {

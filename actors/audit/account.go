@@ -9,53 +9,54 @@ import (
 
 // The kinds of differences.
 const (
-	KindTotals     = "totals"     // a record's totals do not follow from the records
-	KindHolds      = "holds"      // a payout that held nothing goes on or ends, or a payout is held twice
+	KindTotals     = "totals"     // the totals in a record differ from the totals computed from the records
+	KindHolds      = "holds"      // a record goes on with or ends a payout that holds no money, or holds a payout a second time
 	KindOpen       = "open_row"   // a payout in flight has no open row, or an open row has no payout in flight
 	KindDue        = "due_row"    // a payout in flight has no due row, or a due row has no payout in flight
 	KindQueue      = "queue_row"  // a queued payout has no queue row, or a queue row has no queued payout
-	KindBook       = "book"       // the engine's sums differ from the scheme's book
+	KindBook       = "book"       // the engine's sums differ from the sums in the scheme's book of settled payments
 	KindDamage     = "damage"     // the journal cannot be read
 	KindQuarantine = "quarantine" // the account is quarantined
 )
 
-// Difference is a place where the audit found that two sources do not agree.
+// Difference is one finding of the audit: two sources of the same fact do not agree.
 type Difference struct {
 	Account     ledger.AccountID
 	Kind        string
-	Transaction string // transaction_id of the transaction concerned; empty: none
-	Message     string // text for people
+	Transaction string // transaction_id of the transaction that the difference is about; empty: it is about no single transaction
+	Message     string // explanation in English
 
-	// With KindBook: the name of the sum, and its value on each side, in base units.
+	// Set with KindBook: the name of the sum, and its value in the engine and in the
+	// scheme's book, in base units.
 	Field          string
 	Engine, Scheme ledger.Amount
 }
 
-// work is a payout in flight, in the state of its newest record.
+// work is a payout in flight, as its newest record describes it.
 type work struct {
-	gross  ledger.Amount // amount and fee of the hold
-	seq    uint64        // sequence of the newest record
+	gross  ledger.Amount // amount and fee that the payout holds
+	seq    uint64        // sequence of the newest record about the payout
 	status ledger.TxStatus
 	due    ledger.Millis
 	kind   ledger.DueKind
 	bucket ledger.Bucket
 }
 
-// Account derives the state of one account from its records, which Record takes in order.
-// Its size does not grow with the records, only with the payouts in flight.
+// Account derives the state of one account from its records, which the method Record takes
+// in order. Its size grows only with the payouts in flight, not with the records.
 type Account struct {
 	ID      ledger.AccountID
 	Records uint64
-	Totals  ledger.Totals // totals in the newest record
-	Sums    scheme.Sums   // sums that the account has settled with the scheme
+	Totals  ledger.Totals // totals stored in the newest record
+	Sums    scheme.Sums   // sums of the account's payments that settled at the scheme
 
 	balance, pending ledger.Amount
 	open             map[ledger.TxID]work
-	wrong            bool // a difference of totals was reported
+	wrong            bool // true: a difference KindTotals was reported, and no further one is
 	found            []Difference
 }
 
-// NewAccount makes an account before its first record.
+// NewAccount makes an account as it is before its first record.
 func NewAccount(id ledger.AccountID) *Account {
 	return &Account{ID: id, open: map[ledger.TxID]work{}}
 }
@@ -63,7 +64,7 @@ func NewAccount(id ledger.AccountID) *Account {
 // Found lists the differences found so far.
 func (a *Account) Found() []Difference { return a.found }
 
-// InFlight is the number of payouts that hold money.
+// InFlight returns the number of payouts that hold money.
 func (a *Account) InFlight() int { return len(a.open) }
 
 func (a *Account) tell(kind, transaction, format string, args ...any) {
@@ -72,8 +73,8 @@ func (a *Account) tell(kind, transaction, format string, args ...any) {
 	})
 }
 
-// Record takes the next record. It computes the totals from the events in the records, and
-// reports the first record whose totals differ.
+// Record takes the account's next record. It computes the totals from the records so far,
+// and reports the first record that stores other totals.
 func (a *Account) Record(r *ledger.Record) {
 	a.Records++
 	t := r.Tx
@@ -135,8 +136,8 @@ func (a *Account) goOn(r *ledger.Record) {
 	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
 }
 
-// release takes a record that ends a payout, and subtracts the amount that the payout's
-// hold added.
+// release takes a record that ends a payout, and subtracts the amount that the payout held
+// from the total of held money.
 func (a *Account) release(r *ledger.Record) {
 	t := r.Tx
 	w, ok := a.open[t.ID]
@@ -151,8 +152,9 @@ func (a *Account) release(r *ledger.Record) {
 	a.move(&a.pending, -w.gross)
 }
 
-// Settled adds the amount that a record settles with the scheme, without the fee: fees are
-// between the institution and its merchants, and the scheme does not know them.
+// Settled adds the amount of a payment that settled with this record to the sums, without
+// the fee: fees are between the institution and its merchants, and the scheme does not know
+// them.
 func Settled(s *scheme.Sums, r *ledger.Record) error {
 	var to *ledger.Amount
 	switch r.Kind {

@@ -9,9 +9,10 @@ import (
 	"pixd/actors/ledger"
 )
 
-// life is an account whose commands a test carries out, with its records and their rows.
+// life is an account for which a test carries out commands, with the account's records and
+// rows.
 type life struct {
-	passed  ledger.Millis // time that a test lets pass, beside a millisecond for each command
+	passed  ledger.Millis // ms that the test adds to the time, beside one ms for each command
 	t       *testing.T
 	account ledger.Account
 	records []ledger.Record
@@ -143,8 +144,8 @@ func (r rows) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-// TestWhole checks that the audit of the account that whole makes finds no difference, and
-// that its sums with the scheme are right and without fees.
+// TestWhole checks that the audit finds no difference in the account that the function
+// whole makes, and that the sums of its settled payments are right and contain no fees.
 func TestWhole(t *testing.T) {
 	l := whole(t)
 	a := l.audit()
@@ -181,8 +182,8 @@ func (l *life) row(tag byte) string {
 	return ""
 }
 
-// TestPlanted checks that the audit finds each planted error, under its kind, and no other
-// difference.
+// TestPlanted checks that the audit finds each error that the test plants, under the right
+// kind, and finds no other difference.
 func TestPlanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		plant func(l *life)
@@ -227,8 +228,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestHoldsNothing checks that a record about a payout without a hold, and a second hold of
-// one payout, are differences of the kind KindHolds.
+// TestHoldsNothing checks that a record which goes on with or ends a payout that holds no
+// money is a difference KindHolds, and that a second hold of one payout is one too.
 func TestHoldsNothing(t *testing.T) {
 	for _, kind := range []ledger.RecordKind{ledger.PayoutSettled, ledger.PayoutRefused, ledger.PayoutSending, ledger.PayoutHeld} {
 		l := whole(t)

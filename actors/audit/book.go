@@ -9,17 +9,18 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Comparison compares the engine's sums with the scheme's book while both change. The
-// scheme settles before the engine does, and its sums only grow. So each reading takes the
-// scheme's book, then the engine's sums, then the scheme's book again. The engine's sums
-// may not be above the last book, and not below an earlier book whose notices were all
-// acknowledged before the engine was read.
+// Comparison compares the engine's sums of settled payments with those in the scheme's
+// book, while both change. The scheme settles a payment before the engine does, and sums
+// never decrease. So a reading consists of three steps: read the scheme's book, read the
+// engine's sums, read the scheme's book again. The engine's sums may not be above the last
+// book. They may not be below an earlier book whose notices had all been acknowledged
+// before the engine's sums were read.
 type Comparison struct {
-	before *book // the scheme's book, read before the engine's sums
-	next   *book // the book that becomes floor once all its notices are acknowledged
-	floor  *book // newest book whose notices are all acknowledged; nil: none yet
+	before *book // the scheme's book that was read before the engine's sums
+	next   *book // the book that replaces floor once all notices about its payments are acknowledged
+	floor  *book // the newest book whose notices are all acknowledged: the lower bound of the engine's sums; nil: none yet
 
-	only map[ledger.AccountID]bool // accounts that differed at the last call of Judge; nil: there was none
+	only map[ledger.AccountID]bool // accounts that differed at the last call of Judge; nil: Judge was not called yet
 }
 
 type book struct {
@@ -35,7 +36,7 @@ func bookOf(b *scheme.Book) *book {
 	return &book{b.At, all}
 }
 
-// Before takes the scheme's book before the engine's sums are read.
+// Before takes the scheme's book that was read before the engine's sums.
 func (c *Comparison) Before(b *scheme.Book) {
 	c.before = bookOf(b)
 	if c.next == nil {
@@ -53,13 +54,15 @@ func (c *Comparison) Before(b *scheme.Book) {
 }
 
 // Certain tells whether all notices that the scheme had sent before the first reading are
-// acknowledged. Then a difference is not just a notice on its way.
+// acknowledged. Until then a difference may only mean that a notice is on its way to the
+// engine; from then on a difference is an error.
 func (c *Comparison) Certain() bool { return c.floor != nil }
 
-// Judge lists where the engine's sums are not between the scheme's books; after is the book
-// that was read after the engine's sums. An account that is missing on one side has zero
-// there. Until Certain, a difference may be a notice on its way. An account that did not
-// differ at an earlier call is not compared again and need not be read again.
+// Judge lists where the engine's sums are not between the two books of the scheme; after is
+// the book that was read after the engine's sums. An account that the engine or a book does
+// not have counts as zero. Until Certain returns true, a difference may only mean that a
+// notice is on its way. An account that did not differ at an earlier call of Judge is not
+// compared again, and the caller need not read it again.
 func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *scheme.Book) []Difference {
 	low := c.before
 	if c.floor != nil {

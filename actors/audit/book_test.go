@@ -7,7 +7,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// book7 is a scheme's book in which account 7 has sent the amount sent.
+// book7 is a scheme's book at the time at, in which account 7 has sent the amount sent.
+// open is the time of the oldest notice that is not acknowledged.
 func book7(at, open ledger.Millis, sent ledger.Amount) *scheme.Book {
 	b := &scheme.Book{At: at, OldestOpen: open}
 	if sent > 0 {
@@ -20,8 +21,9 @@ func sent(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
 	return map[ledger.AccountID]scheme.Sums{7: {Sent: n}, 8: {}}
 }
 
-// TestComparison checks lists of readings: the scheme's book before, the engine's sum, the
-// scheme's book after, whether they differ, and whether the difference is certain.
+// TestComparison checks lists of readings. A reading has the scheme's book before, the
+// engine's sum and the scheme's book after; it is checked whether the comparison finds a
+// difference, and whether the difference is certain.
 func TestComparison(t *testing.T) {
 	type reading struct {
 		before  *scheme.Book
@@ -37,10 +39,11 @@ func TestComparison(t *testing.T) {
 		"more, at rest":       {{book7(10, 0, 5), 6, book7(11, 0, 5), true, true}},
 		"more, in motion":     {{book7(10, 9, 5), 8, book7(11, 9, 7), true, false}},
 		"a notice on its way": {{book7(10, 9, 5), 4, book7(11, 9, 5), true, false}, {book7(20, 0, 5), 5, book7(21, 0, 5), false, true}},
-		// A notice is always on its way: at the second reading the notices of the first one
-		// have been acknowledged.
+		// There is always a notice on its way. At the second reading, the notices about the
+		// first reading's payments have been acknowledged.
 		"never at rest": {{book7(10, 9, 5), 4, book7(11, 9, 6), true, false}, {book7(20, 19, 8), 7, book7(21, 19, 9), false, true}},
-		// One payout is lost under load: the floor rises until the difference is certain.
+		// One settled payment is missing in the engine, under load. At the second reading,
+		// the first book becomes the lower bound, so the difference is certain.
 		"lost under load": {
 			{book7(10, 9, 50), 48, book7(11, 9, 51), true, false},
 			{book7(20, 19, 80), 78, book7(21, 19, 90), false, true},
@@ -66,7 +69,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestJudgeFields checks that each sum is compared, for accounts on either side.
+// TestJudgeFields checks that Judge compares each of the four sums, for accounts that only
+// the engine or only the scheme has too.
 func TestJudgeFields(t *testing.T) {
 	b := &scheme.Book{At: 1, Accounts: []scheme.AccountBook{
 		{Account: 7, Sums: scheme.Sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4}}, {Account: 9, Sums: scheme.Sums{Received: 5}},

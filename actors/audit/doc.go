@@ -1,4 +1,4 @@
-// Package audit compares books: an account's records with the totals in them and with the
-// rows of its work in flight, and the sums that the engine has settled with the scheme's
-// sums. It only computes: its callers read the data, and it decides nothing about money.
+// Package audit compares accounts that must agree: the totals and the rows of payouts in
+// flight with the records that they are from, and the engine's sums of settled payments
+// with the scheme's. It only computes: its callers read the data, and it changes no money.
 package audit

@@ -7,17 +7,18 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Rows reads the store in the same state as the records.
+// Rows reads the rows in the same state of the store in which the records were read.
 type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// Waiting counts, for each account, the rows of work in flight.
+// Waiting has, for each account, the number of its open rows, due rows and queue rows.
 type Waiting struct{ open, due, queued map[ledger.AccountID]int }
 
-// CountWaiting scans the rows of all accounts once: they are sorted by due time or by
-// queue, not by account.
+// CountWaiting scans the open, due and queue rows of all accounts once. Doing so for one
+// account would not be cheaper, because due rows are sorted by time and queue rows by
+// queue.
 func CountWaiting(r Rows) (Waiting, error) {
 	w := Waiting{map[ledger.AccountID]int{}, map[ledger.AccountID]int{}, map[ledger.AccountID]int{}}
 	for _, c := range []struct {
@@ -59,7 +60,7 @@ func ownerOfQueued(k, v []byte) (ledger.AccountID, error) {
 	return q.Account, err
 }
 
-// Left lists the accounts with rows for which Check was not called.
+// Left lists the accounts that have such rows and for which Check was not called.
 func (w Waiting) Left() []ledger.AccountID {
 	var left []ledger.AccountID
 	for _, m := range []map[ledger.AccountID]int{w.open, w.due, w.queued} {
@@ -71,9 +72,9 @@ func (w Waiting) Left() []ledger.AccountID {
 	return slices.Compact(left)
 }
 
-// Check compares the account's work in flight with the rows. Each payout must have its due
-// row, its open row once it was shown, and its queue row while it is queued; and no row may
-// be without its payout.
+// Check compares the account's payouts in flight with the rows. Each payout must have its
+// due row, its open row once the merchant can see it, and its queue row while it is queued;
+// and no such row may be without its payout.
 func (a *Account) Check(r Rows, w Waiting) error {
 	var open, due, queued int
 	ids := make([]ledger.TxID, 0, len(a.open))
@@ -105,7 +106,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 	return a.strays(r, strays)
 }
 
-// place is the key of a queued payout's queue row.
+// place returns the key of a queued payout's queue row.
 func (a *Account) place(id ledger.TxID) []byte {
 	if a.open[id].bucket == ledger.BucketClient {
 		return ledger.QueueKey(ledger.QueueID(a.ID), id)
@@ -113,8 +114,8 @@ func (a *Account) place(id ledger.TxID) []byte {
 	return ledger.QueueKey(0, id)
 }
 
-// must reports a difference where a payout in flight does not have the row under key, and
-// otherwise adds 1 to there.
+// must reports a difference where a payout in flight lacks the row under key; where the row
+// exists, it adds 1 to the counter there.
 func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *int) error {
 	_, ok, err := r.Get(key)
 	if ok {
@@ -142,7 +143,8 @@ func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
 	return err
 }
 
-// strays reports the rows without a payout, for the kinds of rows whose number is wrong.
+// strays reports the rows that have no payout. some says for which kinds of rows (open,
+// due, queue) the number is wrong, so that they must be searched.
 func (a *Account) strays(r Rows, some [3]bool) error {
 	for n, name := range []func(Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
 		if some[n] {

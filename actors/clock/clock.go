@@ -1,12 +1,13 @@
-// Package clock is engine time: the wall clock, read once at the start, plus the time that
-// has elapsed since by a clock that neither jumps nor stops. Every stamp, age and due time
-// of a process uses it, so that a wall clock that is wrong for a moment changes no
-// duration.
+// Package clock is engine time: the wall clock, read once at the start of the process, plus
+// the time that has elapsed since, measured by a clock that neither jumps nor stops. Every
+// stamp, age and due time of a process uses engine time, so that a wall clock that is wrong
+// for a moment changes no duration.
 //
-// The start takes the wall clock as it is, which may be wrong by hours. So engine time is
-// doubted until the scheme, whose messages state its own time, agrees; whenever the two
-// differ later; and while engine time is behind the journal's newest record. ledger.Reading
-// says what does not happen while engine time is doubted. An operator may end the doubt.
+// The wall clock may be wrong by hours at the start. So engine time is doubted until a
+// message of the scheme states a time within a minute of it; whenever the scheme's time
+// differs by more later; and while engine time is behind the journal's newest record.
+// ledger.Reading says what the engine does not do while engine time is doubted. An operator
+// may end the doubt.
 package clock
 
 import (
@@ -18,10 +19,10 @@ import (
 	"pixd/actors/ledger"
 )
 
-// agreement is how far two clocks may differ and still agree, in milliseconds.
+// agreement is the largest difference, in ms, with which two clocks count as equal.
 const agreement = ledger.Millis(60_000)
 
-// Sources are the two clocks of a machine, in milliseconds.
+// Sources are the two clocks of a computer, in ms.
 type Sources struct {
 	Wall    func() ledger.Millis // Unix time; may jump
 	Elapsed func() ledger.Millis // time since a fixed origin; never jumps, stops or goes back
@@ -30,18 +31,18 @@ type Sources struct {
 // Clock is a process's engine time. Its methods may be called from any goroutine.
 type Clock struct {
 	from  Sources
-	base  ledger.Millis // engine time when Elapsed is 0
-	floor ledger.Millis // no stamp is earlier than this
-	start ledger.Millis // engine time when the clock was made
+	base  ledger.Millis // engine time at the moment when Elapsed is 0
+	floor ledger.Millis // time stamp of the journal's newest record at the start; no stamp is earlier
+	start ledger.Millis // engine time at the start of the process
 
-	unsure atomic.Bool // the scheme's time is unknown or differs, and no operator has accepted that
-	behind atomic.Bool // the floor was ahead of engine time at the start, and no operator has accepted that
+	unsure atomic.Bool // the scheme has stated no time yet or a different one, and no operator has accepted that
+	behind atomic.Bool // at the start, engine time was behind the newest record (floor), and no operator has accepted that
 
 	mu       sync.Mutex
-	stated   bool          // the scheme has stated a time
-	differs  ledger.Millis // the scheme's last stated time minus engine time at that moment
-	accepted ledger.Millis // the value of differs that an operator accepted
-	apart    bool          // wall clock and engine time are apart, and an alert has reported it
+	stated   bool          // the scheme has stated a time at least once
+	differs  ledger.Millis // the time that the scheme stated last, minus engine time at that moment
+	accepted ledger.Millis // the difference (differs) that an operator accepted
+	apart    bool          // wall clock and engine time differ by more than a minute, and an alert was raised about it
 }
 
 // New makes the clock of a process that starts now. newest is the time stamp of the
@@ -54,13 +55,13 @@ func New(s Sources, newest ledger.Millis) *Clock {
 	return c
 }
 
-// Now is engine time. It never goes back.
+// Now returns engine time, which never goes back.
 func (c *Clock) Now() ledger.Millis { return c.base + c.from.Elapsed() }
 
-// Stamp is the time stamp for a record that is made now.
+// Stamp returns the time stamp for a record that is made now.
 func (c *Clock) Stamp() ledger.Millis { return max(c.Now(), c.floor) }
 
-// Read returns the times that a decision needs.
+// Read returns engine time and the other times that a decision of the ledger needs.
 func (c *Clock) Read() ledger.Reading {
 	now := c.Now()
 	return ledger.Reading{
@@ -72,12 +73,13 @@ func (c *Clock) Read() ledger.Reading {
 // Doubted tells whether engine time is doubted.
 func (c *Clock) Doubted() bool { return c.Read().Doubted }
 
-// Behind is how far engine time is behind the newest record that the journal had at the
-// start; 0: it is not behind.
+// Behind returns by how many ms engine time is behind the newest record that the journal
+// had at the start; 0: it is not behind.
 func (c *Clock) Behind() ledger.Millis { return max(0, c.floor-c.Now()) }
 
 // Stated takes a time that the scheme has just stated. The result is the text of an alert
-// where the two clocks begin to differ; empty otherwise.
+// where the scheme's time and engine time now differ by more than a minute and did not
+// before; empty otherwise.
 func (c *Clock) Stated(at ledger.Millis) (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +102,7 @@ func (c *Clock) agrees(differs ledger.Millis) bool {
 func within(d ledger.Millis) bool { return d >= -agreement && d <= agreement }
 
 // Look compares the wall clock with engine time. The result is the text of an alert where
-// the two begin to be more than a minute apart; empty otherwise.
+// the two now differ by more than a minute and did not at the last call; empty otherwise.
 func (c *Clock) Look() (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +115,7 @@ func (c *Clock) Look() (alert string) {
 		"and the wall clock counts from the next start", aside(differs))
 }
 
-// aside describes how far another clock is ahead of engine time or behind it.
+// aside describes by how much another clock is ahead of engine time or behind it.
 func aside(d ledger.Millis) string {
 	span := (time.Duration(d) * time.Millisecond).Round(time.Second)
 	if d < 0 {
@@ -123,8 +125,9 @@ func aside(d ledger.Millis) string {
 }
 
 // Accept ends the doubt: an operator confirms that engine time is right, although the
-// scheme's time differs or the journal's newest record is ahead of engine time. Engine time
-// is doubted again when the scheme's difference changes by more than a minute.
+// scheme's time differs or the journal's newest record is ahead of engine time. If the
+// difference to the scheme's time later changes by more than a minute, engine time is
+// doubted again.
 func (c *Clock) Accept() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,17 +138,17 @@ func (c *Clock) Accept() {
 	c.behind.Store(false)
 }
 
-// State is the state of a clock as operators see it. Differences are in milliseconds,
-// positive where the other clock is ahead of engine time.
+// State is the state of a clock for the operator API. Differences are in ms, and positive
+// where the other clock is ahead of engine time.
 type State struct {
 	Now     ledger.Millis
 	Doubted bool
-	Behind  ledger.Millis  // how far engine time is behind the journal's newest record at the start; 0: not behind
+	Behind  ledger.Millis  // by how much engine time is behind the newest record that the journal had at the start; 0: not behind
 	Wall    ledger.Millis  // wall clock minus engine time
-	Scheme  *ledger.Millis // the scheme's last stated time minus engine time; nil: none stated yet
+	Scheme  *ledger.Millis // the time that the scheme stated last minus engine time; nil: the scheme has stated none
 }
 
-// State returns the clock's state for operators.
+// State returns the clock's state for the operator API.
 func (c *Clock) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()

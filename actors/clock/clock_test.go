@@ -7,7 +7,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// bench is a clock whose two sources a test sets.
+// bench is a clock whose wall clock and elapsed time a test sets.
 type bench struct {
 	wall, elapsed ledger.Millis
 	clock         *Clock
@@ -25,13 +25,13 @@ func (b *bench) sources() Sources {
 	return Sources{Wall: func() ledger.Millis { return b.wall }, Elapsed: func() ledger.Millis { return b.elapsed }}
 }
 
-// pass advances both sources.
+// pass advances the wall clock and the elapsed time by ms.
 func (b *bench) pass(ms ledger.Millis) { b.wall, b.elapsed = b.wall+ms, b.elapsed+ms }
 
 const hour = ledger.Millis(3_600_000)
 
-// TestWallJumps checks that engine time advances by the elapsed time when the wall clock
-// jumps, and that a jump raises one alert.
+// TestWallJumps checks that, when the wall clock jumps, engine time still advances by the
+// elapsed time only, and that a jump raises one alert.
 func TestWallJumps(t *testing.T) {
 	b := newBench(0)
 	b.clock.Stated(noon)
@@ -71,8 +71,8 @@ func TestWallJumps(t *testing.T) {
 	}
 }
 
-// TestDoubt checks that engine time is doubted from the start until the scheme's time
-// agrees, and again whenever the two differ.
+// TestDoubt checks that engine time is doubted from the start until the scheme states a
+// time within a minute of it, and again whenever the two differ by more.
 func TestDoubt(t *testing.T) {
 	b := newBench(0)
 	if !b.clock.Doubted() {
@@ -103,7 +103,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestAccept checks that Accept ends the doubt until the scheme's difference changes.
+// TestAccept checks that Accept ends the doubt until the difference to the scheme's time
+// changes.
 func TestAccept(t *testing.T) {
 	b := newBench(0)
 	b.clock.Accept()
@@ -125,9 +126,9 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestBehind checks that, where the journal's newest record is ahead of engine time, stamps
-// stay at that record's time, and engine time is doubted until it has caught up or an
-// operator accepts it.
+// TestBehind checks the clock where the journal's newest record is ahead of engine time:
+// stamps have that record's time, and engine time is doubted until it has passed that time
+// or an operator accepts it.
 func TestBehind(t *testing.T) {
 	b := newBench(noon + 4*hour)
 	b.clock.Stated(noon)

@@ -10,9 +10,9 @@ import (
 // moves forward.
 type cursor struct {
 	kind   ledger.DueKind
-	next   []byte        // the first key that the cursor has not passed
-	more   bool          // the last scan stopped before the end of the due rows
-	lookAt ledger.Millis // when to scan again, where more is false
+	next   []byte        // the key at which the next scan begins
+	more   bool          // true: the last scan stopped at a row that may still need a task
+	lookAt ledger.Millis // engine time of the next scan, where more is false
 }
 
 func newCursor(k ledger.DueKind) cursor {
@@ -20,9 +20,9 @@ func newCursor(k ledger.DueKind) cursor {
 	return cursor{kind: k, next: lo}
 }
 
-// scan calls fn for the rows that are due by until, in order. It stops at a row that fn
-// does not take, and after the number of rows that most allows. over is true where the
-// cursor has passed all due rows.
+// scan calls fn for the rows whose due time is until or earlier, in order. It stops at the
+// first row for which fn returns false, and after it has read the number of rows most. over
+// is true where the cursor has passed all due rows.
 func (c *cursor) scan(rows Rows, until ledger.Millis, most int, fn func(ledger.Due) (taken bool, err error)) (over bool, err error) {
 	_, hi := ledger.DueRange(c.kind, 0, max(until+1, 0))
 	if bytes.Compare(c.next, hi) >= 0 {
@@ -55,7 +55,7 @@ func (c *cursor) scan(rows Rows, until ledger.Millis, most int, fn func(ledger.D
 	return over, nil
 }
 
-// before tells whether the cursor has not passed a row yet.
+// before tells whether the cursor is still before the row: it will find the row later.
 func (c *cursor) before(d ledger.Due) bool {
 	return bytes.Compare(c.next, ledger.DueKey(d.Kind, d.At, d.Account, d.ID)) <= 0
 }

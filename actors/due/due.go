@@ -10,22 +10,23 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Scanner is the shell around Machine: it runs Tick on a timer and hands tasks to accounts.
+// Scanner is the shell around Machine: it calls Machine.Tick on a timer and hands the tasks
+// to accounts.
 type Scanner struct {
 	rows   Rows
 	alerts Alerts
 	now    func() ledger.Reading
 	log    *slog.Logger
-	wake   chan struct{} // wakes Run; capacity 1
+	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
 	mu      sync.Mutex
 	machine *Machine
 }
 
-// Accounts carry out due tasks. Scanner.Done must be called once for each task.
+// Accounts carries out due tasks. It must call Scanner.Done once for each task.
 type Accounts interface{ Due(t Task) }
 
-// Alerts gets the alert that the scheme cannot be reached.
+// Alerts raises the alert AlertUnreachable.
 type Alerts interface {
 	Raise(id ledger.AccountID, a ledger.Alert)
 }
@@ -60,7 +61,7 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	}
 }
 
-// Done takes the result of a task, from any goroutine.
+// Done takes the result of a task and logs a failure. It may be called from any goroutine.
 func (s *Scanner) Done(t Task, r Result) {
 	if r.failed() && !errors.Is(r.Err, context.Canceled) {
 		s.log.Warn("due: payout not looked at; it is tried again",

@@ -34,7 +34,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// accounts end each task at once. The result of the first one is Unheard.
+// accounts ends each task at once. The result of the first task is Unheard.
 type accounts struct {
 	scanner       *Scanner
 	tasks, alerts atomic.Int64
@@ -66,7 +66,8 @@ type shelf struct {
 
 func newShelf() *shelf { return &shelf{rows: map[string][]byte{}} }
 
-// newMachine makes a machine with an engine's bounds. It tries each queue every 3 s.
+// newMachine makes a machine with the bounds of an engine and 3 s between two rounds of a
+// queue.
 func newMachine() *Machine { return New(3000, DefaultBounds()) }
 
 const atOnce = 64
@@ -90,8 +91,8 @@ func (s *shelf) Get(key []byte) ([]byte, bool, error) {
 	return v, ok, s.fail
 }
 
-// sort makes scans of many rows fast. Rows that are added later are not found until the
-// next call.
+// sort makes scans of many rows fast. Rows that are added after it are not found until sort
+// is called again.
 func (s *shelf) sort() { s.keys = slices.Sorted(maps.Keys(s.rows)) }
 
 func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
@@ -137,9 +138,9 @@ func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Task {
 
 var errDisk = errors.New("disk")
 
-// TestStart checks that the first step of a process takes up every payout that a child of
-// the last process may have carried (held, sending or in doubt), before its due time too,
-// and no other payout.
+// TestStart checks that the first Tick of a process starts a task for every payout that a
+// child actor of the previous process may have carried (held, sending or in doubt), even
+// before its due time, and for no other payout.
 func TestStart(t *testing.T) {
 	s := newShelf()
 	s.due(1<<50, 1, 1, ledger.DuePayout) // a held payout
@@ -158,14 +159,15 @@ func TestStart(t *testing.T) {
 	if v[1].Seq != 3 || v[1].Account != 1 || v[1].Retry {
 		t.Errorf("task %+v", v[1])
 	}
-	s.due(1<<50, 1, 9, ledger.DuePayout) // held since the start: this process has a child for it
+	s.due(1<<50, 1, 9, ledger.DuePayout) // a payout held after the start: a child actor of this process carries it
 	if again := look(t, m, 1200, s); len(again) != 0 {
 		t.Errorf("taken up later: %v", ids(again))
 	}
 }
 
-// TestStartTakesTurns checks that a long backlog at the start runs at most AtOnce tasks at
-// a time, and that no row is missed where the pass over the rows is interrupted.
+// TestStartTakesTurns checks that, when many payouts need a task at the start, at most
+// Bounds.AtOnce tasks run at a time, and that no row is missed although the pass over the
+// rows is interrupted.
 func TestStartTakesTurns(t *testing.T) {
 	s := newShelf()
 	const n = 5*atOnce + 7
@@ -193,7 +195,8 @@ func TestStartTakesTurns(t *testing.T) {
 }
 
 // TestDue checks that due tasks start in the order of their due times, that no second task
-// starts for a running one, and that a postponed task starts at its time.
+// starts for a payout while one runs, and that a postponed task starts at the time to which
+// it was postponed.
 func TestDue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -229,9 +232,9 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestLate checks that a row that was not on disk yet at its due time is found after ten
-// seconds, and one that was missing for longer within two minutes; and that rows which have
-// been passed are not read again and again.
+// TestLate checks that a row which was not on disk yet at its due time is found ten seconds
+// later, and one that reached the disk even later within two minutes; and that rows which
+// the cursors have passed are not read again and again.
 func TestLate(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -264,9 +267,9 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestDoubted checks that tasks that end by the clock do not start while engine time is
-// doubted, and start at once afterwards, and that tasks that ask the scheme start all the
-// same.
+// TestDoubted checks that, while engine time is doubted, no task with NeedsClock starts,
+// whereas tasks with NeedsScheme do; and that the tasks with NeedsClock start as soon as
+// the doubt ends.
 func TestDoubted(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -282,8 +285,8 @@ func TestDoubted(t *testing.T) {
 	}
 }
 
-// TestUnreachableAtTheStart checks that the pass over the rows at the start pauses too
-// while the scheme cannot be reached.
+// TestUnreachableAtTheStart checks that, while the scheme cannot be reached, the pass over
+// all due rows at the start of a process pauses as other tasks do.
 func TestUnreachableAtTheStart(t *testing.T) {
 	s, m, all := newShelf(), newMachine(), 300
 	for n := range all {
@@ -305,9 +308,9 @@ func TestUnreachableAtTheStart(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks that tasks that could not reach the scheme run again, that after
-// three of them in a row no task runs for 5 s, and that one alert is raised, and another
-// one if the scheme answered in between.
+// TestUnreachable checks that tasks which could not reach the scheme run again, and that
+// after three of them in a row no task runs for 5 s. One alert is raised, and a second one
+// only if the scheme answered in between.
 func TestUnreachable(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -344,8 +347,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSeldom checks that a task that changes nothing runs again after 3 s, then after twice
-// as long each time, up to a minute.
+// TestSeldom checks that a task which changes nothing runs again after 3 s, and that the
+// pause doubles after each further run, up to a minute.
 func TestSeldom(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
 		s := newShelf()
@@ -390,9 +393,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestThrottlePerNeed checks that, while the scheme cannot be reached, tasks that end by
-// the clock still run, and that their results do not count as answers of the scheme: no
-// task that asks the scheme starts sooner, and no second alert is raised.
+// TestThrottlePerNeed checks that, while the scheme cannot be reached, tasks with
+// NeedsClock still run. Their results do not count as answers of the scheme: no task with
+// NeedsScheme starts sooner because of them, and no second alert is raised.
 func TestThrottlePerNeed(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for n := range quietAfter + 1 {
@@ -422,8 +425,8 @@ func TestThrottlePerNeed(t *testing.T) {
 	}
 }
 
-// TestEndedIsNoAnswer checks that a task whose payout had ended meanwhile does not count as
-// an answer of the scheme: the pause and the alert of an outage stay as they are.
+// TestEndedIsNoAnswer checks that the result of a task whose payout had already ended does
+// not count as an answer of the scheme: the pause goes on, and no second alert is raised.
 func TestEndedIsNoAnswer(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for n := range quietAfter + 1 {

@@ -2,30 +2,30 @@ package due
 
 import "pixd/actors/ledger"
 
-// A lane runs the tasks of all kinds of due rows with one need, and limits how many run at
-// once. Because each need has its own lane, a scheme that does not answer does not delay
-// tasks that end by the clock.
+// A lane runs the tasks of all kinds of due rows with the same ledger.Need, and limits how
+// many run at once. Because each Need has its own lane, a scheme that does not answer does
+// not delay tasks that only need the clock.
 //
 // Three cursors read the due rows of each kind. The front cursor follows the clock and
-// never goes back, so that payouts whose tasks change nothing cannot keep it from later rows.
-// The trail cursor follows ten seconds later and finds rows that were not on disk yet when
-// the front cursor passed. The back cursor begins again every minute and finds rows for
-// which the list of postponed tasks (putOff) had no room.
+// never goes back, so that payouts whose tasks change nothing cannot keep it from later
+// rows. The trail cursor follows ten seconds later and finds rows that were not on disk yet
+// when the front cursor passed. The back cursor begins again every minute and finds rows
+// for which the list of postponed tasks (putOff) had no room.
 type lane struct {
 	machine *Machine
 	need    ledger.Need
 	kinds   []*kind
-	first   int // index of the kind that a step reads first
-	fresh   int // running tasks that run for the first time
-	again   int // running tasks that were postponed before
+	first   int // index in kinds of the kind whose rows the next step reads first
+	fresh   int // number of running tasks that run for the first time
+	again   int // number of running tasks that ran before
 	later   putOff
-	tokens  ledger.Millis // tokens for tasks that will probably change nothing, in thousandths of a token
-	counted ledger.Millis // when tokens were last added
-	back    ledger.Millis // when the back cursors begin again
+	tokens  ledger.Millis // allowance for tasks that will probably change nothing, in thousandths of a task
+	counted ledger.Millis // engine time at which tokens were last added
+	back    ledger.Millis // engine time at which the back cursors begin again
 
-	unheard int           // tasks in a row that could not reach the scheme
-	quiet   ledger.Millis // no task starts before this time
-	silent  bool          // the alert that the scheme cannot be reached was raised
+	unheard int           // number of tasks in a row that could not reach the scheme
+	quiet   ledger.Millis // engine time before which no task of the lane starts
+	silent  bool          // the alert AlertUnreachable was raised, and the scheme has not answered since
 }
 
 type kind struct{ front, trail, back cursor }
@@ -36,9 +36,10 @@ const (
 	backEvery  = ledger.Millis(60_000)
 )
 
-// The rate of tasks that will probably change nothing: of payouts whose tasks changed nothing
-// several times, or that a back cursor found. A hundred of them start in a second, which is
-// a hundredth of a CPU core. Each task that ends its payout's waiting allows two more.
+// The rate of tasks that will probably change nothing: tasks that changed nothing several
+// times before, and tasks of rows that a back cursor found. A hundred such tasks start in a
+// second, which takes a hundredth of a CPU core. A task that ends its payout's waiting
+// allows two more of them.
 const (
 	token        = ledger.Millis(1000)
 	tokensSecond = ledger.Millis(100)
@@ -62,8 +63,8 @@ func newLane(m *Machine, need ledger.Need) *lane {
 	return l
 }
 
-// heard counts tasks in a row that could not reach the scheme. It returns true where an
-// alert must be raised that the scheme cannot be reached.
+// heard keeps count of the tasks in a row that could not reach the scheme. It returns true
+// where the alert AlertUnreachable must be raised: at the first such task after an answer.
 func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
 	switch {
 	case r.Unheard:
@@ -77,11 +78,11 @@ func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
 	return alert
 }
 
-// room tells whether another task may start.
+// room tells whether another task of the lane may start.
 func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
 
-// roomForFresh tells whether a task may start that runs for the first time. While postponed
-// tasks are due, it keeps a quarter of the places free for them.
+// roomForFresh tells whether a task may start that has not run before. While postponed
+// tasks are due, a quarter of Bounds.AtOnce is reserved for them.
 func (l *lane) roomForFresh(now ledger.Millis) bool {
 	most := l.machine.bounds.AtOnce
 	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
@@ -115,7 +116,8 @@ func (l *lane) step(s *step) error {
 	return l.lookBack(s)
 }
 
-// look moves a cursor forward over the rows that are due by until, and starts their tasks.
+// look moves a cursor forward over the rows whose due time is until or earlier, and starts
+// their tasks.
 func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
 		return nil
@@ -140,7 +142,7 @@ func (l *lane) passes(d ledger.Due) bool {
 	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
 }
 
-// lookBack starts a few tasks of rows that only the back cursors find.
+// lookBack starts a few tasks of rows that the other cursors have missed.
 func (l *lane) lookBack(s *step) error {
 	if s.now >= l.back {
 		l.back = s.now + backEvery
@@ -183,7 +185,7 @@ func (l *lane) putOffNow(s *step) error {
 		if l.machine.closed[p.due.Account] {
 			continue
 		}
-		// If the row is gone, its payout no longer waits.
+		// Where the due row no longer exists, the payout no longer waits and needs no task.
 		_, there, err := s.rows.Get(ledger.DueKey(p.due.Kind, p.due.At, p.due.Account, p.due.ID))
 		if err != nil {
 			l.later.keep(p)
@@ -196,13 +198,13 @@ func (l *lane) putOffNow(s *step) error {
 	return nil
 }
 
-// earn adds the tokens for the time since the last call.
+// earn adds the tokens for the time since earn was last called.
 func (l *lane) earn(now ledger.Millis) {
 	l.tokens = min(tokensMost, l.tokens+(now-l.counted)*tokensSecond)
 	l.counted = now
 }
 
-// spend takes a token; false where there is none.
+// spend takes one token; it returns false where there is no token left.
 func (l *lane) spend() bool {
 	if l.tokens < token {
 		return false
@@ -211,16 +213,16 @@ func (l *lane) spend() bool {
 	return true
 }
 
-// How long a task is postponed: after an error 30 s; where the scheme could not be asked,
-// or its answer left the payout open, 3 s at first and twice as long each time, up to 1
-// min.
+// How long a task is postponed: 30 s after an error; 3 s where the scheme gave no answer or
+// left the payout open, and twice as long after each further such result, up to 1 min.
 const (
 	failedAgain  = ledger.Millis(30_000)
 	unheardAgain = ledger.Millis(3_000)
 	unheardMost  = ledger.Millis(60_000)
 )
 
-// done takes the result of a task.
+// done takes the result of a task. tries is how often the task ran before and changed
+// nothing.
 func (l *lane) done(t Task, r Result, tries int, now ledger.Millis) {
 	switch {
 	case r.failed():

@@ -1,7 +1,8 @@
-// Package due is the scanner of due times and of the directory's queues. Its rows say which
-// payout waits until which time, or for which directory capacity. The scanner decides when
-// and in which order payouts are looked after, and how many at once; the account decides
-// what to do with a payout. A waiting payout takes no memory here.
+// Package due is the scanner of due times and of the directory's queues. It reads the
+// ledger's due rows and queue rows, which say until which time, or for which directory
+// capacity, a payout waits. The scanner decides when and in which order payouts are looked
+// after, and how many at once; the account decides what to do with a payout. A payout that
+// waits takes no memory in the scanner.
 //
 // Machine decides which tasks start; Scanner is its shell.
 package due
@@ -24,38 +25,40 @@ type Task struct {
 	Account ledger.AccountID
 	ID      ledger.EntityID
 	Seq     uint64         // sequence of a record about the payout; 0 with Retry
-	Retry   bool           // the payout is queued and directory capacity may be back; false: its due time has come
-	Queue   ledger.QueueID // the payout's queue; set only with Retry
+	Retry   bool           // directory capacity may be available again for the queued payout; false: the payout's due time has come
+	Queue   ledger.QueueID // the queue that the payout is in; set only with Retry
 
-	due ledger.Due // the due row; empty with Retry
+	due ledger.Due // the due row that the task is from; empty with Retry
 }
 
-// Kind is the kind of the due row; 0 with Retry.
+// Kind returns the kind of the task's due row; 0 with Retry.
 func (t *Task) Kind() ledger.DueKind { return t.due.Kind }
 
-// Result is the result of a task. It is reported once it is durable.
+// Result is the result of a task, which Accounts reports to Scanner.Done. Its fields are
+// those of ledger.Attended, and an error.
 type Result struct {
-	Again   ledger.Millis // when the task must run again; 0: it need not
-	Unheard bool          // the scheme could not be asked
-	Open    bool          // the scheme answered, but the payout's outcome is still open
-	Queued  bool          // the payout waits for directory capacity
+	Again   ledger.Millis // engine time at which the task must run again; 0: it need not run again
+	Unheard bool          // the scheme gave no answer
+	Open    bool          // the scheme answered, but the payout has no final status yet
+	Queued  bool          // the payout still waits for directory capacity
 	Skipped bool          // the account did nothing for the payout
-	Err     error         // the account could not carry out the task
+	Err     error         // why the account could not carry out the task; nil: it could
 }
 
 func (r *Result) failed() bool { return r.Err != nil }
 
-// closed tells whether the account is quarantined: it takes no task before the next start.
+// closed tells whether the account is quarantined, so that it takes no task before the next
+// start of the engine.
 func (r *Result) closed() bool { return errors.Is(r.Err, ledger.ErrQuarantined) }
 
-// Bounds limit how many tasks run at once and how much is kept in memory. Each is at least
-// 1.
+// Bounds limit how many tasks run at once and how much is kept in memory. Each bound is at
+// least 1.
 type Bounds struct {
-	AtOnce   int // running tasks of due payouts, for each need
-	Look     int // rows that one step reads with one cursor
-	Remember int // postponed payouts of each need, and quarantined accounts
-	Probes   int // lookups of one queue that run at once, and in a round while none succeeds
-	Skip     int // payouts of a queue that a round may skip without a lookup
+	AtOnce   int // most tasks that run at once in one lane, tasks with Retry not counted
+	Look     int // most rows that one step reads with one cursor
+	Remember int // most postponed tasks of one lane that are remembered, and most quarantined accounts
+	Probes   int // most lookups of one queue that run at once, and most in a round in which none succeeds
+	Skip     int // most tries of a round that may end without a lookup and be replaced by another try
 }
 
 // DefaultBounds returns the bounds of an engine.
@@ -63,24 +66,24 @@ func DefaultBounds() Bounds {
 	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
 }
 
-// Machine decides which tasks start. It has no goroutine, no clock, and no I/O except the
-// rows it is given. The times in its calls must never go back.
+// Machine decides which tasks start. It has no goroutine, no clock, and no I/O except for
+// reading the rows that it is given. The times in its calls must never go back.
 type Machine struct {
 	bounds Bounds
 	every  ledger.Millis // time between two rounds of a queue
 
-	resume  []cursor // cursors of the pass over all rows at the start; the first is in use
+	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
 	working map[ledger.EntityID]started
-	lanes   []*lane                   // one lane for each need
-	closed  map[ledger.AccountID]bool // quarantined accounts
+	lanes   []*lane                   // one lane for each ledger.Need
+	closed  map[ledger.AccountID]bool // accounts that have reported that they are quarantined
 
-	find   ledger.Millis // when to look for queues again
+	find   ledger.Millis // engine time at which to look for queues with payouts again
 	queues map[ledger.QueueID]*queue
 	order  []ledger.QueueID
 }
 
-// New makes the machine of a process that starts. every is the time between two rounds of a
-// queue.
+// New makes the machine of a process that starts. every is the time in ms between two
+// rounds of a queue.
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
 		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
@@ -96,7 +99,7 @@ func New(every ledger.Millis, b Bounds) *Machine {
 	return m
 }
 
-// lane returns the lane of a need.
+// lane returns the lane whose tasks have this Need.
 func (m *Machine) lane(n ledger.Need) *lane {
 	for _, l := range m.lanes {
 		if l.need == n {
@@ -106,8 +109,8 @@ func (m *Machine) lane(n ledger.Need) *lane {
 	panic(fmt.Sprintf("due: no lane for need %d", n))
 }
 
-// Tick returns the tasks to start now. Done must be called for each of them. While engine
-// time is doubted, tasks that end by the clock do not start.
+// Tick returns the tasks to start now. The caller must call Done for each of them. While
+// engine time is doubted, no task with ledger.NeedsClock starts.
 func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
@@ -132,23 +135,24 @@ type step struct {
 	tasks []Task
 }
 
-// started is a running task of a due payout.
+// started is a task of a due row that was started and has no result yet.
 type started struct {
 	lane  *lane
-	again bool // the task ran before
+	again bool // true: the task ran before
 	tries int  // how often the task ran and changed nothing
 }
 
-// begin starts the task of a due row.
+// begin starts a task for the payout of a due row.
 func (s *step) begin(d ledger.Due, v started) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.count(v, 1)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
-// resumed starts tasks for the payouts that a child of the last process may have carried:
-// held, sending, or accepted in doubt. It does so before their due time too, so that no
-// wrong clock and no other setting of a due time can hide such a payout.
+// resumed starts tasks for the payouts that a child actor of the previous process may have
+// carried: those that are held, sending, or accepted in doubt. It starts them even before
+// their due time, so that neither a wrong clock nor a changed setting can hide such a
+// payout.
 func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 {
 		c := &m.resume[0]
@@ -177,11 +181,12 @@ func (m *Machine) resumed(s *step) error {
 	return nil
 }
 
-// busy tells whether a task of the payout is running.
+// busy tells whether a due row's task for the payout is running.
 func (m *Machine) busy(id ledger.EntityID) bool { return m.working[id].lane != nil }
 
-// inHand tells whether a child of the last process may have carried the payout: it is
-// sending, accepted in doubt, or held (it has no open row).
+// inHand tells whether a child actor of the previous process may have carried the payout:
+// the payout is sending, accepted in doubt, or held. A held payout is one that has no open
+// row.
 func inHand(rows Rows, d ledger.Due) (bool, error) {
 	if d.Kind == ledger.DueSending || d.Kind == ledger.DueDoubt {
 		return true, nil
@@ -190,8 +195,8 @@ func inHand(rows Rows, d ledger.Due) (bool, error) {
 	return err == nil && !accepted, err
 }
 
-// Done takes the result of a task. It returns true where an alert must be raised that the
-// scheme cannot be reached: once, until the scheme answers again.
+// Done takes the result of a task. It returns true where the alert AlertUnreachable must be
+// raised, which happens once until the scheme answers again.
 func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
 	if r.closed() && len(m.closed) < m.bounds.Remember {
 		m.closed[t.Account] = true

@@ -6,8 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// putOff holds the postponed tasks. The field most limits their number; a task for which
-// there is no room is found again by a back cursor. Tasks that often changed nothing are in
+// putOff has the postponed tasks. The field most limits their number; a task that is
+// dropped is found again by a back cursor. Tasks that changed nothing too often are in
 // hopeless, and are dropped first where there is no room for another task.
 type putOff struct {
 	most     int
@@ -19,13 +19,13 @@ type putOff struct {
 // later is a postponed task.
 type later struct {
 	due   ledger.Due
-	at    ledger.Millis // when the task runs again
+	at    ledger.Millis // engine time at which the task runs again
 	tries int           // how often the task ran and changed nothing
-	place int           // index in its heap
+	place int           // index of the task in its heap (hopeful or hopeless)
 }
 
-// hopelessAfter bounds the tries of a task in hopeful. A task that changed nothing more
-// often than that is in hopeless.
+// hopelessAfter is the largest number of tries with which a task is in hopeful. A task that
+// changed nothing more often is in hopeless.
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {
@@ -41,7 +41,7 @@ func (p *putOff) of(l *later) *byInstant {
 	return &p.hopeful
 }
 
-// add postpones a task until at, if there is room.
+// add postpones a task until at. The task is dropped where there is no room for it.
 func (p *putOff) add(d ledger.Due, at ledger.Millis, tries int) {
 	p.keep(&later{due: d, at: at, tries: tries})
 }
@@ -65,8 +65,8 @@ func (p *putOff) remove(l *later) {
 	delete(p.byID, l.due.ID)
 }
 
-// due removes and returns a task whose time has come; nil where there is none. A task in
-// hopeless is returned only if spend allows it.
+// due removes and returns a task whose time has come; nil where there is no such task. A
+// task in hopeless is returned only if spend returns true.
 func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
 	for _, q := range []*byInstant{&p.hopeful, &p.hopeless} {
 		if len(*q) == 0 || (*q)[0].at > now || q == &p.hopeless && !spend() {

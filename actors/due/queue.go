@@ -2,22 +2,24 @@ package due
 
 import "pixd/actors/ledger"
 
-// queue is the queue of payouts for one directory limit. Each round tries up to
-// Bounds.Probes payouts in rotation. For each payout whose lookup succeeds another one is
-// tried, until the limit is reached again. A round begins at least one interval after the
-// last try ended, so that any interval of that length has no more tries than one round.
+// queue is what the machine knows about the queue of payouts for one directory limit.
+// Payouts are tried in rounds, each of which goes on where the previous one ended. A round
+// first tries up to Bounds.Probes payouts. For each payout whose lookup succeeds another
+// payout is tried, until the limit refuses again. A round begins at least one interval
+// (Machine.every) after the last try of the previous round ended, so any interval of that
+// length has no more tries than one round.
 type queue struct {
-	next    ledger.Millis // when a round may begin
-	after   ledger.TxID   // the payout tried last; the next try takes the one after it
+	next    ledger.Millis // engine time from which a round may begin
+	after   ledger.TxID   // id of the payout that was tried last; the next try takes the payout after it
 	from    ledger.TxID   // value of after when the round began
-	wrapped bool          // the round has continued at the beginning of the queue
+	wrapped bool          // the round has reached the end of the queue and gone on at its beginning
 	over    bool          // the round has tried the whole queue
-	credit  int           // how many more tries may start
+	credit  int           // number of tries that may still start in this round
 	skipped int
 	flying  map[ledger.EntityID]bool
 }
 
-// runQueues begins the rounds whose time has come, and starts the next tries of each queue.
+// runQueues begins the rounds whose time has come, and starts the next tries in each queue.
 func (m *Machine) runQueues(s *step) error {
 	if s.now >= m.find {
 		if err := m.findQueues(s.rows); err != nil {
@@ -43,13 +45,14 @@ func (m *Machine) runQueues(s *step) error {
 	return nil
 }
 
-// begin begins a round after the payout that was tried last.
+// begin begins a round at the payout after the one that was tried last.
 func (q *queue) begin(probes int) {
 	q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
 	q.credit, q.skipped = probes-len(q.flying), 0
 }
 
-// findQueues finds the queues that have a payout, with one scan for each.
+// findQueues finds the queues that have at least one payout. It makes one scan for each
+// queue.
 func (m *Machine) findQueues(rows Rows) error {
 	queues := make(map[ledger.QueueID]*queue, len(m.queues))
 	m.order = m.order[:0]
@@ -83,8 +86,8 @@ func (m *Machine) findQueues(rows Rows) error {
 	return nil
 }
 
-// pull starts the tries of the next payouts, as many as the queue has credit for, up to the
-// end of the queue.
+// pull starts tries of the next payouts, at most as many as the field credit says, and
+// stops at the end of the queue; the next call goes on at the queue's beginning.
 func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 	lo, hi := ledger.QueueOf(id, q.after)
 	ended := true
@@ -119,8 +122,8 @@ func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 	return nil
 }
 
-// endRetry takes the result of a try. Another payout may be tried where the lookup
-// succeeded, or where no lookup was made.
+// endRetry takes the result of a try. The round may try another payout where the lookup
+// succeeded, or where no lookup was made (at most Bounds.Skip times).
 func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 	q := m.queues[t.Queue]
 	if q == nil {

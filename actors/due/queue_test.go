@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestShortQueue checks that each round tries the whole of a short queue, and that nothing
-// is tried between rounds.
+// TestShortQueue checks that each round tries every payout of a short queue, and that no
+// payout is tried between rounds.
 func TestShortQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -30,9 +30,9 @@ func TestShortQueue(t *testing.T) {
 	}
 }
 
-// TestLongQueue checks that, while the directory limit lasts, each round tries exactly 64
-// payouts of a long queue in rotation, so that each has its turn, and that other queues do
-// not wait for it.
+// TestLongQueue checks that, while the directory refuses every lookup, each round tries
+// exactly 64 payouts of a long queue and the next round goes on after them, so that each
+// payout has its turn; and that other queues do not wait for the long one.
 func TestLongQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -68,8 +68,8 @@ func TestLongQueue(t *testing.T) {
 	}
 }
 
-// TestCapacityReturns checks that for each payout whose lookup succeeds another one is
-// tried at once, never more than 64 at a time, until the limit is reached again.
+// TestCapacityReturns checks that, for each payout whose lookup succeeds, another payout is
+// tried at once, never more than 64 at a time, until the directory refuses again.
 func TestCapacityReturns(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
@@ -90,7 +90,7 @@ func TestCapacityReturns(t *testing.T) {
 	if passed != 500 || most != atOnce {
 		t.Fatalf("%d passed, at most %d at once", passed, most)
 	}
-	for _, one := range flying { // the limit is reached again
+	for _, one := range flying { // the directory refuses the lookups again
 		m.Done(one, Result{Queued: true}, 10_002)
 	}
 	if v := look(t, m, 10_003, s); len(v) != 0 {
@@ -101,8 +101,9 @@ func TestCapacityReturns(t *testing.T) {
 	}
 }
 
-// TestSlowTries checks that a payout that is still being tried is not tried again, counts
-// towards the limit of its queue, and does not keep other payouts from their turn.
+// TestSlowTries checks that, while a payout is being tried for a long time, it is not tried
+// a second time, it counts towards the 64 tries at a time, and the other payouts still have
+// their turn.
 func TestSlowTries(t *testing.T) {
 	s := newShelf()
 	m := newMachine()

@@ -7,7 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// crowd is a scheme that answers each task after latency, in simulated time.
+// crowd simulates the accounts and the scheme: each task ends with the result ends after
+// latency, in simulated time.
 type crowd struct {
 	t       *testing.T
 	m       *Machine
@@ -29,7 +30,8 @@ func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, led
 	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
 }
 
-// pass advances the simulated time by long: to the next end of a task, else by lookEvery.
+// pass advances the simulated time by long, in steps that end when the next task ends or,
+// if no task does, after lookEvery.
 func (c *crowd) pass(long ledger.Millis) {
 	for until := c.now + long; c.now < until; {
 		for len(c.flying) > 0 && c.flying[0].at <= c.now {
@@ -59,9 +61,9 @@ func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n
 }
 
 // TestNothingStarves checks that, behind a hundred thousand due payouts whose tasks change
-// nothing, another payout's task runs within a minute, whatever the reason and even with
-// room for only four postponed tasks; and that ten minutes later the hundred thousand
-// payouts cost few tasks.
+// nothing, another payout's task runs within a minute, whatever the reason why the other
+// tasks change nothing, and even where only four postponed tasks are remembered. Ten
+// minutes later few tasks run for the hundred thousand payouts.
 func TestNothingStarves(t *testing.T) {
 	const futile = 100_000
 	for name, c := range map[string]struct {
@@ -98,7 +100,7 @@ func TestNothingStarves(t *testing.T) {
 			if at, ok := w.seen[expiry]; !ok || at-start > 10_000 {
 				t.Errorf("%s, %d remembered: what needs no scheme is run after %d ms (%v)", name, remember, at-start, ok)
 			}
-			w.pass(600_000) // until the futile tasks run at their lowest rate
+			w.pass(600_000) // after ten minutes the tasks that change nothing run at their lowest rate
 			w.tasks, w.s.read = 0, 0
 			w.pass(60_000)
 			if w.tasks > 60*150 {
@@ -111,8 +113,9 @@ func TestNothingStarves(t *testing.T) {
 	}
 }
 
-// TestExpiriesNeedNoScheme checks that tasks that end by the clock run within ten seconds
-// of their due time, even while the scheme does not answer and many tasks wait for it.
+// TestExpiriesNeedNoScheme checks that tasks which only need the clock run within ten
+// seconds of their due time, even while the scheme does not answer and many tasks wait for
+// the scheme.
 func TestExpiriesNeedNoScheme(t *testing.T) {
 	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ ledger.Millis) Result {
 		if t.due.Kind.Need() == ledger.NeedsScheme {
@@ -139,8 +142,8 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 	}
 }
 
-// TestReturns checks that all tasks that changed nothing for an hour run soon once the scheme
-// answers again.
+// TestReturns checks that, once the scheme answers again after an hour, all tasks that
+// changed nothing in that hour run soon.
 func TestReturns(t *testing.T) {
 	const n = 20_000
 	back := false

@@ -1,6 +1,6 @@
 // Package history answers lookups from rows alone, without restoring the account. Its
-// results are durable: a lookup that read something which is not durable yet waits until it
-// is.
+// results are durable: where a lookup read a row that is not durable yet, it returns only
+// once that row is durable.
 package history
 
 import (
@@ -40,8 +40,8 @@ func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transactio
 	return t, nil
 }
 
-// look runs one read over one view of the store; see wal.Store.Look. a is 0 for lookups of
-// operators.
+// look runs one read over one view of the store; see wal.Store.Look. a is the account whose
+// rows are read; 0 for lookups of operators, which read rows of any account.
 func (h *History) look(a ledger.AccountID, read func(*wal.View) error) error {
 	if err := h.journal.Look(wal.Stream(a), read); err != nil {
 		return fmt.Errorf("history: %w", err)

@@ -11,7 +11,7 @@ import (
 	"pixd/wal"
 )
 
-// book is a store, and the accounts whose records a test writes into it.
+// book is a store, and the accounts whose records and rows a test writes into the store.
 type book struct {
 	t        *testing.T
 	store    *wal.Store
@@ -44,7 +44,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// do carries a command out and journals its records and rows.
+// do carries out a command for an account, and journals its records and rows.
 func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger.Transaction {
 	b.t.Helper()
 	a := b.accounts[id]
@@ -89,8 +89,8 @@ func (b *book) write(e *wal.Entry) {
 	}
 }
 
-// TestTransaction checks that an account finds its own transaction by either id, in its
-// newest state, and no transaction of another account.
+// TestTransaction checks that an account finds its own transaction, in its newest state, by
+// id and by transaction_id, and finds no transaction of another account.
 func TestTransaction(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -101,7 +101,7 @@ func TestTransaction(t *testing.T) {
 		t.Fatalf("charge %+v, paid %+v", charge, paid)
 	}
 	other := charge.ID
-	other[15] ^= 1 // the public id does not include these bits
+	other[15] ^= 1 // a bit of the id that is not part of the public transaction_id
 	for name, c := range map[string]struct {
 		account ledger.AccountID
 		id      string
@@ -134,8 +134,8 @@ func TestTransaction(t *testing.T) {
 	}
 }
 
-// TestDamage checks that a row which cannot be read, or which names a missing record, is an
-// error and not an unknown transaction.
+// TestDamage checks that a lookup returns an error, and not "unknown transaction", where a
+// row cannot be read or leads to a missing record.
 func TestDamage(t *testing.T) {
 	for want, op := range map[string]func(tx *ledger.Transaction) wal.Op{
 		"id row of 3 bytes": func(tx *ledger.Transaction) wal.Op {
@@ -159,7 +159,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// looks is a store that counts the looks and can make them fail.
+// looks is a store that counts the calls of Look and can make them fail.
 type looks struct {
 	*wal.Store
 	streams []wal.Stream
@@ -171,8 +171,8 @@ func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
 	return errors.Join(l.Store.Look(stream, read), l.err)
 }
 
-// TestThroughTheGate checks that every lookup is one look, under the right stream, and
-// returns nothing where the look fails.
+// TestThroughTheGate checks that every lookup calls wal.Store.Look once, with the right
+// stream, and returns nothing where Look fails.
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
 	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})

@@ -8,11 +8,11 @@ import (
 	"pixd/wal"
 )
 
-// The lookups of operators, over all accounts.
+// The lookups for operators, which find transactions of all accounts.
 
 // Anyone finds a transaction of any account by its id, its transaction_id or its end-to-end
-// id; nil where there is none. Of several transactions under one end-to-end id it returns
-// one that moved money, else the first.
+// id; nil where there is no such transaction. Of several transactions under one end-to-end
+// id it returns one that moved money or, if none did, the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	var found *ledger.Owned
 	err := h.look(0, func(v *wal.View) error {
@@ -38,8 +38,8 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 // an end-to-end id and begin with D. No payout has such an id.
 func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 
-// underEndToEnd finds a transaction among all that have an end-to-end id or had it before
-// it was renewed: payouts, their repeats, and received payments and returns.
+// underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
+// was renewed. It considers payouts, their repeats, and received payments and returns.
 func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
@@ -81,7 +81,7 @@ func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) 
 	return best, err
 }
 
-// shown reads a transaction by its id; nil for a payout that was never shown.
+// shown reads a transaction by its id; nil for a payout that the merchant never saw.
 func (h *History) shown(v *wal.View, id ledger.TxID) (*ledger.Transaction, error) {
 	b, ok, err := v.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
@@ -114,10 +114,10 @@ func (h *History) received(v *wal.View, e2e string, consider func(ledger.Account
 	})
 }
 
-// InFlight lists payouts in flight, by account and then by id: of account a, or of all
-// accounts where a is 0; with statuses, only payouts in one of them. It begins after the
-// key after, which an earlier call returned as next; next is nil at the end. One call lists
-// at most limit payouts and reads at most tried rows.
+// InFlight lists payouts in flight, sorted by account and then by id: of account a, or of
+// all accounts where a is 0. If statuses are given, only payouts in one of them are listed.
+// The list begins after the key after, which an earlier call returned as next; next is nil
+// at the end. One call lists at most limit payouts and reads at most tried rows.
 func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.OpenRange()
 	if a != 0 {
@@ -129,8 +129,8 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	})
 }
 
-// Ended is like InFlight, for payouts with a final status: by account, then the oldest
-// first.
+// Ended lists payouts with the given final status, in the same way as InFlight, sorted by
+// account and then the oldest first.
 func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.ItemsOf(a)
 	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
@@ -146,10 +146,12 @@ func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte
 	})
 }
 
-// tried is the most rows that one call reads, because few rows may have the status.
+// tried is the most rows that one call reads. The limit exists because only few of the rows
+// may have the wanted status.
 const tried = 10_000
 
-// page reads the rows after a key and collects those for which read returns true.
+// page reads the rows between lo and hi that come after the key after, and collects those
+// for which read returns true.
 func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (ledger.Owned, bool, error)) (all []ledger.Owned, next []byte, err error) {
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})

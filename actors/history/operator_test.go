@@ -8,8 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// payout makes a payout of 1.00 under an end-to-end id that the merchant named, and applies
-// result to it.
+// payout makes a payout of 100 base units under an end-to-end id that the merchant chose,
+// and applies result to the payout.
 func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result ledger.PayoutResult) *ledger.Transaction {
 	b.t.Helper()
 	f.Chain.EndToEnd = e2e
@@ -28,8 +28,8 @@ const (
 	e2eD = "E99999004202603011200ddddddddddd"
 )
 
-// TestAnyone checks that Anyone finds any account's transaction by any of its ids, but no
-// payout that was only held.
+// TestAnyone checks that Anyone finds a transaction of any account by any of its ids, but
+// finds no payout that is only held.
 func TestAnyone(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -64,9 +64,9 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
-// TestAnyoneRenewed checks that a payout whose end-to-end id was renewed is found by the
-// new id and by the old ones, and that a new payout with the same suffix is not returned
-// for them.
+// TestAnyoneRenewed checks that a payout whose end-to-end id was renewed is found by its
+// new id and by its former ids, and that the former ids do not lead to a later payout whose
+// id ends in the same 11 characters.
 func TestAnyoneRenewed(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
@@ -93,8 +93,8 @@ func TestAnyoneRenewed(t *testing.T) {
 	if !slices.Equal(approved.Payout.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
-	// The payout hits a directory limit, waits in the queue for as long again, and its id
-	// is renewed once more.
+	// The payout hits a directory limit and waits in the queue for as long as it waited for
+	// approval, so its id is renewed a second time.
 	queued := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
 	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
 		t.Fatal(ok, err)
@@ -118,8 +118,8 @@ func TestAnyoneRenewed(t *testing.T) {
 	}
 }
 
-// TestAnyoneReturned checks that a return is found by its own id, and the payout by the
-// payout's id.
+// TestAnyoneReturned checks that Anyone finds a return by the return's id, and the returned
+// payout by the payout's own id.
 func TestAnyoneReturned(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)

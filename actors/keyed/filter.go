@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// Filter finds out that a key was certainly never added, with one access to memory and in a
-// fixed size: a Bloom filter whose bits for one key are in one cache line. Until Ready it
-// excludes no key. The more keys it has, the fewer keys it excludes. The methods may be
-// used from any goroutine.
+// Filter finds out that a key was certainly never added, in a fixed amount of memory and
+// with one access to it. It is a Bloom filter in which the bits of one key are in one cache
+// line. Before Ready was called it excludes no key. The more keys were added, the fewer
+// other keys it excludes. The methods may be called from any goroutine.
 type Filter struct {
 	seed  maphash.Seed
 	lines [][8]atomic.Uint64
 	ready atomic.Bool
 }
 
-// NewFilter makes a filter of about so many bytes (rounded down to a power of two, 16 MiB
-// at most). At ten bits for each key, MayHave is true for three in a hundred keys that were
-// never added.
+// NewFilter makes a filter of the given size in bytes, rounded down to a power of two, 16
+// MiB at most. With ten bits for each key that was added, MayHave is true for three in a
+// hundred keys that were never added.
 func NewFilter(bytes int) *Filter {
 	lines := 1
 	for lines*2*64 <= bytes && lines < maxLines {
@@ -67,11 +67,12 @@ func (f *Filter) may(h uint64) bool {
 // keyBits is the number of bits that a key sets.
 const keyBits = 4
 
-// maxLines is how many lines the bits of the hash that choose a line can tell apart: 16 MiB
-// of lines.
+// maxLines is the largest number of cache lines that the hash bits used by the method line
+// can tell apart: 16 MiB of lines.
 const maxLines = 1 << 18
 
-// line chooses a line by the hash's high bits. The low bits choose the bits in the line.
+// line chooses a cache line by the hash's high bits. The hash's low bits choose the bits
+// within the line.
 func (f *Filter) line(h uint64) *[8]atomic.Uint64 {
 	return &f.lines[h>>46&uint64(len(f.lines)-1)]
 }

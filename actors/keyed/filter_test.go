@@ -7,14 +7,14 @@ import (
 
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// TestFilter checks that a key which was added is never excluded, that most other keys are,
-// and that no key is excluded before the filter is ready.
+// TestFilter checks that a key which was added is never excluded, that most keys which were
+// not added are excluded, and that no key is excluded before Ready was called.
 func TestFilter(t *testing.T) {
 	f := NewFilter(1 << 20)
 	if !f.MayHave(number(1)) || !(*Filter)(nil).MayHave(number(1)) {
 		t.Error("denied before it was ready")
 	}
-	const keys = 800_000 // at 10 bits a key
+	const keys = 800_000 // this many keys give 10 bits to each key
 	for n := range keys {
 		f.Add(number(n))
 	}

@@ -10,9 +10,9 @@ import (
 
 func hoursKey(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// TestHoursNeverDeny compares Hours with a plain list of added keys: a key that was added
-// in the span is never excluded, and no key is excluded for a span that was not witnessed
-// from its beginning.
+// TestHoursNeverDeny compares Hours with a plain list of the added keys: a key that was
+// added in the span is never excluded, and no key is excluded for a span that begins at or
+// before the hour in which the Hours was made.
 func TestHoursNeverDeny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		since := rapid.Int64Range(-1, 40).Draw(t, "since")
@@ -43,7 +43,8 @@ func TestHoursNeverDeny(t *testing.T) {
 	})
 }
 
-// TestHoursRuleOut checks that, after a hundred hours, nearly every new key is excluded.
+// TestHoursRuleOut checks that, after keys were added in a hundred hours, nearly every key
+// that was not added is excluded.
 func TestHoursRuleOut(t *testing.T) {
 	h := NewHours(100, 1<<14)
 	for n := int64(101); n < 200; n++ {
@@ -79,8 +80,9 @@ func TestHoursRuleOut(t *testing.T) {
 	}
 }
 
-// TestHoursUnderLoad checks how many new keys are not excluded with a filter of 4 MiB an
-// hour, at one and at three million keys an hour, all scaled down to a sixty-fourth.
+// TestHoursUnderLoad checks how many keys that were not added are not excluded, with a
+// filter of 4 MiB for each hour, at one and at three million keys an hour. All sizes are
+// divided by 64.
 func TestHoursUnderLoad(t *testing.T) {
 	for keys, most := range map[int]int{1_000_000 / 64: 200, 3_000_000 / 64: 3500} {
 		h := NewHours(0, 4<<20/64)
@@ -102,8 +104,8 @@ func TestHoursUnderLoad(t *testing.T) {
 	}
 }
 
-// TestHoursAtOnce checks that keys which are added while the filter of an hour is made are
-// not lost.
+// TestHoursAtOnce checks that no key is lost that is added while another goroutine makes
+// the filter of a new hour.
 func TestHoursAtOnce(t *testing.T) {
 	h := NewHours(-1, 1<<12)
 	var work sync.WaitGroup
@@ -144,7 +146,8 @@ func TestHourBegunByMany(t *testing.T) {
 	for i := range names {
 		names[i] = []byte{byte(i)}
 	}
-	// Each goroutine begins an hour when all have finished the hour before.
+	// A goroutine adds its key of the next hour only when all goroutines have added theirs
+	// of the hour before.
 	var entered, left sync.WaitGroup
 	entered.Add(keys)
 	left.Add(keys)

@@ -1,8 +1,8 @@
-// Package keyed has data structures for lookups by key in little memory. Filter and Hours
-// find out that a key was never added. Map is a map that many goroutines read at once: 64
-// ordinary maps, each with its own lock. The standard library's concurrent map reads
-// without a lock but takes two hundred bytes for each entry; here an entry takes as much as
-// in an ordinary map.
+// Package keyed has data structures for lookups by key that take little memory. Filter and
+// Hours find out that a key was never added. Map is a map that many goroutines read at
+// once: 64 ordinary maps, each with its own lock. The standard library's sync.Map reads
+// without a lock but takes two hundred bytes for each entry; an entry of Map takes as much
+// as in an ordinary map.
 package keyed
 
 import (
@@ -30,7 +30,7 @@ func (m *Map[K, V]) shard(k K) *shard[K, V] {
 	return &m.shards[maphash.Comparable(m.seed, k)%shards]
 }
 
-// Get returns the value of a key; false where the key has none.
+// Get returns the value of a key; false where the key is not in the map.
 func (m *Map[K, V]) Get(k K) (V, bool) {
 	s := m.shard(k)
 	s.RLock()
@@ -50,7 +50,7 @@ func (m *Map[K, V]) Set(k K, v V) {
 	s.Unlock()
 }
 
-// GetOrMake returns the value of a key. Where the key has none, it first sets the value to
+// GetOrMake returns the value of a key. Where the key is not in the map, it is added with
 // the result of make.
 func (m *Map[K, V]) GetOrMake(k K, make func() V) V {
 	if v, ok := m.Get(k); ok {
@@ -70,8 +70,9 @@ func (m *Map[K, V]) GetOrMake(k K, make func() V) V {
 	return v
 }
 
-// Each calls fn for every entry, in no order, until fn returns false. fn may use the map:
-// no lock is held, and fn gets the entries that a shard had when Each came to it.
+// Each calls fn for every entry, in no particular order, until fn returns false. fn may use
+// the map, because no lock is held while fn runs. fn gets the entries as they were when
+// Each copied their part of the map.
 func (m *Map[K, V]) Each(fn func(K, V) bool) {
 	type entry struct {
 		k K

@@ -33,8 +33,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestTogether checks that, when many goroutines call GetOrMake, make runs once for each
-// key.
+// TestTogether checks that, when many goroutines call GetOrMake for the same keys, make is
+// called once for each key.
 func TestTogether(t *testing.T) {
 	var m Map[int, *int]
 	var wait sync.WaitGroup

@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// Account is one account's head. Its size does not grow with the account's history. The
-// zero value with an ID is an account that has not been opened.
+// Account is one account's head: its settings and totals. Its size does not grow with the
+// account's history. The zero value with an ID is an account that has not been opened.
 type Account struct {
 	ID       AccountID
-	Seq      uint64 // sequence of the newest record; 0: not opened
+	Seq      uint64 // sequence of the newest record; 0: the account is not opened
 	Time     Millis // time of the newest record
 	Opened   Millis // when the account was opened
 	Settings Settings
@@ -16,8 +16,9 @@ type Account struct {
 }
 
 // Apply changes the head as one record says. It decides nothing, but it checks the record:
-// an error means that the record cannot follow the head, because of a gap in the sequence,
-// a time that runs backwards, or totals that do not follow from the record's transaction.
+// an error means that the record cannot follow the head's newest record, because of a gap
+// in the sequence, a time that runs backwards, or totals that do not follow from the
+// record's transaction.
 func (a *Account) Apply(r *Record) error {
 	if err := a.follows(r); err != nil {
 		return fmt.Errorf("ledger: record %d of %v (%v): %w", r.Seq, r.Account, r.Kind, err)
@@ -60,8 +61,9 @@ func (a *Account) follows(r *Record) error {
 	return r.Totals.check()
 }
 
-// after returns the totals that must follow the record; false where a sum overflows, or
-// where the record's transaction does not have the next ordinal or booking number.
+// after returns the totals that an account with totals t must have after the record; false
+// where a sum overflows, or where the record's transaction does not have the next ordinal
+// or booking number.
 func (t Totals) after(r *Record) (Totals, bool) {
 	k := r.Kind.row()
 	var balance, held Amount
@@ -87,7 +89,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 	return t, ok
 }
 
-// check returns an error where a held amount is below zero.
+// check returns an error where a sum of held money is below zero.
 func (t Totals) check() error {
 	if t.Held < 0 || t.MEDHeld < 0 {
 		return fmt.Errorf("a hold below zero: %+v", t)
@@ -95,8 +97,8 @@ func (t Totals) check() error {
 	return nil
 }
 
-// headForm is the stored form of the head. The head row has the record's sequence, checksum
-// and time before it.
+// headForm is the stored form of the head. In the head row it comes after the sequence,
+// checksum and time of the newest record that the head includes.
 type headForm struct {
 	Opened   Millis   `cbor:"1,keyasint"`
 	Settings Settings `cbor:"2,keyasint"`

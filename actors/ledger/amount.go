@@ -33,7 +33,7 @@ func (a Amount) Add(b Amount) (Amount, bool) {
 	return a + b, true
 }
 
-// Fee is a price for a movement: a fixed part and a share of the amount.
+// Fee is the price of one movement of money: a fixed part and a share of the amount.
 type Fee struct {
 	Fixed Amount `cbor:"1,keyasint,omitempty" json:"fixed"` // base units, 0 to MaxAmount
 	BPS   int64  `cbor:"2,keyasint,omitempty" json:"bps"`   // basis points, 0 to 10 000
@@ -42,9 +42,9 @@ type Fee struct {
 // maxBPS is 100 % in basis points.
 const maxBPS = 10_000
 
-// Of is the fee on amount (0 to MaxAmount), rounded half up to a base unit.
+// Of returns the fee on amount (0 to MaxAmount), rounded half up to a base unit.
 func (f Fee) Of(amount Amount) Amount {
-	// At most 1e14 * 1e4 + 5e3, which fits into an int64.
+	// The product is at most 1e14 * 1e4 + 5e3, which fits into an int64.
 	return f.Fixed + (amount*Amount(f.BPS)+maxBPS/2)/maxBPS
 }
 

@@ -4,26 +4,27 @@ import "errors"
 
 // Answer is the result of a command. It is sent once it is durable.
 type Answer struct {
-	Refusal *Refusal     // why the command was not carried out; then no other field is set
-	Tx      *Transaction // the transaction that the command was about, as it was when the answer was made
-	Repeat  bool         // the command had been carried out before, and Tx is the result of that first time
-	Head    *Account     // with ReadAccount, OpenAccount and ChangeSettings: a copy of the head
+	Refusal *Refusal     // why the command was not carried out; when set, no other field is set
+	Tx      *Transaction // the transaction that the command was about, in its state when the answer was made
+	Repeat  bool         // an equal command was carried out before, and Tx is its result
+	Head    *Account     // a copy of the head, in the answers to ReadAccount, OpenAccount and ChangeSettings
 
-	// Idempotency: the answer that is stored under the request's claim.
-	Stored   *Stored // the stored answer, which is sent instead of one made of the fields above
-	Replay   bool    // Stored is the answer of an earlier request
+	// Only for a request with an idempotency key: the answer that is stored under the key.
+	Stored   *Stored // the stored answer; it is sent instead of an answer made from the fields above
+	Replay   bool    // Stored answers an earlier request under the same key
 	Mismatch bool    // the body of that earlier request was different
 }
 
-// The errors of commands that the engine cannot carry out at all. Nothing of the command
-// was journaled, except perhaps under ErrCut.
+// The errors of commands that the engine cannot carry out at all. After any of these errors
+// but ErrCut, nothing of the command was journaled.
 var (
 	ErrBusy        = errors.New("too much work is waiting")
 	ErrQuarantined = errors.New("account is closed off after damage")
 	ErrInternal    = errors.New("internal error")
 	ErrUnknown     = errors.New("account is unknown")
 	ErrWaited      = errors.New("the first request under this key has not been answered")
-	// ErrCut says that it is not known here whether the command was or will be carried out.
-	// The connection must be cut without an answer: any status would be read as an outcome.
+	// ErrCut says that it is not known whether the command was or will be carried out. The
+	// client's connection must be cut without an answer: the client would read any status
+	// as an outcome.
 	ErrCut = errors.New("outcome unknown")
 )

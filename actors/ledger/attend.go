@@ -1,49 +1,55 @@
 package ledger
 
-// Goal is the task of a child. A child carries one payout to the scheme and reports the
-// result.
+// Goal is the task of a child actor, which carries one payout to the scheme and reports the
+// result to the account.
 type Goal uint8
 
-// The goals of a child.
+// The goals of a child actor.
 const (
-	// GoalPay looks the key up and submits a payout that was just held or just approved.
+	// GoalPay looks the recipient's key up and submits a payout that was just held or just
+	// approved.
 	GoalPay Goal = iota
-	// GoalResume is GoalPay for a payout whose child was lost, and which may have been
-	// sent: the child asks the scheme first, and never reports a refusal. If the scheme
-	// refuses the payout now, the child reports it as accepted in doubt, for GoalClear.
+	// GoalResume goes on with a payout whose child actor was lost, and which that child
+	// actor may have submitted. The new child actor asks the scheme first, and never
+	// reports a refusal. If the scheme refuses the payout now, the child actor reports it
+	// as accepted in doubt, and GoalClear follows later.
 	GoalResume
-	// GoalRetry looks the key of a queued payout up again, and submits nothing.
+	// GoalRetry looks the recipient's key of a queued payout up again, and submits nothing.
 	GoalRetry
-	// GoalSend submits a queued payout whose key GoalRetry has looked up.
+	// GoalSend submits a queued payout after GoalRetry has looked its key up.
 	GoalSend
-	// GoalClear asks about a payout that is accepted in doubt, and submits it again where
-	// the scheme does not know it. A refusal then is final: it is the scheme's answer.
+	// GoalClear asks the scheme about a payout that is accepted in doubt, and submits the
+	// payout again where the scheme does not know it. A refusal of this submit is final,
+	// because it is the scheme's own answer.
 	GoalClear
-	// GoalVoid asks once about a payout that the scheme has neither settled nor rejected
-	// for too long.
+	// GoalVoid asks the scheme once about an accepted payout of which it has reported no
+	// outcome for Terms.OrphanAfter.
 	GoalVoid
 )
 
-// Launch is a child to start.
+// Launch is an order to start a child actor.
 type Launch struct {
 	Tx   *Transaction // the payout's newest state
 	Goal Goal
 }
 
-// Attended is the result of looking after a payout, where no child was started for it.
+// Attended is the result of a due task (the command Attend): of looking after one payout
+// that waits. Where Attend starts a child actor, the result comes with the child actor's
+// report.
 type Attended struct {
 	Again   Millis // engine time at which to look at the payout again; 0: never
 	Unheard bool   // the scheme could not be asked
-	Open    bool   // the scheme answered, but the payout's outcome is still open
+	Open    bool   // the scheme answered, but the payout has no final status yet
 	Queued  bool   // the payout waits for directory capacity
-	Skipped bool   // nothing was done: a child carries the payout, it may not be retried now, or it has ended
+	Skipped bool   // nothing was done: a child actor carries the payout, the payout may not be retried now, or it has a final status
 }
 
-// carriedAgain is how long to wait before looking again at a payout that a child carries.
+// carriedAgain is how long, in ms, the scanner waits before it starts another due task for
+// a payout that a child actor carries.
 const carriedAgain = Millis(1000)
 
-// attend looks after a payout that waits: it starts a child, or fails the payout whose time
-// limit has passed.
+// attend looks after a payout that waits: it starts a child actor, or fails the payout if
+// its time limit has passed.
 func (d *draft) attend(c Attend, f Facts) Decision {
 	t, now := f.Tx, d.stamp.Clock
 	switch {
@@ -69,13 +75,13 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 	case StatusQueued, StatusPending:
 		return d.expire(*t)
 	}
-	return Decision{Attended: &Attended{Skipped: true}} // it has ended already
+	return Decision{Attended: &Attended{Skipped: true}} // the payout has a final status already
 }
 
 func launch(t *Transaction, g Goal) Decision { return Decision{Launch: []Launch{{t, g}}} }
 
-// expire fails a payout that has reached its time limit. Before the limit, and while engine
-// time is doubted, the payout stays as it is.
+// expire fails a payout that has reached its time limit. Before that, and while engine time
+// is doubted, the payout stays as it is.
 func (d *draft) expire(t Transaction) Decision {
 	switch {
 	case d.stamp.Clock < t.Transfer.DueAt:
@@ -92,8 +98,9 @@ func (d *draft) expire(t Transaction) Decision {
 	return out
 }
 
-// NeedsActive tells whether a command is not carried out for an inactive account. For such
-// a command Facts.Inactive must be set where the account is inactive.
+// NeedsActive tells whether a command must not be carried out for an inactive account. The
+// caller sets Facts.Inactive for such a command if the account is inactive; Decide then
+// does nothing or refuses.
 func NeedsActive(c Command) bool {
 	switch c := c.(type) {
 	case DecideApproval:

@@ -4,23 +4,25 @@ import (
 	"slices"
 )
 
-// Chain is the state of a payout's end-to-end id: of the id that the merchant named, or of
-// the ids derived from the payout's fingerprint.
+// Chain is the state of the end-to-end id that a requested payout is to use: either an id
+// that the merchant chose, or an id that the engine computes from account, amount and key.
+// The engine's ids for one fingerprint (account, amount, key) are numbered: attempt 0, 1,
+// and so on. Attempt n+1 is used once it is proven that no money moved under attempt n.
 type Chain struct {
-	EndToEnd string // the id to use; empty: make a new id from Suffix
-	Suffix   string // suffix of the attempt's id
+	EndToEnd string // the existing id that the payout is to use; empty: the payout gets a new id that ends in Suffix
+	Suffix   string // the last 11 characters of the attempt's id
 	Attempt  uint64
-	Shared   *EndToEndRow // the row of EndToEnd, where this payout is a repeat under that id
-	// In Shared: the transaction that moved money, else the first that may have moved it;
-	// zero: none is known here.
+	Shared   *EndToEndRow // the row of EndToEnd, where other transactions have that id already; nil: none has
+	// Holder is the transaction in Shared that moved money or, if none has, the first that
+	// may have moved money; zero: no such transaction is known here.
 	Holder  TxID
-	Moved   *Moved // an older use of Suffix whose row is kept under its full id, so that the suffix is free
-	Foreign bool   // another account has used EndToEnd
+	Moved   *Moved // the row of an older id with the same Suffix, which is written under its full id so that the new id's row can take the key by Suffix
+	Foreign bool   // another account has used EndToEnd, or an id that the engine computed with the same last 11 characters
 
-	UnderSuffix bool // the merchant named EndToEnd, and it was derived here before
+	UnderSuffix bool // the merchant chose EndToEnd, but the engine had computed the same id before, so its row is under the suffix
 }
 
-// holder returns Holder; nil where no transaction is known here.
+// holder returns a pointer to Holder; nil where Holder is zero.
 func (c *Chain) holder() *TxID {
 	if c.Holder == (TxID{}) {
 		return nil
@@ -28,8 +30,9 @@ func (c *Chain) holder() *TxID {
 	return &c.Holder
 }
 
-// chain finds the state of the payout's end-to-end id: the id that the merchant named, or
-// the newest one derived from account, amount and key.
+// chain finds the state of the end-to-end id that the requested payout is to use: the id
+// that the merchant chose, or else the newest id that the engine has computed from account,
+// amount and key.
 func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	if c.EndToEnd != "" {
 		return g.ownChain(c.EndToEnd)
@@ -53,14 +56,14 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 		attempt++
 		return Chain{Suffix: print.Suffix(secret, attempt), Attempt: attempt}, nil
 	}
-	// The earlier id may not be used any more: the new id has the same suffix and a new
-	// minute.
+	// The earlier id may not be used any more. The new id has the same suffix, but the
+	// present minute.
 	moved, err := g.moved(use.endToEnd, row)
 	return Chain{Suffix: suffix, Attempt: attempt, Moved: moved}, err
 }
 
-// moved returns the older use of a suffix, whose row is to be kept under the full id; nil
-// where another account's row is there already.
+// moved returns the row of an older id, to be written under that full id; nil where another
+// account has a row under the full id already.
 func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 	there, ok, err := g.endToEnd(EndToEndKey(endToEnd))
 	if err != nil || ok && there.Account != g.account.ID {
@@ -69,12 +72,13 @@ func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 	return &Moved{EndToEnd: endToEnd, Row: *row}, nil
 }
 
-// maxRepeats is how many payouts may be under way under one end-to-end id, where Terms do
-// not say: each hold writes the whole list. Above it the request gets ErrBusy.
+// maxRepeats is how many payouts that still matter (see use.take) may have the same
+// end-to-end id, where Terms.MaxRepeats is 0. The limit exists because each hold writes the
+// list of all of them. Above the limit a request gets ErrBusy.
 const maxRepeats = 1000
 
-// full returns ErrBusy where so many payouts are under way under the id that no other may
-// be added.
+// full returns ErrBusy where the end-to-end id has so many payouts that no other may be
+// added.
 func (g *gathering) full(u *use) error {
 	most := g.stamp.Terms.MaxRepeats
 	if most == 0 {
@@ -86,9 +90,10 @@ func (g *gathering) full(u *use) error {
 	return nil
 }
 
-// newestAttempt finds the newest attempt of a fingerprint. Attempts have no gaps, so it
-// doubles the step and then bisects: ten thousand refused attempts cost about thirty reads.
-// The row is nil where there was no attempt.
+// newestAttempt finds the newest attempt of a fingerprint: attempts are numbered without
+// gaps, and each has its own suffix. The search doubles the number until an attempt does
+// not exist and then bisects: after ten thousand attempts it takes about thirty reads. The
+// row is nil where there was no attempt.
 func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, error) {
 	var newest *EndToEndRow
 	exists := func(n uint64) (bool, error) {
@@ -101,7 +106,7 @@ func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, erro
 	if ok, err := exists(0); err != nil || !ok {
 		return 0, nil, err
 	}
-	low, high := uint64(0), uint64(1) // attempt low exists
+	low, high := uint64(0), uint64(1) // invariant: attempt low exists
 	for {
 		ok, err := exists(high)
 		if err != nil {
@@ -127,9 +132,9 @@ func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, erro
 	return low, newest, nil
 }
 
-// ownChain finds the state of an end-to-end id that the merchant names. The account may use
+// ownChain finds the state of an end-to-end id that the merchant chose. The account may use
 // such an id again and again. The id is refused only where another account has used it, or
-// has derived an id with the same suffix.
+// where the engine has computed an id with the same suffix for another account.
 func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 	c := Chain{EndToEnd: endToEnd}
 	for i, key := range EndToEndKeys(endToEnd) {
@@ -148,9 +153,9 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 			return c, err
 		}
 		if slices.Contains(use.former, endToEnd) {
-			c.EndToEnd = use.endToEnd // that payout's id was renewed: use its new id
+			c.EndToEnd = use.endToEnd // the id of an earlier payout was renewed since: use that payout's new id
 		} else if use.endToEnd != endToEnd {
-			continue // the row is of another id with the same suffix
+			continue // the row belongs to a different id with the same suffix
 		}
 		if c.UnderSuffix = i == 0; c.UnderSuffix || use.sent || len(use.row.Members) > 0 {
 			c.Shared, c.Holder = use.row, use.holder

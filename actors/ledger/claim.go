@@ -11,7 +11,7 @@ const (
 	day  = 24 * hour
 )
 
-// claimOf returns the command's idempotency claim; nil where the command has none.
+// claimOf returns the idempotency claim of the command; nil where the command has none.
 func claimOf(c Command) *Claim {
 	switch c := c.(type) {
 	case CreateCharge:
@@ -26,22 +26,23 @@ func claimOf(c Command) *Claim {
 	return nil
 }
 
-// date sets the time at which the claim is made.
+// date stamps the claim with the time at which it is made.
 func (c *Claim) date(now Reading) {
 	c.At, c.Bucket, c.Doubted = now.Time, BucketOf(now.Time), now.Doubted
 }
 
-// Earlier is an earlier request under the same idempotency claim.
+// Earlier is what is known about an earlier request under the same idempotency claim.
 type Earlier struct {
-	Stored  *Stored      // the stored answer; nil while the request is still being worked on
+	Stored  *Stored      // the answer of the earlier request; nil while it has none
 	Other   bool         // the body of the earlier request was different
-	Tx      *Transaction // the payout of the earlier request, where it has no answer and no child carries it
+	Tx      *Transaction // the payout of the earlier request, set only where the request has no answer and no child actor carries the payout
 	Payout  TxID         // id of the payout of the earlier request
-	Carried bool         // a child carries that payout
+	Carried bool         // a child actor carries that payout
 }
 
-// decision answers a request as the earlier one was answered, or lets it wait for the
-// earlier one's outcome. A payout whose child was lost gets a new child.
+// decision gives a request the stored answer of the earlier request, or lets it wait for
+// the outcome of the earlier request's payout. A payout whose child actor was lost gets a
+// new one.
 func (e *Earlier) decision() Decision {
 	out := Decision{Earlier: e}
 	if e.Tx != nil {
@@ -50,8 +51,8 @@ func (e *Earlier) decision() Decision {
 	return out
 }
 
-// earlier looks for an earlier request under the claim that is younger than 24 h. While
-// engine time is doubted, a claim of any age counts.
+// earlier looks for an earlier request under the same claim that is less than 24 h old.
+// While engine time is doubted, a claim of any age counts.
 func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 	now := g.stamp.Reading
 	days, anyDay, err := g.claimDays(c, now)
@@ -78,8 +79,8 @@ func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 	return nil, nil
 }
 
-// claimed reads the row of the claim's scope in one day. It may use the filters over claims
-// unless anyDay is true.
+// claimed reads the row of the claim on one day (bucket). It asks the filters over claims
+// first, unless anyDay is true: the filters know a claim only by its hour.
 func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool, error) {
 	key := IdempotencyKey(bucket, g.account.ID, c.Scope)
 	if anyDay {
@@ -92,16 +93,17 @@ func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool,
 	return g.Claim(key, from, to)
 }
 
-// claimDays returns the days on which an earlier request may have been made, the newest
-// first: of two claims with the same key the later one counts. anyDay is true where engine
-// time does not tell the day, so that every day with claims is searched.
+// claimDays returns the days on which an earlier request under the claim may have been
+// made, the newest first: if two are found, the newer one counts. anyDay is true where
+// engine time cannot tell the day, so that every day with claims is searched.
 func (g *gathering) claimDays(c *Claim, now Reading) (days []uint16, anyDay bool, err error) {
 	switch {
-	case now.Doubted || now.Clock < c.At: // the day of a claim is as doubtful as engine time
+	case now.Doubted || now.Clock < c.At: // the claim's day was computed from a time that may be wrong
 		days, err = g.daysThere([]uint16{c.Bucket, c.Bucket - 1})
 		return days, true, err
 	case now.Clock-now.Start < day:
-		// There may be claims of an earlier process whose engine time was doubted.
+		// In the first 24 h of a process there may be claims of an earlier process whose
+		// engine time was doubted, so a day ahead and two more days back are searched.
 		return []uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}, false, nil
 	}
 	return []uint16{c.Bucket, c.Bucket - 1}, false, nil
@@ -130,7 +132,7 @@ func (g *gathering) daysThere(days []uint16) ([]uint16, error) {
 	return days, nil
 }
 
-// again reads the earlier request that a claim's row names.
+// again reads the earlier request that the row of a claim leads to.
 func (g *gathering) again(c *Claim, row IdempotencyRow) (*Earlier, error) {
 	r, err := g.Record(g.account.ID, row.Seq)
 	if err != nil {

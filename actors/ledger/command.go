@@ -3,22 +3,24 @@ package ledger
 // Reading is the state of the engine's clock at one instant.
 type Reading struct {
 	// Time is the time stamp for records. It is Clock, except where the clock was behind
-	// the journal at the start: a stamp is never earlier than the newest record's.
+	// the journal at the start of the process: a stamp is never earlier than the stamp of
+	// the newest record.
 	Time Millis
 	// Clock is engine time. Ages, due times and the minute of an end-to-end id use Clock,
 	// never Time.
 	Clock Millis
-	// Doubted says that engine time is doubted, which means that Clock may be wrong by
-	// hours. Then nothing is voided, nothing expires and no repeat window ends.
+	// Doubted says that engine time is doubted: Clock may be wrong by hours. While it is
+	// doubted, nothing is voided, nothing expires and no repeat window ends.
 	Doubted bool
-	// Start is the value of Clock at the start of the process. The time since Start is
-	// certain; the time between a doubted stamp and Start is not.
+	// Start is the value of Clock at the start of the process. Time that has passed since
+	// Start is measured exactly; the time between a stamp made under doubt and Start is not
+	// known.
 	Start Millis
 }
 
-// since returns the instant from which the age of something stamped at is counted. A stamp
-// made while engine time was doubted, perhaps by an earlier process, counts as no older
-// than this process.
+// since returns the instant from which the age of something stamped at is counted. If
+// engine time was doubted when the stamp was made, perhaps by an earlier process, the age
+// counts from the start of this process at the earliest.
 func (r Reading) since(at Millis, doubted bool) Millis {
 	if doubted {
 		return max(at, r.Start)
@@ -26,13 +28,13 @@ func (r Reading) since(at Millis, doubted bool) Millis {
 	return at
 }
 
-// At makes the reading of a clock that is right, at t.
+// At returns the reading of an undoubted clock at time t.
 func At(t Millis) Reading { return Reading{Time: t, Clock: t} }
 
-// Stamp is what the shell adds to a command: the time, and the id of the transaction that
-// the command may create. Both are recorded.
+// Stamp is what the caller of Decide adds to a command: the time, the id of the transaction
+// that the command may create, and the service's terms. Time and id are recorded.
 type Stamp struct {
-	Reading // Time is never earlier than the account's newest record
+	Reading // Reading.Time is never earlier than the account's newest record
 	ID      TxID
 	Terms   Terms
 }
@@ -40,21 +42,22 @@ type Stamp struct {
 // Terms are the service's settings, the same for every account. Durations are in
 // milliseconds.
 type Terms struct {
-	Secret      []byte // secret of the store, under which end-to-end ids are derived
-	MaxRepeats  int    // how many payouts may be under way under one end-to-end id; 0: 1,000
+	Secret      []byte // secret of the store; the engine computes end-to-end ids from it (see Fingerprint)
+	MaxRepeats  int    // most payouts in flight, settled or voided that may share one end-to-end id; 0: 1,000
 	OwnISPB     string
-	OrphanAfter Millis // from a payout's acceptance until it may be voided, if the scheme reports no outcome
-	QueueTTL    Millis // how long a payout may wait for directory capacity
-	ApprovalTTL Millis // how long a payout may wait for an operator's approval
+	OrphanAfter Millis // time from a payout's acceptance until it may be voided, where the scheme reports no outcome
+	QueueTTL    Millis // time that a payout may wait for directory capacity
+	ApprovalTTL Millis // time that a payout may wait for an operator's approval
 }
 
 // Command is a request to one account. Decide handles every type of command.
 type Command interface{ command() }
 
-// OpenAccount opens the account under its settings (already normalised).
+// OpenAccount opens the account under its settings, which must have passed
+// Settings.Normalise.
 type OpenAccount struct{ Settings Settings }
 
-// ChangeSettings replaces the settings (already normalised).
+// ChangeSettings replaces the settings; the new ones must have passed Settings.Normalise.
 type ChangeSettings struct{ Settings Settings }
 
 // Credit books money that an operator credits: a TED or an internal credit.
@@ -72,72 +75,73 @@ type CreateCharge struct {
 	Amount      Amount
 	Description string
 	ExternalID  string
-	Key         Key // the account's own key that the QR code names
+	Key         Key // the account's own key, which the QR code contains
 	Claim       *Claim
 }
 
-// ReceivePayment credits what a customer paid to one of the account's keys. Such a payment
-// is never refused by a rule; it fails only where the balance would overflow.
+// ReceivePayment credits a payment of a customer to one of the account's keys. No rule
+// refuses a received payment; it fails only where the balance would overflow.
 type ReceivePayment struct {
 	EndToEnd      string
 	Amount        Amount
 	Key           string // the account's own key that the customer paid to
-	TxID          string // the txid in the payment message; may name a charge
+	TxID          string // the txid in the payment message; may be the transaction_id of a charge
 	PayerName     string
-	PayerDocument string // as the scheme sent it
+	PayerDocument string // the payer's CPF or CNPJ, as the scheme sent it
 	PayerISPB     string
 	Description   string
 }
 
-// RequestPayout holds amount and fee for a payment to a key.
+// RequestPayout holds amount and fee for a payment to the recipient's PIX key.
 type RequestPayout struct {
 	Amount        Amount
 	Key           Key
 	Description   string
 	ExternalID    string
 	RecipientISPB string
-	EndToEnd      string // the id that the merchant named; empty: the engine derives one
+	EndToEnd      string // the id that the merchant chose; empty: the engine computes one
 	Purpose       string
-	GivenDocument string // recipient_document of 11 or 14 digits; empty: none given or not usable
-	KeyIsOurs     bool   // the registry has the key as one of this service's keys
+	GivenDocument string // recipient_document, if it has 11 or 14 digits; empty: the merchant sent none or another form
+	KeyIsOurs     bool   // the key is registered here: the recipient's account is at this institution
 	Claim         *Claim
 }
 
-// PayoutResult is the result of a payout as its child or a notice of the scheme reports it.
+// PayoutResult is what a child actor or a notice of the scheme reports about a payout.
 type PayoutResult uint8
 
 // The results of a payout.
 const (
-	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has the payout, or may have it (in doubt)
+	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has the payout or, with ResolvePayout.Doubt, may have it
 	PayoutIsSettled
-	PayoutIsRejected // the scheme rejected it, with an upper-case code
-	PayoutIsRefused  // the directory or the provider refused it: no payment was made
-	PayoutIsLimited  // the lookup was refused by a directory limit: nothing was submitted
-	PayoutIsSending  // the lookup for a queued payout succeeded
-	PayoutIsVoided   // the scheme has reported no outcome for too long
-	PayoutIsNotHeard // nothing new: the scheme could not be asked, or the directory limit still applies
-	PayoutIsOpen     // nothing new: the scheme answered, and it is still not known whether it has the payment
+	PayoutIsRejected // the scheme rejected the payout with a code in upper case
+	PayoutIsRefused  // the directory or the provider refused the payout: no payment was made
+	PayoutIsLimited  // a directory limit refused the lookup of the key: nothing was submitted
+	PayoutIsSending  // the lookup of a queued payout's key succeeded
+	PayoutIsVoided   // the scheme has reported no outcome for Terms.OrphanAfter
+	PayoutIsNotHeard // nothing new: the scheme gave no answer, or the directory limit still applies
+	PayoutIsOpen     // nothing new: the scheme answered, but has no outcome for the payout yet
 )
 
 // ResolvePayout hands the account the result of a payout.
 type ResolvePayout struct {
 	ID       TxID
 	EndToEnd string
-	Notice   bool // the result is from a notice of the scheme; EndToEnd must be the payout's
+	Notice   bool // the result is from a notice of the scheme; EndToEnd must then be the payout's id
 	Result   PayoutResult
-	Owner    Party       // owner of the key, where the lookup found one
-	Reason   string      // the scheme's code, with PayoutIsRejected
-	Refusal  RefusalCode // with PayoutIsRefused and PayoutIsLimited
-	Doubt    bool        // with PayoutIsAccepted: the scheme may not have the payment
+	Owner    Party       // owner of the recipient's key, where the lookup found one
+	Reason   string      // the scheme's reason code, with PayoutIsRejected
+	Refusal  RefusalCode // the refusal, with PayoutIsRefused and PayoutIsLimited
+	Doubt    bool        // with PayoutIsAccepted: the payout is in doubt, the scheme may not have it
 }
 
-// Attend looks after a payout that waits.
+// Attend is the command of a due task: look after one payout that waits.
 type Attend struct {
-	Kind DueKind // kind of the due row; 0 with Retry
+	Kind DueKind // kind of the due row that the task is from; 0 with Retry
 	ID   EntityID
-	Seq  uint64 // sequence of a record about the payout; 0: the payout is shown and its item row names the record
-	// Retry is true where directory capacity may be back for a queued payout. Otherwise the
-	// payout's due time has come, or its child was lost in a crash.
+	Seq  uint64 // sequence of a record about the payout; 0: the merchant can see the payout, and its item row leads to the record
+	// Retry is true where directory capacity may be available again for a queued payout. It
+	// is false where the payout's due time has come, or its child actor was lost in a
+	// crash.
 	Retry bool
 }
 
@@ -150,25 +154,24 @@ type DecideApproval struct {
 
 // ReceiveReturn credits money that a payout's recipient sent back.
 type ReceiveReturn struct {
-	ID       TxID // id of the payout
+	ID       TxID // transaction id of the returned payout
 	EndToEnd string
-	ReturnID string // the scheme's id of the return, D…
+	ReturnID string // the scheme's id of the return, which begins with D
 	Amount   Amount // base units, positive
-	Reason   string // the scheme's code
+	Reason   string // the scheme's reason code of the return
 }
 
-// KeepAnswer stores the answer to a request that changes nothing, so that a repeat under
-// the same claim gets the same answer.
+// KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the
+// request under the same claim gets the same answer.
 type KeepAnswer struct {
-	Claim  *Claim // not nil
+	Claim  *Claim // the claim to store the answer under; not nil
 	Stored Stored
 }
 
-// ReadAccount reads the head: settings and totals.
+// ReadAccount reads the account's head: settings and totals.
 type ReadAccount struct{}
 
-// Recall reads the answer that is stored under a claim. It does nothing where there is
-// none.
+// Recall reads the answer that is stored under a claim, if there is one.
 type Recall struct{ Claim *Claim }
 
 func (Recall) command()         {}
@@ -188,21 +191,21 @@ func (ReceiveReturn) command()  {}
 // Facts are the data that a decision needs beside the account's head. Gather reads them
 // from rows: first from rows that are not durable yet, then from the store.
 type Facts struct {
-	// The payout to resolve or to attend to; or the credit with the same reference; or the
-	// payment already received under an end-to-end id.
+	// Tx depends on the command: the payout to resolve or to look after; the earlier credit
+	// with the same reference; or the earlier payment with the same end-to-end id.
 	Tx    *Transaction
 	Open  *Transaction // the charge that a received payment names
-	Chain Chain        // state of the requested payout's end-to-end id
-	Row   *EndToEndRow // end-to-end row of the payout to resolve
+	Chain Chain        // state of the end-to-end id that the requested payout is to use
+	Row   *EndToEndRow // row of the end-to-end id of the payout to resolve
 
-	// For a payout rejected as a duplicate: the transaction that has its end-to-end id;
-	// nil: none is known here.
+	// For a payout that the scheme rejected as a duplicate: the transaction that has its
+	// end-to-end id at the scheme; nil: no such transaction is known here.
 	Holder   *TxID
-	Return   *Transaction // the transaction that the same return id has already credited in this account
-	Credited bool         // the same return id has credited another account
+	Return   *Transaction // the transaction of this account that was credited for the same return id; nil: none
+	Credited bool         // another account was credited for the same return id
 	Inactive bool         // the account is inactive; see NeedsActive
-	Carried  bool         // a child carries the payout to attend to
-	Earlier  *Earlier     // an earlier request under the same claim; no other fact was gathered then
+	Carried  bool         // a child actor carries the payout to look after
+	Earlier  *Earlier     // an earlier request under the same claim; if set, no other fact was gathered
 }
 
 // Decision is the result of Decide: records, or a refusal, or neither where the command
@@ -211,21 +214,21 @@ type Decision struct {
 	Records []Record
 	Refusal *Refusal
 	Tx      *Transaction // the transaction that the command is about, in its state after the records
-	Repeat  bool         // nothing is new: Tx is the result of an earlier command
+	Repeat  bool         // the command changes nothing: Tx is the result of an equal, earlier command
 	Alerts  []Alert      // alerts to the operators, raised once the records are durable
 
-	Earlier  *Earlier     // an earlier request under the same claim, whose answer this request gets too
-	Launch   []Launch     // children to start, once the records are durable
-	Await    bool         // the asker is answered when Tx has its outcome
-	Ended    *Transaction // the payout whose child has ended: the requests that wait for it are answered
-	Attended *Attended    // the result of looking after a payout, where no child was started for it
+	Earlier  *Earlier     // an earlier request under the same claim: this request gets the same answer
+	Launch   []Launch     // child actors to start once the records are durable
+	Await    bool         // the asker is answered only when the payout Tx has its outcome
+	Ended    *Transaction // the payout whose child actor has ended its work: the requests that wait for the payout are answered
+	Attended *Attended    // the result of a due task, where no child actor was started for it
 }
 
 // Alert is an event that operators must look at.
 type Alert struct {
 	Kind    string // AlertLate or AlertContradiction
 	Tx      TxID
-	Public  string // transaction_id
+	Public  string // transaction_id of Tx
 	Message string
 }
 

@@ -46,7 +46,8 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	panic(fmt.Sprintf("ledger: no decision for %T", c))
 }
 
-// draft collects the records of one decision, each with the totals after it.
+// draft collects the records of one decision. Each record has the totals that the account
+// has after it.
 type draft struct {
 	account *Account
 	stamp   Stamp
@@ -57,8 +58,8 @@ type draft struct {
 }
 
 // add appends a record of the kind and computes its totals. It returns RefuseOverflow where
-// a sum overflows; then the whole decision is dropped. A transition that the transaction's
-// newest record does not allow is a bug and panics.
+// a sum overflows; the caller then drops the whole decision. A change of status that the
+// table of kinds does not allow is a bug and panics.
 func (d *draft) add(kind RecordKind, b Body) *Refusal {
 	if t := b.Tx; t != nil {
 		if err := transition(kind, t.was, t.Status); err != nil {
@@ -90,17 +91,18 @@ func (d *draft) done(tx *Transaction) Decision {
 	return Decision{Records: d.records, Tx: tx, Alerts: d.alerts, Launch: d.launch}
 }
 
-// show gives a transaction its creation time and its ordinal among the account's items.
+// show makes the transaction visible to the merchant: it sets the creation time and the
+// ordinal among the account's items.
 func (d *draft) show(t *Transaction) {
 	t.CreatedAt, t.Ordinal = d.stamp.Time, d.totals.Items+1
 }
 
-// book gives a transaction its final status and its number in the statement.
+// book gives a transaction its final status, and its number in the account's statement.
 func (d *draft) book(t *Transaction, s TxStatus) {
 	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
 }
 
-// moveless adds a record that moves no money.
+// moveless adds a record of a kind that moves no money, so its sums cannot overflow.
 func (d *draft) moveless(kind RecordKind, b Body) {
 	if r := d.add(kind, b); r != nil {
 		panic("ledger: " + kind.String() + " moves money")

@@ -2,10 +2,10 @@ package ledger
 
 import "strconv"
 
-// afterwards takes a result of a payout whose status is final. Only two results change
-// something, both after a void: the scheme settled the payout (it is debited), or rejected
-// it (it can settle no more). Any other result that contradicts the status raises an alert
-// and changes nothing.
+// afterwards handles a result that is reported for a payout whose status is final already.
+// Only two results change something, both after a void: the scheme settled the payout,
+// which is then debited; or the scheme rejected the payout, which then can settle no more.
+// Any other result that contradicts the status raises an alert and changes nothing.
 func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 	settled := c.Result == PayoutIsSettled
 	switch {
@@ -16,7 +16,8 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 		}
 		return d.done(&late)
 	case c.Result == PayoutIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
-		// The rejection proves that no money moved: an equal request gets a new id again.
+		// The rejection proves that no money moved under this id, so an equal request later
+		// gets a new id.
 		t.Payout.RejectedAfterVoid = true
 		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
@@ -41,7 +42,7 @@ func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 }
 
 // namesAnother tells whether a notice about the payout names an end-to-end id that is not
-// the payout's. Such a notice changes nothing and raises an alert.
+// the payout's. If so it raises an alert, and the caller ignores the notice.
 func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 	if endToEnd == t.EndToEnd {
 		return false
@@ -64,8 +65,8 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 	d.alerts = append(d.alerts, Alert{Kind: kind, Tx: t.ID, Public: t.Public(), Message: message})
 }
 
-// receiveReturn credits a return of a payout, as a transaction of its own. A payout that is
-// still in flight is settled first: it must have arrived before it could be returned.
+// receiveReturn credits a return of a payout as a transaction of its own. A payout that is
+// still in flight is settled first, because only a payment that arrived can be returned.
 func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	switch first := f.Return; {
 	case first != nil && first.Return.Original != c.ID, f.Credited:
@@ -110,7 +111,7 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	return out
 }
 
-// back makes the transaction of the return itself.
+// back makes the transaction of a return.
 func (d *draft) back(c ReceiveReturn, t *Transaction) Transaction {
 	return Transaction{
 		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason, Description: returnText(c.Reason),

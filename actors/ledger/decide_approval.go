@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// renewAfter is the age, counted from its minute, from which an end-to-end id is renewed
-// when its payout leaves a queue or is approved: an hour before the scheme would refuse the
-// id (FF08).
+// renewAfter is the age of an end-to-end id, counted from the minute in the id, above which
+// it is replaced by a new id when its payout leaves a queue or is approved. It is an hour
+// less than the age at which the scheme refuses the id (FF08).
 const renewAfter = Millis(11 * time.Hour / time.Millisecond)
 
 // NeedsRenewal tells whether a payout's end-to-end id is too old to be sent or, because the
-// clock was ahead, too far in the future. While engine time is doubted it is false:
-// otherwise, of two equal payouts, one would be sent under a new id and the other, later,
-// under the id that both share.
+// clock was ahead when the id was made, too far in the future. While engine time is doubted
+// it is false: otherwise, of two equal payouts with the same id, one would be sent under a
+// new id and the other, later, under the old one, and the scheme would pay both.
 func NeedsRenewal(t *Transaction, now Reading) bool {
 	age := now.Clock - minuteOf(t.EndToEnd)
 	return !now.Doubted && (age > renewAfter || age < -renewAfter)
 }
 
-// ExpiryOf is the instant from which the scheme refuses an end-to-end id (FF08,
-// SPI catalogue): 12 h after its minute.
+// ExpiryOf is the instant from which the scheme refuses an end-to-end id (FF08, SPI
+// catalogue): 12 h after the minute in the id.
 func ExpiryOf(endToEnd string) Millis { return minuteOf(endToEnd) + MaxRepeatWindow }
 
 // minuteOf is the minute in an end-to-end id, whose form must be valid.
@@ -32,8 +32,9 @@ func minuteOf(endToEnd string) Millis {
 	return Millis(at.UnixMilli())
 }
 
-// decideApproval sends a payout that waits for approval, or fails it. Refusals: unknown
-// payout, not pending (or decided otherwise), inactive account, expired id.
+// decideApproval sends a payout that waits for an operator's approval, or fails it, as the
+// operator decided. Refusals: unknown payout, payout not pending (or decided otherwise
+// before), inactive account, expired id.
 func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	if f.Tx == nil || f.Tx.Kind != TxPayout {
 		return Decision{Refusal: refuse(RefuseUnknownPayout, "no such payout")}
@@ -66,8 +67,8 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	return d.done(&t)
 }
 
-// approve sends the payout, under a new end-to-end id where its own is too old. The old id
-// still leads to the payout.
+// approve sends the payout, under a new end-to-end id where the present one is too old.
+// Look-ups by the old id still find the payout.
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
@@ -77,10 +78,10 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	return t
 }
 
-// renew may change the end-to-end id of a payout that leaves a queue or is approved. It
-// takes the id of an equal payout that was sent meanwhile under another id or, where its
-// own id is too old, a new id. An id that the merchant named is never changed: the scheme
-// decides about it.
+// renew may change the end-to-end id of a payout that leaves a queue or is approved. If an
+// equal payout was sent meanwhile under another id, this payout takes that id. Otherwise,
+// if its own id is too old, it gets a new one. An id that the merchant chose is never
+// changed, even if it is too old: the scheme then refuses it.
 func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 	var fresh string
 	switch {

@@ -7,7 +7,8 @@ const maxDescription = 140
 
 func tooLong(s string) bool { return utf8.RuneCountInString(s) > maxDescription }
 
-// credit books an operator's credit. Refusals: type, amount, texts, reference.
+// credit books money that an operator credits. Refusals, in order: type, amount, texts,
+// reference.
 func (d *draft) credit(c Credit, f Facts) Decision {
 	if r := c.refusal(); r != nil {
 		return Decision{Refusal: r}
@@ -50,7 +51,7 @@ func (c *Credit) refusal() *Refusal {
 	return nil
 }
 
-// charge opens a charge. Refusals: amount, description.
+// charge opens a charge. Refusals, in order: amount, description.
 func (d *draft) charge(c CreateCharge) Decision {
 	if r := c.refusal(); r != nil {
 		return Decision{Refusal: r}
@@ -77,9 +78,9 @@ func (c *CreateCharge) refusal() *Refusal {
 	return nil
 }
 
-// receive credits a received payment. Where the payment names an open charge of the same
-// amount, the charge is completed; otherwise the payment is a receipt. A second payment
-// with the same end-to-end id credits nothing.
+// receive credits a received payment. Where the payment's txid names an open charge of the
+// same amount, the payment completes the charge; otherwise a receipt is made. A second
+// payment with the same end-to-end id credits nothing.
 func (d *draft) receive(c ReceivePayment, f Facts) Decision {
 	if f.Tx != nil {
 		return Decision{Tx: f.Tx, Repeat: true}

@@ -1,8 +1,8 @@
 package ledger
 
-// resolvePayout applies a payout's result. Unless it is a notice that changes nothing, the
-// result ends the work of the payout's child and answers the requests that wait for the
-// payout.
+// resolvePayout applies the result of a payout. It ends the work of the payout's child
+// actor and answers the requests that wait for the payout, except where the result is from
+// a notice that changes nothing.
 func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	out := d.outcome(c, f)
 	if c.Notice && len(out.Records) == 0 {
@@ -12,7 +12,7 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 		out.Ended = f.Tx
 	}
 	if len(out.Launch) > 0 {
-		return out // another child goes on with the payout
+		return out // another child actor was started for the payout
 	}
 	out.Attended = &Attended{
 		Unheard: c.Result == PayoutIsNotHeard,
@@ -22,8 +22,8 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	return out
 }
 
-// outcome decides about a payout's result. A result that is known already changes nothing;
-// a result that contradicts a final status raises an alert.
+// outcome decides about the result of a payout. A result that was applied before changes
+// nothing; a result that contradicts a final status raises an alert.
 func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 	t := *f.Tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
@@ -64,16 +64,17 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 }
 
 // orphaned tells whether an accepted payout may be voided: the scheme has reported no
-// outcome for OrphanAfter, and engine time is not doubted.
+// outcome for Terms.OrphanAfter, and engine time is not doubted.
 func (d *draft) orphaned(t *Transaction) bool {
 	return !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms)
 }
 
-// doubtAgain is how long after a payout was accepted in doubt the scheme is first asked
-// about it.
+// doubtAgain is the time, in ms, from the acceptance in doubt of a payout until the engine
+// first asks the scheme about the payout.
 const doubtAgain = Millis(3000)
 
-// accepted records that the scheme has the payout or, in doubt, that it may have it.
+// accepted records that the scheme has the payout or, with doubt, that the scheme may have
+// it.
 func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	switch {
 	case t.Status == StatusHeld:
@@ -90,8 +91,8 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	return d.done(&t)
 }
 
-// owed is how long from now until the payout's due time: until it may be voided or, in
-// doubt, until the scheme is asked.
+// owed is the time from now until the payout's due time, in ms. At the due time the payout
+// may be voided or, if it is in doubt, the scheme is asked about it.
 func (d *draft) owed(t *Transaction) Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Transfer.Doubt {
@@ -100,8 +101,9 @@ func (d *draft) owed(t *Transaction) Millis {
 	return max(left, 0)
 }
 
-// acceptPayout adds the first record that shows the payout. The due row of the hold stays,
-// except in doubt, where the scheme must be asked earlier.
+// acceptPayout adds the record that makes a held payout visible to the merchant as
+// accepted. The due row of the hold stays in place, except for a payout in doubt, which
+// gets an earlier due time because the scheme must be asked.
 func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
 	claim := t.Transfer.Claim
 	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
@@ -117,7 +119,8 @@ func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
 	return t
 }
 
-// shown first accepts a payout that was never shown, so that it can get a final status.
+// shown accepts a payout that is still held, so that the merchant sees it before it gets a
+// final status. Any other payout stays as it is.
 func (d *draft) shown(t Transaction) Transaction {
 	if t.Status == StatusHeld {
 		return d.acceptPayout(t, false)
@@ -136,9 +139,9 @@ func (d *draft) fail(t Transaction, reason string) Transaction {
 	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
 }
 
-// refused applies a refusal by the directory or the provider. A payout that was never shown
-// disappears. A payout that left a queue and hit a directory limit goes back to its queue.
-// Any other payout fails.
+// refused applies a refusal by the directory or the provider. A payout that is still held
+// is never shown to the merchant. A payout that had left a queue and hits a directory limit
+// again goes back to the queue. Any other payout fails.
 func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decision {
 	bucket := code.Limit()
 	switch {
@@ -147,7 +150,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	case t.Status == StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
 		t = d.requeue(t, bucket)
 	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
-		return Decision{Tx: &t, Repeat: true} // the scheme has it since, or it was never sent
+		return Decision{Tx: &t, Repeat: true} // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
 	default:
 		t.Payout.Unsure = t.Transfer.Doubt
 		t = d.fail(t, code.String())
@@ -155,8 +158,8 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	return d.done(&t)
 }
 
-// limited queues a payout whose lookup hit a directory limit, or puts it back into its
-// queue.
+// limited puts a payout into the queue of a directory limit (bucket), because that limit
+// refused the lookup of its key.
 func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 	if bucket == 0 {
 		panic("ledger: a limit of no bucket")
@@ -181,21 +184,23 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 	return d.done(&t)
 }
 
-// queue puts a payout into a bucket's queue for the first time.
+// queue puts a payout into a bucket's queue for the first time, which sets its time limit.
 func (d *draft) queue(t *Transaction, b Bucket) {
 	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
 	t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 }
 
-// requeue puts a payout back into a queue. Its time limit stays as it was.
+// requeue puts a payout back into a bucket's queue. The time limit from its first queueing
+// still applies.
 func (d *draft) requeue(t Transaction, b Bucket) Transaction {
 	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
 	d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
 
-// sending takes a queued payout out of its queue before it is submitted, under a new
-// end-to-end id where its own is too old. A payout of an inactive account stays queued.
+// sending takes a queued payout out of its queue, just before it is submitted, under a new
+// end-to-end id where the present one is too old. A payout of an inactive account stays
+// queued.
 func (d *draft) sending(t Transaction, f Facts) Decision {
 	if t.Status != StatusQueued || f.Inactive {
 		return Decision{Tx: &t, Repeat: true}
@@ -208,7 +213,8 @@ func (d *draft) sending(t Transaction, f Facts) Decision {
 	return d.done(&t)
 }
 
-// refusedInCall releases the hold and gives up the claim. The payout is never shown.
+// refusedInCall refuses a payout that is still held: it releases the hold and drops the
+// idempotency claim. The merchant never sees the payout, only the refusal.
 func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
 	if row == nil {
 		panic("ledger: a held payout without an end-to-end row")
@@ -232,8 +238,8 @@ func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string
 	return t
 }
 
-// mustAdd is add for records that only release or debit a hold, or move nothing: their sums
-// never overflow.
+// mustAdd is add for records whose sums cannot overflow: they release or debit held money,
+// or move none.
 func (d *draft) mustAdd(kind RecordKind, b Body) {
 	if r := d.add(kind, b); r != nil {
 		panic("ledger: " + r.Message)

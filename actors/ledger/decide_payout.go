@@ -2,10 +2,10 @@ package ledger
 
 import "slices"
 
-// requestPayout checks the balance and holds amount and fee in one step. The refusals are
-// those of PayoutForm (which the caller has checked on the raw fields) and then, in order:
-// same institution, CNPJ control, ceiling, balance. The held payout is sent, or waits for
-// an operator's approval.
+// requestPayout checks the balance and holds amount and fee in one step. The caller has
+// checked the raw fields in PayoutForm.Parse. The refusals here are, in order: same
+// institution, CNPJ control, ceiling, balance. The held payout is sent at once, or waits
+// for an operator's approval.
 func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
@@ -56,7 +56,7 @@ func (d *draft) awaitApproval(t Transaction) Transaction {
 	return t
 }
 
-// wait adds a record after which the payout waits until now + long.
+// wait adds a record that gives the payout the due time now + long (ms).
 func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
 	b.DueWas, b.DueWasKind = t.Transfer.DueAt, t.Transfer.DueKind
 	t.Transfer.DueAt, t.Transfer.DueKind = d.stamp.Clock+long, t.due()
@@ -87,7 +87,7 @@ func (d *draft) refusePayout(c *RequestPayout, t *Transaction) *Refusal {
 	return refuse(RefuseBalance, "available balance is below amount plus fee")
 }
 
-// refuseCNPJ applies the account's optional control on payouts to companies.
+// refuseCNPJ applies the optional setting that forbids payouts to companies.
 func (s *Settings) refuseCNPJ(c *RequestPayout) *Refusal {
 	if !s.BlockCNPJOut {
 		return nil
@@ -105,9 +105,9 @@ func (s *Settings) refuseCNPJ(c *RequestPayout) *Refusal {
 	return nil
 }
 
-// RefusesPayoutTo tells whether the account's control forbids a payout to a document. It is
-// asked twice: with the document that the merchant names, and with the one that the
-// directory answers.
+// RefusesPayoutTo tells whether the account's settings forbid a payout to this CPF or CNPJ.
+// It is called twice for a payout: with the document that the merchant sent, and with the
+// document that the directory returns for the key.
 func (s *Settings) RefusesPayoutTo(document string) bool {
 	return s.BlockCNPJOut && IsCNPJ(document) && !s.authorized(document)
 }

@@ -19,36 +19,37 @@ func DueKey(kind DueKind, at Millis, a AccountID, id EntityID) []byte {
 
 const dueKeyBytes = 1 + 1 + 8 + 8 + 16
 
-// DueKind is the kind of a due row: why its payout waits. Its values are stored.
+// DueKind is the kind of a due row: it says what the row's payout waits for. Its values are
+// stored.
 type DueKind byte
 
 // The kinds of due rows.
 const (
-	DuePayout   DueKind = 1 // held, or accepted if there is also an open row: the payout waits for the scheme
-	DueSending  DueKind = 2 // sending: the payout is on its way to the scheme
-	DueQueued   DueKind = 3 // queued: the payout fails at its due time
-	DueApproval DueKind = 4 // pending approval: the payout fails at its due time
-	DueDoubt    DueKind = 5 // accepted in doubt: the scheme is asked at the due time
+	DuePayout   DueKind = 1 // the payout is held or accepted (then it has an open row too): the scheme's answer is awaited
+	DueSending  DueKind = 2 // the payout is in status sending: it is on its way to the scheme
+	DueQueued   DueKind = 3 // the payout is queued: it fails at the due time
+	DueApproval DueKind = 4 // the payout is pending approval: it fails at the due time
+	DueDoubt    DueKind = 5 // the payout is accepted in doubt: the scheme is asked at the due time
 )
 
-// Need is the condition for a due task to end. Tasks with the same need share a limit on
-// how many run at once, so that tasks which wait for the scheme do not delay the others.
+// Need says what a due task needs in order to end. Tasks with the same Need share a limit
+// on how many run at once, so that tasks which wait for the scheme do not delay the others.
 type Need uint8
 
-// The needs of due tasks.
+// The values of Need.
 const (
-	NeedsScheme Need = 1 // the scheme must answer
-	NeedsClock  Need = 2 // the due time has passed, and engine time is not doubted
+	NeedsScheme Need = 1 // the task ends when the scheme has answered
+	NeedsClock  Need = 2 // the task ends by itself once the due time has passed and engine time is not doubted
 )
 
-// Needs returns all needs.
+// Needs returns all values of Need.
 func Needs() []Need { return []Need{NeedsScheme, NeedsClock} }
 
 // dueKinds has a row for each kind.
 var dueKinds = [...]struct {
-	entity entity // kind of the entity that waits
+	entity entity // kind of the entity that the due row is about
 	need   Need
-	inHand bool // a child of an ended process may have carried the payout
+	inHand bool // a child actor may have carried the payout when the process ended
 }{
 	DuePayout:   {entityTransaction, NeedsScheme, true},
 	DueSending:  {entityTransaction, NeedsScheme, true},
@@ -57,7 +58,7 @@ var dueKinds = [...]struct {
 	DueDoubt:    {entityTransaction, NeedsScheme, true},
 }
 
-// DueKinds returns all kinds.
+// DueKinds returns all kinds of due rows.
 func DueKinds() (all []DueKind) {
 	for k := range dueKinds {
 		if dueKinds[k].entity != entityNone {
@@ -67,14 +68,15 @@ func DueKinds() (all []DueKind) {
 	return all
 }
 
-// Need is the need of tasks of this kind.
+// Need returns what a due task of this kind needs in order to end.
 func (k DueKind) Need() Need { return dueKinds[k].need }
 
-// InHand tells whether a child of an ended process may have carried payouts of this kind.
-// At a start all of them are looked after, before their due time too.
+// InHand tells whether child actors carry payouts of this kind, so that an ended process
+// may have lost the child actor. After each start a due task runs for every such payout,
+// even before its due time.
 func (k DueKind) InHand() bool { return dueKinds[k].inHand }
 
-// due is the kind of due row that the payout has in its state.
+// due returns the kind of due row that a payout in this state has.
 func (t *Transaction) due() DueKind {
 	switch {
 	case t.Status == StatusSending:

@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// EndToEndKey is the row key of a payout's full end-to-end id. The participant's 11
-// characters come first, so that ids of the same minute do not share a long prefix.
+// EndToEndKey is the row key of a payout's full end-to-end id. The id's last 11 characters
+// come first, so that ids of the same minute do not share a long prefix.
 func EndToEndKey(e2e string) []byte {
 	cut := max(0, len(e2e)-suffixChars)
 	k := append(make([]byte, 0, 1+len(e2e)), rowEndToEnd)
 	return append(append(k, e2e[cut:]...), e2e[:cut]...)
 }
 
-// ReceivedKey is the row key of a received payment's end-to-end id. The key names the
-// account, so that neither a payout nor another account can have the same key.
+// ReceivedKey is the row key of a received payment's end-to-end id. The account is part of
+// the key, so that no payout and no other account can have the same key.
 func ReceivedKey(e2e string, a AccountID) []byte {
 	k := EndToEndKey(e2e)
 	k[0] = rowReceived
 	return binary.BigEndian.AppendUint64(k, uint64(a))
 }
 
-// SuffixKey is the row key of the newest payout whose end-to-end id has this derived
-// suffix.
+// SuffixKey is the row key of the newest payout whose end-to-end id the engine computed and
+// which ends in this suffix.
 func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
 
-// EndToEndKeys are the two keys under which an id's row may be: by suffix where the id was
-// derived here, else by the full id. Nil for a string that is not in the scheme's form.
+// EndToEndKeys are the two keys under which the row of an end-to-end id may be: by suffix
+// where the engine computed the id, else by the full id. Nil for a string that is not in
+// the scheme's form.
 func EndToEndKeys(e2e string) [][]byte {
 	if !ValidEndToEnd(e2e) {
 		return nil
@@ -34,8 +35,8 @@ func EndToEndKeys(e2e string) [][]byte {
 	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
 }
 
-// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the id was derived
-// here, even if the merchant names that id again; else by the full id.
+// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the engine
+// computed the id, even if the merchant chose the same id later; else by the full id.
 func EndToEndKeyOf(t *Transaction) []byte {
 	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
@@ -43,19 +44,20 @@ func EndToEndKeyOf(t *Transaction) []byte {
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])
 }
 
-// EndToEndRow is the value under EndToEndKey and SuffixKey: the transaction that has the
-// id, and the transactions that repeat it and are in flight or have moved money.
+// EndToEndRow is the value under EndToEndKey and SuffixKey: the transaction that first had
+// the end-to-end id, and later transactions with the same id that are in flight, have moved
+// money or may still settle.
 type EndToEndRow struct {
 	Account AccountID `cbor:"1,keyasint"`
 	ID      TxID      `cbor:"2,keyasint"`
-	Seq     uint64    `cbor:"3,keyasint"` // sequence of the record that holds or refuses the transaction
+	Seq     uint64    `cbor:"3,keyasint"` // sequence of the record that held or refused the transaction
 	Members []Member  `cbor:"4,keyasint,omitempty"`
 }
 
-// Member is a transaction that repeats another one's end-to-end id.
+// Member is a later transaction with the same end-to-end id.
 type Member struct {
 	ID  TxID   `cbor:"1,keyasint"`
-	Seq uint64 `cbor:"2,keyasint"` // sequence of the record that holds the transaction
+	Seq uint64 `cbor:"2,keyasint"` // sequence of the record that held the transaction
 }
 
 const (
@@ -88,8 +90,8 @@ func DecodeEndToEndRow(b []byte) (EndToEndRow, error) {
 	return r, nil
 }
 
-// Find returns the sequence of the record that holds or refuses the transaction id; false
-// where the row does not have the transaction.
+// Find returns the sequence of the record that held or refused the transaction id; false
+// where the row does not name the transaction.
 func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	if r.ID == id {
 		return r.Seq, true
@@ -102,14 +104,14 @@ func (r *EndToEndRow) Find(id TxID) (seq uint64, ok bool) {
 	return 0, false
 }
 
-// all returns every transaction of the row, the one that has the id first.
+// all returns every transaction of the row; the one that first had the id comes first.
 func (r *EndToEndRow) all() []Member {
 	return append([]Member{{ID: r.ID, Seq: r.Seq}}, r.Members...)
 }
 
-// refused returns the row after the record seq has refused the transaction id, which was
-// never shown. The transaction that has the end-to-end id gets the new sequence; a repeat
-// is removed.
+// refused returns the row as it is after the record seq has refused transaction id. If the
+// transaction is the first that had the end-to-end id, its sequence becomes seq; if it is
+// one of the Members, it is removed.
 func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	if r.ID == id {
 		r.Seq = seq
@@ -125,7 +127,8 @@ func IsEndToEnd(key []byte) bool { return key[0] == rowEndToEnd }
 // EndToEndRange is the key range of all end-to-end rows.
 func EndToEndRange() (lo, hi []byte) { return []byte{rowEndToEnd}, []byte{rowEndToEnd + 1} }
 
-// ReceivedRange is the key range of all accounts' payments received under an end-to-end id.
+// ReceivedRange is the key range of all rows, of any account, for payments received under
+// one end-to-end id.
 func ReceivedRange(e2e string) (lo, hi []byte) {
 	lo = EndToEndKey(e2e)
 	lo[0] = rowReceived

@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a request's string field as it arrived.
+// Text is a string field of a request before it is checked.
 type Text struct {
 	Value string
 	Given bool // the field is present and not null
-	Wrong bool // the field is present and is no string
+	Wrong bool // the field is present but not a string
 }
 
 // PayoutForm is the fields of a payout request before any of them is checked.
 type PayoutForm struct {
-	Centavos          int64 // 0 where the amount is missing or no integer
+	Centavos          int64 // 0 where the amount is missing or not an integer
 	Key               Text
 	KeyType           Text
 	Description       Text
@@ -25,8 +25,9 @@ type PayoutForm struct {
 	RecipientDocument Text
 }
 
-// Parse checks the form in the documented order (amount, key, description, recipient_ispb,
-// end_to_end_id, purpose) and makes the command. Nothing is held yet.
+// Parse checks the fields in the documented order (amount, key, description,
+// recipient_ispb, end_to_end_id, purpose) and makes the command from them. It does not look
+// at the account.
 func (f PayoutForm) Parse() (RequestPayout, *Refusal) {
 	var c RequestPayout
 	ok := false
@@ -89,8 +90,9 @@ const maxPurpose = 500
 
 const maxExternalID = 128
 
-// CleanExternalID trims an external_id. The result is empty where nothing is left, where
-// more than 128 bytes are left, or where a character is not one of a-z A-Z 0-9 . _ : -
+// CleanExternalID removes white space at both ends of an external_id. The result is empty
+// where the rest is empty, has more than 128 bytes, or has a character other than a-z A-Z
+// 0-9 . _ : -
 func CleanExternalID(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxExternalID {

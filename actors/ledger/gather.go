@@ -3,9 +3,9 @@ package ledger
 import "fmt"
 
 // Gather reads the facts that a command needs beside the account's head: the first of the
-// four steps in the package's comment. It changes nothing except that it dates the
-// command's claim. Errors: a row or record could not be read; ErrUnknownPayout; ErrBusy
-// where too many payouts are under way under one end-to-end id.
+// four steps in the package's comment. It changes nothing except that it stamps the
+// command's idempotency claim with the time. Errors: a row or record could not be read;
+// ErrUnknownPayout; ErrBusy where one end-to-end id has too many payouts.
 func Gather(r Reader, a *Account, c Command, s Stamp) (Facts, error) {
 	g := &gathering{Reader: r, account: a, stamp: &s}
 	f, err := g.facts(c)
@@ -47,7 +47,8 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 	return f, err
 }
 
-// known is payout with ErrUnknownPayout where there is no such payout.
+// known finds a payout as the method payout does, but returns ErrUnknownPayout where there
+// is no such payout.
 func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 	t, err := g.payout(id, endToEnd)
 	if err == nil && t == nil {
@@ -56,7 +57,7 @@ func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 	return t, err
 }
 
-// outcome reads the facts for a payout's result.
+// outcome reads the facts that are needed to apply the result of a payout.
 func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
 	if f.Tx, err = g.known(c.ID, c.EndToEnd); err != nil {
 		return err
@@ -72,8 +73,8 @@ func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
 	return err
 }
 
-// attended reads the payout to look after: among the payouts in flight or shown, else from
-// the record that the due row names.
+// attended reads the payout to look after: first among the payouts in flight or visible to
+// the merchant, else from the record that the due row names.
 func (g *gathering) attended(f *Facts, c *Attend) (err error) {
 	id := TxID(c.ID)
 	f.Carried = g.Carried(id) != nil

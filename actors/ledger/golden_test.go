@@ -40,8 +40,8 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 	return t
 }
 
-// waited is fullTx with the fields that are set only while engine time is doubted or a
-// payout waits.
+// waited is fullTx with those fields also set that are set only while engine time is
+// doubted or a payout waits.
 func waited(kind TxKind, status TxStatus) *Transaction {
 	t := fullTx(kind, status)
 	if t.Doubted = true; kind != TxPayout {
@@ -125,8 +125,8 @@ func goldenRecords() []Record {
 	return out
 }
 
-// sample is a transaction, with every field, as a record of the kind leaves it. It serves
-// kinds whose record carries a transaction and nothing else.
+// sample is a transaction with every field set, in the status that a record of the kind
+// gives it. It is used for kinds whose records have a transaction and no other field.
 func sample(k RecordKind) *Transaction {
 	family, _, _ := strings.Cut(k.String(), ".")
 	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "return": TxReturn}[family]
@@ -136,8 +136,8 @@ func sample(k RecordKind) *Transaction {
 	return waited(kind, k.row().to)
 }
 
-// TestGolden checks the bytes of every record kind and of its rows against golden files. A
-// difference means that stores written before can no longer be read.
+// TestGolden checks the bytes of every record kind and of its rows against golden files. If
+// they differ, the engine can no longer read stores that were written before.
 func TestGolden(t *testing.T) {
 	for _, r := range goldenRecords() {
 		var b strings.Builder
@@ -184,8 +184,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestDecodeNeverGuesses checks that Decode returns an error for unknown kinds, unknown
-// fields and damaged bodies.
+// TestDecodeNeverGuesses checks that Record.Decode returns an error for unknown kinds,
+// unknown fields and damaged bodies.
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[2]
 	body := good.Encode()
@@ -209,8 +209,8 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses checks that Apply returns an error for a record that does not follow
-// from the head.
+// TestApplyRefuses checks that Account.Apply returns an error for a record that cannot
+// follow the head's newest record.
 func TestApplyRefuses(t *testing.T) {
 	opened := func() *Account {
 		a := &Account{ID: 7}

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// harness is one account whose records and rows are in memory. It takes the four steps of a
-// command, and knows which payouts a child carries.
+// harness is one account whose records and rows are in memory. It takes each command
+// through Gather, Decide, Apply and Project, and keeps a list of payouts that a child actor
+// would carry.
 type harness struct {
 	t       *testing.T
 	account *Account
@@ -98,7 +99,7 @@ func (h *harness) stamp() Stamp {
 	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
 }
 
-// try takes a command through Gather, Decide, Apply and Project. An error is Gather's.
+// try takes a command through Gather, Decide, Apply and Project. An error is from Gather.
 func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	s := h.stamp()
 	f, err := Gather(h, h.account, c, s)
@@ -176,7 +177,7 @@ func (h *harness) write(r *Record) {
 	}
 }
 
-// follow updates the payouts that a child carries after a decision.
+// follow updates the list of payouts that a child actor would carry after a decision.
 func (h *harness) follow(d *Decision) {
 	if d.Ended != nil {
 		delete(h.carried, d.Ended.ID)
@@ -186,7 +187,7 @@ func (h *harness) follow(d *Decision) {
 	}
 }
 
-// open opens the account and funds it.
+// open opens the account and, if balance is above 0, credits that balance.
 func (h *harness) open(s Settings, balance Amount) {
 	h.t.Helper()
 	h.step(OpenAccount{Settings: s})
@@ -195,7 +196,8 @@ func (h *harness) open(s Settings, balance Amount) {
 	}
 }
 
-// restart forgets the state in memory and makes the head again from the records.
+// restart simulates a restart of the process: it forgets the carried payouts and rebuilds
+// the head from the records.
 func (h *harness) restart() {
 	h.carried = map[TxID]*Transaction{}
 	again := &Account{ID: testAccount}
@@ -219,7 +221,8 @@ func (h *harness) dump() string {
 	return b.String()
 }
 
-// rebuilt lists the rows that the records alone make.
+// rebuilt lists the rows that Project makes from the records alone, for a comparison with
+// dump.
 func (h *harness) rebuilt() string {
 	other := newHarness(h.t)
 	for i := range h.records {

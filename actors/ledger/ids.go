@@ -31,8 +31,9 @@ type AccountID uint64
 // streams that belong to no account.
 const LastAccountID = ^AccountID(0) - 1<<16
 
-// slotBits is the number of leading bits of an account id that are its slot. Data that is
-// spread over several journals is spread by slot. The number never changes.
+// slotBits is the number of leading bits of an account id that form its slot, an even
+// division of all accounts. Data that is divided among several journals is divided by slot.
+// The number never changes.
 const slotBits = 12
 
 // Slot is the account's slot, 0 to 4095.
@@ -66,9 +67,9 @@ func ParseAccountID(s string) (AccountID, bool) {
 	return id, id != 0 && id <= LastAccountID && id.String() == s
 }
 
-// TxID identifies one transaction: a UUID v7. Its first 100 bits that are not fixed (48 of
-// time, 52 of entropy) are also the transaction's public identifier, so that one row finds
-// a transaction by either.
+// TxID identifies one transaction: a UUID v7. Of its bits that are not fixed, the first 100
+// (48 of time, 52 of entropy) are also the transaction's public identifier, so that one row
+// finds a transaction by TxID or by public identifier.
 type TxID [16]byte
 
 // NewTxID makes a UUID v7 from a time and 74 of the 80 bits of entropy.
@@ -82,7 +83,7 @@ func NewTxID(at Millis, entropy [10]byte) TxID {
 	return id
 }
 
-// String is the id in the usual form of a UUID.
+// String returns the id in the usual form of a UUID, in lower case.
 func (t TxID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], t[0:4])
@@ -94,14 +95,15 @@ func (t TxID) String() string {
 	return string(b[:])
 }
 
-// Time is the time in the id.
+// Time returns the creation time that the id contains.
 func (t TxID) Time() Millis { return Millis(binary.BigEndian.Uint64(t[:8]) >> 16) }
 
-// ShortID is the 100 bits of a TxID that its public identifier includes, left aligned in 13
+// ShortID is the 100 bits of a TxID that are its public identifier, left aligned in 13
 // bytes; the last four bits are zero.
 type ShortID [13]byte
 
-// Short leaves out the UUID's fixed bits (version, variant) and its last 22 bits.
+// Short returns the id's bits without the UUID's fixed bits (version, variant) and without
+// the last 22 bits.
 func (t TxID) Short() ShortID {
 	var s ShortID
 	copy(s[:6], t[:6])
@@ -117,7 +119,7 @@ func (t TxID) Short() ShortID {
 
 const shortChars = 20
 
-// Public is the transaction_id: the prefix of the kind and 20 characters.
+// Public returns the transaction_id: a prefix for the kind and 20 characters.
 func (t TxID) Public(k TxKind) string {
 	s := t.Short()
 	var b [21]byte
@@ -153,8 +155,9 @@ func ParseTxID(s string) (TxID, bool) {
 	return id, err == nil
 }
 
-// Fingerprint is the data that two payout requests must share to get the same end-to-end
-// id, where the merchant names none.
+// Fingerprint is the data from which the engine computes an end-to-end id where the
+// merchant chose none. Two payout requests with the same fingerprint are repeats of each
+// other.
 type Fingerprint struct {
 	Account AccountID
 	Amount  Amount
@@ -162,13 +165,15 @@ type Fingerprint struct {
 	Key     string // normalised
 }
 
-// suffixChars is the length of the part of an end-to-end id that the participant chooses.
+// suffixChars is the length of an end-to-end id's last part, which the participant that
+// sends the payment may choose.
 const suffixChars = 11
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Suffix is the last 11 characters of the end-to-end id for this attempt: an HMAC-SHA256
-// under the store's secret, so that nobody can guess another merchant's next id.
+// Suffix returns the last 11 characters of the end-to-end id for this attempt: an
+// HMAC-SHA256 under the store's secret, so that nobody can guess another merchant's next
+// id.
 func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
 	mac := hmac.New(sha256.New, secret)
 	var n [25]byte
@@ -187,7 +192,8 @@ func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
 	return string(out[:])
 }
 
-// EndToEnd makes an end-to-end id of the scheme: E, the ISPB, the UTC minute, the suffix.
+// EndToEnd makes an end-to-end id in the scheme's form: E, the participant's ISPB, the UTC
+// minute, the suffix.
 func EndToEnd(ispb string, at Millis, suffix string) string {
 	return "E" + ispb + at.Time().Format("200601021504") + suffix
 }
@@ -216,8 +222,8 @@ func digit(c byte) bool   { return '0' <= c && c <= '9' }
 func capital(c byte) bool { return 'A' <= c && c <= 'Z' }
 func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
-// RandomSuffix makes the last 11 characters of an end-to-end id from ten bytes of entropy.
-// No fingerprint leads to such an id.
+// RandomSuffix makes the last 11 characters of an end-to-end id from ten bytes of entropy,
+// not from a fingerprint.
 func RandomSuffix(entropy [10]byte) string {
 	sum := sha256.Sum256(entropy[:])
 	var out [suffixChars]byte

@@ -4,8 +4,9 @@ import (
 	"testing"
 )
 
-// TestNeedsActive checks which commands are not carried out for an inactive account:
-// approvals, and a queued payout that would be sent now.
+// TestNeedsActive checks that NeedsActive is true only for commands that would send a
+// payout of an inactive account: approvals, a queued payout that would be submitted now,
+// and a retry of a queued payout.
 func TestNeedsActive(t *testing.T) {
 	for result := PayoutIsAccepted; result <= PayoutIsOpen; result++ {
 		if got := NeedsActive(ResolvePayout{Result: result}); got != (result == PayoutIsSending) {

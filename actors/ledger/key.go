@@ -70,8 +70,8 @@ func ParseKey(t KeyType, raw string) (Key, bool) {
 	return k, false
 }
 
-// DetectKey parses a key whose type was not named. Eleven digits without +55 may be a CPF
-// or a phone: RefuseKeyAmbiguous.
+// DetectKey parses a key whose type the merchant did not name. Eleven digits may be a CPF
+// or a phone number without +55, which gives RefuseKeyAmbiguous.
 func DetectKey(raw string) (Key, RefusalCode) {
 	t := KeyNone
 	switch {
@@ -113,15 +113,15 @@ func digits(s string, n int) bool {
 	return true
 }
 
-// CleanDocument removes the punctuation of a CPF or CNPJ (dots, dashes, slash). False
-// unless 11 or 14 digits are left.
+// CleanDocument removes the punctuation of a CPF or CNPJ (dots, dashes, slash). The second
+// result is false unless 11 or 14 digits are left.
 func CleanDocument(s string) (string, bool) {
 	s = stripDocument(s)
 	return s, digits(s, 11) || digits(s, 14)
 }
 
-// CleanHolder is CleanDocument for the holders of accounts here and for the authorized
-// lists: it also accepts CNPJs with letters (issued since July 2026).
+// CleanHolder is CleanDocument for account holders and for lists of authorized CNPJs:
+// unlike CleanDocument it accepts CNPJs with letters (issued since July 2026).
 func CleanHolder(s string) (string, bool) {
 	s = strings.ToUpper(stripDocument(s))
 	return s, digits(s, 11) || IsCNPJ(s)
@@ -149,8 +149,8 @@ func IsCNPJ(s string) bool {
 	return true
 }
 
-// ISPB tells whether s has the form of a participant's id: 8 digits or capital letters, as
-// in the pattern of end-to-end ids (SPI catalogue).
+// ISPB tells whether s has the form of a participant's id: 8 characters, digits or capital
+// letters, as in the pattern of end-to-end ids (SPI catalogue).
 func ISPB(s string) bool {
 	for i := range len(s) {
 		if !digit(s[i]) && !capital(s[i]) {

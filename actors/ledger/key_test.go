@@ -3,7 +3,7 @@ package ledger
 import "testing"
 
 // TestISPB checks that a participant's id may have capital letters, also inside an
-// end-to-end id, but that a merchant may name the recipient's participant only by digits.
+// end-to-end id, but that a merchant's recipient_ispb must be 8 digits.
 func TestISPB(t *testing.T) {
 	for s, want := range map[string]struct{ participant, recipient bool }{
 		"99999004":    {true, true},

@@ -15,35 +15,35 @@ const (
 	AccountOpened   RecordKind = 1
 	SettingsChanged RecordKind = 2
 	Credited        RecordKind = 3  // TED or internal credit
-	ChargeCreated   RecordKind = 4  // a QR code was made for a customer to pay
+	ChargeCreated   RecordKind = 4  // a customer paid: the payment completes a charge, or makes a receipt
 	PaymentReceived RecordKind = 5  // a customer paid: completes a charge, or is a receipt
-	PayoutHeld      RecordKind = 6  // gross amount held
-	PayoutAccepted  RecordKind = 7  // the scheme has the payout, or may have it
-	PayoutSettled   RecordKind = 8  // balance debited, hold released
-	PayoutRejected  RecordKind = 9  // the scheme rejected it after acceptance: hold released
-	PayoutRefused   RecordKind = 10 // refused before it was shown: hold released
-	PayoutFailed    RecordKind = 11 // failed after acceptance, not by the scheme: hold released
-	AnswerKept      RecordKind = 12 // a request that changes nothing was answered under a claim
+	PayoutHeld      RecordKind = 6  // amount and fee of the payout are held
+	PayoutAccepted  RecordKind = 7  // the scheme has the payout or, in doubt, may have it; the merchant sees it from here on
+	PayoutSettled   RecordKind = 8  // the balance is debited and the hold released
+	PayoutRejected  RecordKind = 9  // the scheme rejected the payout after acceptance: the hold is released
+	PayoutRefused   RecordKind = 10 // refused before the merchant could see the payout: the hold is released
+	PayoutFailed    RecordKind = 11 // failed after the merchant saw it (refused, expired, declined or voided): the hold is released
+	AnswerKept      RecordKind = 12 // the answer to a request that changes nothing is stored under its idempotency claim
 
-	PayoutPending           RecordKind = 13 // the payout waits for an operator's approval; shown from here on
-	PayoutApproved          RecordKind = 14 // an operator approved the payout, and it is sent
-	PayoutQueued            RecordKind = 15 // the payout waits for directory capacity; shown from here on
-	PayoutRequeued          RecordKind = 16 // a payout that was shown before waits for directory capacity
-	PayoutSending           RecordKind = 17 // the lookup of a queued payout succeeded: it is submitted after this
-	PayoutSent              RecordKind = 18 // the scheme has a payout that was shown before, or may have it
-	PayoutSettledLate       RecordKind = 19 // settled after it was voided: debited without a hold
+	PayoutPending           RecordKind = 13 // the payout waits for an operator's approval; the merchant sees it from here on
+	PayoutApproved          RecordKind = 14 // an operator approved the payout; it is now sent
+	PayoutQueued            RecordKind = 15 // the payout waits for directory capacity; the merchant sees it from here on
+	PayoutRequeued          RecordKind = 16 // a payout that the merchant saw before waits for directory capacity
+	PayoutSending           RecordKind = 17 // the lookup of a queued payout's key succeeded; the submit follows this record
+	PayoutSent              RecordKind = 18 // the scheme has a payout that the merchant saw before or, in doubt, may have it
+	PayoutSettledLate       RecordKind = 19 // the scheme settled a voided payout: it is debited without a hold
 	ReturnReceived          RecordKind = 20 // a payout was returned, in full or in part: credited
-	PayoutReturned          RecordKind = 21 // how much of the payout has been returned so far
-	PayoutRejectedAfterVoid RecordKind = 22 // the scheme rejected a voided payout: it can settle no more
+	PayoutReturned          RecordKind = 21 // the payout's sum of returns so far was updated
+	PayoutRejectedAfterVoid RecordKind = 22 // the scheme rejected a voided payout, so it can settle no more
 )
 
 // entity is the kind of thing that a record is about.
 type entity uint8
 
 const (
-	entityNone        entity = iota // none of the two below: a stored answer
-	entityAccount                   // the account's settings
-	entityTransaction               // one transaction
+	entityNone        entity = iota // neither an account's settings nor a transaction: the record stores an answer
+	entityAccount                   // the record is about the account's settings
+	entityTransaction               // the record is about one transaction
 )
 
 // kindRow has the properties of a record kind. Every property of a kind is here and nowhere
@@ -51,18 +51,18 @@ const (
 type kindRow struct {
 	name    string // name in dumps and messages
 	entity  entity
-	from    []TxStatus // the statuses that the record may follow; 0: it may be the transaction's first record
+	from    []TxStatus // the legal statuses of the transaction before the record; 0: it may be the transaction's first record
 	to      TxStatus
-	shows   bool   // the record is the first that shows its transaction, unless it completes a charge
-	books   bool   // the record gives the transaction a final status in the statement
+	shows   bool   // the record makes its transaction visible to the merchant, unless it completes a charge, which is visible already
+	books   bool   // the record gives the transaction a final status and a place in the statement
 	balance sign   // how the record changes the balance
 	held    sign   // how the record changes the held amount
-	answers bool   // the record answers the request of its claim
-	rows    rowsOf // makes the rows that the record writes and deletes
+	answers bool   // the record stores the answer to the request of its idempotency claim
+	rows    rowsOf // function that makes the rows which the record writes and deletes; nil: no rows of its own
 }
 
-// sign says how a record changes a sum: 0 not at all, brings adds and takes subtracts the
-// transaction's amount: Gross for a payout, Net for money that comes in.
+// sign says how a record changes a sum: 0 not at all, brings adds the transaction's amount,
+// takes subtracts it. The amount is Gross for a payout and Net for money that comes in.
 type sign int8
 
 const (
@@ -83,7 +83,7 @@ func (s sign) of(t *Transaction) Amount {
 // rowsOf appends the rows of one record to the given rows.
 type rowsOf func([]Row, *Record) []Row
 
-// together makes one rowsOf of several, which append their rows in order.
+// together joins several rowsOf into one; their rows are appended in order.
 func together(all ...rowsOf) rowsOf {
 	return func(rows []Row, r *Record) []Row {
 		for _, of := range all {
@@ -96,7 +96,7 @@ func together(all ...rowsOf) rowsOf {
 // inFlight are the statuses in which a payout may get its final status.
 var inFlight = []TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}
 
-// kinds has a row for each record kind. docs/formats.md has the same table.
+// kinds has an entry for each record kind. docs/formats.md has the same table.
 var kinds = [...]kindRow{
 	AccountOpened:   {name: "account.opened", entity: entityAccount},
 	SettingsChanged: {name: "settings.changed", entity: entityAccount},
@@ -178,7 +178,7 @@ var kinds = [...]kindRow{
 	},
 }
 
-// row is the kind's row in kinds; a row without a name for an unknown kind.
+// row returns the kind's entry in kinds; an entry without a name for an unknown kind.
 func (k RecordKind) row() *kindRow {
 	if int(k) >= len(kinds) {
 		return &kinds[0]
@@ -197,11 +197,12 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Answers tells whether records of this kind answer the request of their claim.
+// Answers tells whether records of this kind store the answer to the request of their
+// claim.
 func (k RecordKind) Answers() bool { return k.row().answers }
 
-// shows tells whether the record is the first that shows its transaction. A payment that
-// completes a charge is not: the charge was shown before.
+// shows tells whether the record makes its transaction visible to the merchant. A payment
+// that completes a charge does not: the charge was visible before.
 func (r *Record) shows() bool {
 	return r.Kind.row().shows && (r.Kind != PaymentReceived || r.Tx.Kind == TxReceipt)
 }
@@ -210,7 +211,7 @@ func (r *Record) shows() bool {
 func (r *Record) books() bool { return r.Kind.row().books }
 
 // transition returns an error where a record of the kind may not follow a record that left
-// the transaction in status from, or may not change that status into to.
+// the transaction in status from, or may not give the transaction the status to.
 func transition(kind RecordKind, from, to TxStatus) error {
 	k := kind.row()
 	if k.entity != entityTransaction {

@@ -11,7 +11,8 @@ var partsOf = map[TxKind][]string{
 	TxPayout: {"Payout", "Transfer"},
 }
 
-// foreignParts lists the parts that a transaction has and that its kind may not have.
+// foreignParts lists the parts that a transaction has although a transaction of its kind
+// must not have them.
 func foreignParts(tx *Transaction) (out []string) {
 	own := map[string]bool{}
 	for _, name := range partsOf[tx.Kind] {
@@ -26,8 +27,9 @@ func foreignParts(tx *Transaction) (out []string) {
 	return out
 }
 
-// TestParts checks that every part of a transaction belongs to a kind, and that no golden
-// record has a part of another kind. The stories check the same of every record they make.
+// TestParts checks that every part of a transaction belongs to at least one kind of
+// transaction, and that no golden record has a part of another kind. The stories
+// (story_test.go) check the same of every record they make.
 func TestParts(t *testing.T) {
 	known := map[string]bool{}
 	for _, names := range partsOf {

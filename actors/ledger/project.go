@@ -1,8 +1,8 @@
 package ledger
 
-// Project appends to rows the rows that one record writes and deletes, in the order in
-// which they apply. They depend on that record alone, so that all rows can be rebuilt from
-// the journal.
+// Project appends the rows that one record writes and deletes to rows, in the order in
+// which they must be applied. They depend on that record alone, so that all rows can be
+// rebuilt from the journal.
 func Project(rows []Row, r *Record) []Row {
 	if of := r.Kind.row().rows; of != nil {
 		rows = of(rows, r)
@@ -19,8 +19,8 @@ func itemRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{ItemKey(r.Account, t.Ordinal), ItemRow{t.CreatedAt, r.Seq, t.Status, t.Kind}.encode()})
 }
 
-// shownRows writes the rows that find a transaction by its ids, when a record is the first
-// to show it.
+// shownRows writes the rows that find a transaction by its ids; they come with the record
+// that first shows the transaction to the merchant.
 func shownRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{IDKey(t.ID.Short()), IDRow{r.Account, t.ID, t.Kind, t.Ordinal}.encode()})
@@ -51,7 +51,7 @@ func openRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
 }
 
-// statementRow writes the transaction's place in the statement.
+// statementRow writes the row that gives the transaction its place in the statement.
 func statementRow(rows []Row, r *Record) []Row {
 	t := r.Tx
 	return append(rows, Row{StatementKey(r.Account, t.Booking), StatementRow{t.BookedAt, t.Ordinal, t.Status, t.Kind}.encode()})
@@ -70,7 +70,8 @@ func receivedRow(rows []Row, r *Record) []Row {
 	return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
 }
 
-// endToEndRow is the end-to-end row in the record, else one of the payout alone.
+// endToEndRow returns the end-to-end row that the record contains or, if it contains none,
+// a row that names the record's payout alone.
 func endToEndRow(r *Record) []byte {
 	if r.Row != nil {
 		return r.Row.encode()
@@ -78,8 +79,8 @@ func endToEndRow(r *Record) []byte {
 	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()
 }
 
-// holdRows writes the due row of a hold and its end-to-end row: one of the payout alone or,
-// where other payouts have the same id, the row in the record.
+// holdRows writes the due row of a hold and its end-to-end row. The end-to-end row names
+// the payout alone or, where other payouts have the same id, is taken from the record.
 func holdRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
@@ -89,8 +90,8 @@ func holdRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
-// refusalRows deletes the due row of the hold. The end-to-end row stays and names the
-// refusal, so that the next request counts the attempt and a late notice finds out how the
+// refusalRows deletes the due row of the hold. The end-to-end row stays and leads to the
+// refusal, so that the next request counts this attempt, and a late notice finds how the
 // payout ended.
 func refusalRows(rows []Row, r *Record) []Row {
 	t := r.Tx
@@ -106,8 +107,8 @@ func endRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }
 
-// answerRow writes the idempotency row of a claim, with or without an answer, or deletes
-// the row where the payout was refused.
+// answerRow writes the row of an idempotency claim, with or without an answer. Where the
+// payout was refused, it deletes the row.
 func answerRow(rows []Row, r *Record) []Row {
 	c := r.Claim
 	if c == nil {

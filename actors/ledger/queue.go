@@ -43,8 +43,8 @@ func QueueFrom(l QueueID) (lo, hi []byte) {
 	return binary.BigEndian.AppendUint64([]byte{rowQueue}, uint64(l)), []byte{rowQueue + 1}
 }
 
-// QueueOf is the key range of the payouts in one queue after a payout in it. The zero id
-// gives the whole queue.
+// QueueOf is the key range of those payouts in queue l that come after the payout with id
+// after. The zero id gives the whole queue.
 func QueueOf(l QueueID, after TxID) (lo, hi []byte) {
 	lo = append(QueueKey(l, after), 0)
 	hi = binary.BigEndian.AppendUint64([]byte{rowQueue}, uint64(l)+1)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// failingReader returns an error at the read after left others.
+// failingReader succeeds for the given number of reads and returns an error for the next
+// one.
 type failingReader struct {
 	Reader
 	left int

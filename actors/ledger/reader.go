@@ -5,30 +5,30 @@ import (
 	"fmt"
 )
 
-// Reader reads the rows and records that Gather needs. It shows the account's own rows and
-// records as they are after all decisions so far, durable or not, and other accounts' rows
-// as they are on disk. An error ends the command before anything is decided.
+// Reader reads the rows and records that Gather needs. The account's own rows and records
+// appear as they are after all its decisions so far, durable or not; other accounts' rows
+// appear as they are on disk. An error ends the command before anything is decided.
 type Reader interface {
-	// Row returns the value of a key; false where there is none.
+	// Row returns the value of a key; false where the key does not exist.
 	Row(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns more
-	// false. It shows only rows that are on disk.
+	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
+	// more. It finds only rows that are on disk.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Record reads a record of an account.
 	Record(a AccountID, seq uint64) (*Record, error)
-	// Claim returns the value of an idempotency row whose claim was made between from and
+	// Claim returns the value of an idempotency row, if its claim was made between from and
 	// to, both included.
 	Claim(key []byte, from, to Millis) (value []byte, ok bool, err error)
-	// Carried returns the newest state of one of the account's payouts that a child carries
-	// now; nil where no child carries it.
+	// Carried returns the newest state of one of the account's payouts that a child actor
+	// carries now; nil where no child actor carries the payout.
 	Carried(id TxID) *Transaction
-	// Recent returns the newest state of one of the account's payouts where it is in
-	// memory; nil where it must be read from rows.
+	// Recent returns the newest state of one of the account's payouts where that state is
+	// in memory; nil where it must be read from rows.
 	Recent(id TxID) *Transaction
 }
 
-// ErrUnknownPayout says that a result is about a payout that the account never held. The
-// result is refused, so that its sender does not believe that it was applied.
+// ErrUnknownPayout says that a result was reported for a payout that the account never
+// held. The command fails, so that the sender does not believe that the result was applied.
 var ErrUnknownPayout = errors.New("payout is unknown")
 
 // gathering is the state of one call of Gather.
@@ -47,8 +47,8 @@ func (g *gathering) transaction(a AccountID, seq uint64) (*Transaction, error) {
 	return r.Tx, nil
 }
 
-// at reads the transaction in the record that the row under key names; nil where there is
-// no row.
+// at reads the transaction in the record that the row under key leads to; nil where the row
+// does not exist.
 func (g *gathering) at(key []byte) (*Transaction, error) {
 	row, ok, err := g.Row(key)
 	if err != nil || !ok {
@@ -61,7 +61,8 @@ func (g *gathering) at(key []byte) (*Transaction, error) {
 	return g.transaction(g.account.ID, seq)
 }
 
-// credit reads the credit that was booked under a reference; nil where there is none.
+// credit reads the credit that was booked under a reference; nil where no credit has the
+// reference.
 func (g *gathering) credit(reference string) (*Transaction, error) {
 	if reference == "" {
 		return nil, nil
@@ -69,14 +70,15 @@ func (g *gathering) credit(reference string) (*Transaction, error) {
 	return g.at(ReferenceKey(g.account.ID, reference))
 }
 
-// received reads the transaction that was received under an end-to-end id; nil where there
-// is none.
+// received reads the transaction that was received under an end-to-end id; nil where no
+// payment came under that id.
 func (g *gathering) received(endToEnd string) (*Transaction, error) {
 	return g.at(ReceivedKey(endToEnd, g.account.ID))
 }
 
-// returned reads the transaction that a return's id has credited in this account, and
-// whether the id has credited another account: a return credits one payout only.
+// returned reads the transaction of this account that was credited for a return's id, and
+// tells whether another account was credited for the same id: only one payout may be
+// returned under one id.
 func (g *gathering) returned(id string) (here *Transaction, elsewhere bool, err error) {
 	lo, hi := ReceivedRange(id)
 	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
@@ -100,7 +102,7 @@ func (g *gathering) endToEnd(key []byte) (EndToEndRow, bool, error) {
 	return e, err == nil, err
 }
 
-// rowOf reads the end-to-end row of a payout; nil where there is none.
+// rowOf reads the end-to-end row of a payout; nil where the row does not exist.
 func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 	row, ok, err := g.endToEnd(EndToEndKeyOf(t))
 	if err != nil || !ok {
@@ -109,7 +111,8 @@ func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 	return &row, nil
 }
 
-// charge reads the charge of this account that a txid names; nil where there is none.
+// charge reads the charge of this account whose transaction_id is the given txid; nil where
+// there is no such charge.
 func (g *gathering) charge(txid string) (*Transaction, error) {
 	short, ok := ParsePublic(txid)
 	if !ok {
@@ -123,7 +126,7 @@ func (g *gathering) charge(txid string) (*Transaction, error) {
 }
 
 // shown reads the newest state of a transaction of this account by its short id; nil where
-// the account shows no such transaction.
+// the merchant has never seen such a transaction.
 func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	row, ok, err := g.Row(IDKey(short))
 	if err != nil || !ok {
@@ -147,8 +150,9 @@ func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	return g.transaction(id.Account, item.Seq)
 }
 
-// payout finds a payout's newest state: in memory, by its open row, among the shown items,
-// or, where it is only held, by its end-to-end row. Nil where there is no such payout.
+// payout finds the newest state of a payout: in memory, by its open row, among the
+// transactions that the merchant can see or, where the payout is only held, by its
+// end-to-end row. Nil where there is no such payout.
 func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
 	if t := g.Carried(id); t != nil {
 		return t, nil
@@ -178,9 +182,9 @@ func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
 }
 
 // state reads the newest state of one of the account's payouts; seq is the sequence of any
-// record about it. A payout that was never shown is either still held or refused. The
-// record does not tell which, because an end-to-end row may name an old record: a hold that
-// still exists has a due row.
+// record about the payout. A payout that the merchant has never seen is either still held
+// or was refused. The record at seq does not tell which, because an end-to-end row may lead
+// to the older record; but only a hold that still exists has a due row.
 func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
@@ -205,7 +209,7 @@ func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 }
 
 // State reads the newest state of one of an account's payouts; seq is the sequence of any
-// record about it.
+// record about the payout.
 func State(r Reader, a *Account, id TxID, seq uint64) (*Transaction, error) {
 	g := gathering{Reader: r, account: a}
 	return g.state(id, seq)

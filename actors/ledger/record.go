@@ -6,24 +6,24 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Totals are an account's sums and counters after a record.
+// Totals are an account's sums and counters after one of its records.
 type Totals struct {
 	Balance  Amount `cbor:"1,keyasint"`           // settled credits minus settled debits
-	Held     Amount `cbor:"2,keyasint,omitempty"` // gross amounts held by payouts in flight, >= 0
-	MEDHeld  Amount `cbor:"3,keyasint,omitempty"` // held by special-return cases, >= 0
-	Items    uint64 `cbor:"4,keyasint,omitempty"` // number of transactions shown so far
-	Bookings uint64 `cbor:"5,keyasint,omitempty"` // number of movements booked so far
-	Events   uint64 `cbor:"6,keyasint,omitempty"` // number of webhook events so far, subscribed to or not
+	Held     Amount `cbor:"2,keyasint,omitempty"` // amounts and fees held by payouts in flight, >= 0
+	MEDHeld  Amount `cbor:"3,keyasint,omitempty"` // money held by special-return (MED) cases, >= 0
+	Items    uint64 `cbor:"4,keyasint,omitempty"` // number of transactions that the merchant has been shown so far
+	Bookings uint64 `cbor:"5,keyasint,omitempty"` // number of movements in the statement so far
+	Events   uint64 `cbor:"6,keyasint,omitempty"` // number of webhook events so far, whether the merchant subscribed to them or not
 }
 
-// Available is what the account may spend: never below zero.
+// Available returns the amount that the account may spend, which is never below zero.
 func (t Totals) Available() Amount { return max(0, t.Balance-t.Held-t.MEDHeld) }
 
 // EventKind is a webhook event. Its values are stored.
 type EventKind uint8
 
-// The events that a record emits. They are numbered in the order listed, and the last one
-// has the number Totals.Events.
+// The webhook events that a record can cause. Events are numbered in the order of
+// Body.Events; the last one has the number Totals.Events.
 const (
 	EventReceived        EventKind = 1 // webhook event pix.received
 	EventChargePaid      EventKind = 2 // webhook event pix.charge.paid
@@ -36,8 +36,8 @@ const (
 	EventPayoutReturned  EventKind = 9 // webhook event pix.payout.returned
 )
 
-// Moved is an end-to-end row that is written under its id's full key: of an older use of
-// the same suffix, or of an id that was renewed.
+// Moved is an end-to-end row that is written under the full id, because the key by suffix
+// now belongs to a newer id: a later attempt's id, or the id that replaced this one.
 type Moved struct {
 	EndToEnd string      `cbor:"1,keyasint"`
 	Row      EndToEndRow `cbor:"2,keyasint"`
@@ -49,24 +49,24 @@ type Body struct {
 	Tx       *Transaction `cbor:"2,keyasint,omitempty"`
 	Settings *Settings    `cbor:"3,keyasint,omitempty"`
 	Events   []EventKind  `cbor:"4,keyasint,omitempty"`
-	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that Stored answers, or the claim that a refusal gives up
+	Claim    *Claim       `cbor:"5,keyasint,omitempty"` // the claim that the record makes, answers with Stored, or drops because of a refusal
 	Stored   *Stored      `cbor:"6,keyasint,omitempty"`
 	Moved    *Moved       `cbor:"7,keyasint,omitempty"`
-	// The end-to-end row after the record, where several payouts share it or the payout was
-	// refused.
+	// Row is the end-to-end row after the record, set where several payouts have the same
+	// id or the payout was refused.
 	Row    *EndToEndRow `cbor:"8,keyasint,omitempty"`
-	DueWas Millis       `cbor:"9,keyasint,omitempty"` // due time of the payout's earlier due row, which is deleted; 0: none
+	DueWas Millis       `cbor:"9,keyasint,omitempty"` // due time of the payout's previous due row, which the record deletes; 0: it had none
 
-	DueWasKind DueKind `cbor:"10,keyasint,omitempty"` // kind of that earlier due row
-	Prev       uint64  `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction; 0: there is none
+	DueWasKind DueKind `cbor:"10,keyasint,omitempty"` // kind of the deleted due row
+	Prev       uint64  `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction; 0: this is the first
 }
 
 // Record is one event in one account. The journal stores Account, Seq, Time and Kind beside
 // the Body, which it stores as CBOR.
 type Record struct {
 	Account AccountID
-	Seq     uint64 // from 1, without gaps
-	Time    Millis // never earlier than the record before it
+	Seq     uint64 // sequence in the account, from 1 without gaps
+	Time    Millis // engine time, never earlier than the time of the record before
 	Kind    RecordKind
 	Body
 }
@@ -98,8 +98,8 @@ func (r *Record) Encode() []byte {
 	return b
 }
 
-// Decode decodes into r.Body what Encode has encoded. A kind or a field that this version
-// does not know is an error.
+// Decode decodes a body that Encode has made into r.Body. A kind or a field that this
+// version of the engine does not know is an error.
 func (r *Record) Decode(b []byte) error {
 	if !r.Kind.known() {
 		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)

@@ -5,59 +5,59 @@ package ledger
 // code, and a test checks that.
 type RefusalCode uint8
 
-// The refusals. The codes of one command are checked in the order of this list.
+// The refusals. A command is checked in the order of this list.
 const (
 	RefuseNothing RefusalCode = iota
 
 	RefuseAmount        // amount missing, not an integer, or outside 1 to MaxCentavos
-	RefuseKeyInvalid    // the key's form fits no type, or not the type that was named
-	RefuseKeyType       // pix_key_type is none of the five types
-	RefuseKeyAmbiguous  // eleven digits without a type: may be a CPF or a phone
-	RefuseDescription   // not a string, or longer than 140 characters
+	RefuseKeyInvalid    // the key has the form of no key type, or not of the type in pix_key_type
+	RefuseKeyType       // pix_key_type is none of the directory's five types
+	RefuseKeyAmbiguous  // eleven digits without pix_key_type: may be a CPF or a phone number
+	RefuseDescription   // description is not a string, or longer than 140 characters
 	RefuseRecipientISPB // recipient_ispb is not 8 digits
-	RefuseEndToEnd      // not in the scheme's form, or used by another account
-	RefusePurpose       // not a string, or longer than 500 characters
+	RefuseEndToEnd      // end_to_end_id is not in the scheme's form, or another account has used it
+	RefusePurpose       // purpose is not a string, or longer than 500 characters
 
-	RefuseSameInstitution  // the key is registered here, or recipient_ispb is our own
-	RefuseDocumentRequired // CNPJ control is on, and the recipient's document is not known
-	RefuseCNPJBlocked      // CNPJ control is on, and the CNPJ is not on the authorized list
-	RefuseCeiling          // amount above the account's ceiling; see Refusal.Ceiling
-	RefuseUnderMED         // the available balance would be enough without the special-return holds
-	RefuseBalance          // the available balance is below amount plus fee
+	RefuseSameInstitution  // the recipient's key is registered here, or recipient_ispb is our own
+	RefuseDocumentRequired // the account forbids payouts to companies, and the recipient's document is not known
+	RefuseCNPJBlocked      // the account forbids payouts to companies, and this CNPJ is not on its list of exceptions
+	RefuseCeiling          // the amount is above the account's limit per payout; see Refusal.Ceiling
+	RefuseUnderMED         // the available balance is too low, but only because of special-return (MED) holds
+	RefuseBalance          // the available balance is below amount plus fee, even without special-return holds
 
 	RefuseKeyNotFound    // the directory does not know the key
 	RefuseKeyBlocked     // the directory blocks the key
-	RefuseLookupFailed   // the directory could not be asked; nothing was submitted
+	RefuseLookupFailed   // the directory gave no answer; nothing was submitted
 	RefuseRateLimited    // the paying user's directory limit was reached at the submit
 	RefuseBucket         // the institution's directory limit was reached at the submit
-	RefuseProvider       // the provider's generic refusal
+	RefuseProvider       // the provider refused without naming a more precise reason
 	RefuseProviderSchema // the provider could not read the payment
-	RefuseProviderOther  // a provider refusal outside 400..499
+	RefuseProviderOther  // the provider refused with a status outside 400 to 499
 
 	RefuseSetting      // an account setting has an invalid value
-	RefuseCredit       // a field of a credit has an invalid value: type, amount, text
-	RefuseReference    // the reference was used with another amount or type
-	RefuseOverflow     // the balance would overflow
-	RefuseNotOpened    // the account has not been opened
-	RefuseAlreadyThere // the account is opened already
+	RefuseCredit       // the type, amount or text of an operator's credit is invalid
+	RefuseReference    // another credit with a different amount or type has the same reference
+	RefuseOverflow     // the command would overflow the balance or another sum
+	RefuseNotOpened    // the account has no record yet
+	RefuseAlreadyThere // the account has been opened before
 
-	RefuseCPF // cpf is missing or not a string
+	RefuseCPF // the field cpf is missing or not a string
 
-	RefuseUnknownPayout // the account has no such payout
-	RefuseNotPending    // the payout does not wait for approval, or was decided otherwise
+	RefuseUnknownPayout // the account has no payout with this id
+	RefuseNotPending    // the payout does not wait for approval, or an operator decided otherwise before
 	RefuseInactive      // the account is not active
-	RefuseExpired       // the end-to-end id that the merchant named is too old to be sent, and cannot be renewed
+	RefuseExpired       // the end-to-end id that the merchant chose is too old to be sent, and may not be replaced
 )
 
-// refusalRow has the properties of one refusal.
+// refusalRow has the properties of one refusal code.
 type refusalRow struct {
-	name    string // name in messages; also the reason code of a payout that failed by this refusal
-	outside bool   // the directory or the provider refuses, not the engine
-	limit   Bucket // the directory limit that was reached; 0: none
+	name    string // name in messages, and the reason code of a payout that failed because of this refusal
+	outside bool   // the refusal comes from the directory or the provider, not from the engine
+	limit   Bucket // the directory limit that caused the refusal; 0: no limit
 }
 
-// refusals has a row for each code, in the order of the codes. httpapi/errors.go has what a
-// refusal looks like to merchants and operators.
+// refusals has an entry for each code, in the order of the codes. httpapi/errors.go says
+// how a refusal is answered to merchants and operators.
 var refusals = [...]refusalRow{
 	RefuseAmount:        {name: "amount"},
 	RefuseKeyInvalid:    {name: "pix_key"},
@@ -99,7 +99,7 @@ var refusals = [...]refusalRow{
 	RefuseExpired:       {name: "approval_expired"},
 }
 
-// Refusals returns all codes, in order.
+// Refusals returns all refusal codes, in order.
 func Refusals() []RefusalCode {
 	out := make([]RefusalCode, 0, len(refusals))
 	for c := range refusals {
@@ -113,7 +113,7 @@ func Refusals() []RefusalCode {
 // String is the code's name in messages.
 func (c RefusalCode) String() string { return refusals[c].name }
 
-// Limit is the directory limit that the refusal is about; 0 for any other refusal.
+// Limit returns the directory limit that caused the refusal; 0 where no limit did.
 func (c RefusalCode) Limit() Bucket { return refusals[c].limit }
 
 // ParseRefusal parses a refusal's name as the scheme reports it; false for any name that is
@@ -127,15 +127,15 @@ func ParseRefusal(name string) (RefusalCode, bool) {
 	return RefuseNothing, false
 }
 
-// Refusal says why a command was not carried out. Nothing of it was journaled or, with
-// AfterHold, the hold that was journaled is released.
+// Refusal says why a command was not carried out. Nothing of the command was journaled,
+// except with AfterHold: then the hold was journaled and is released again.
 type Refusal struct {
 	Code    RefusalCode
-	Field   string // the field at fault, if any
-	Message string // text for people
-	Ceiling Amount // the account's limit; set with RefuseCeiling
-	// The refusal came after the hold: from the directory, the provider, or the account's
-	// control on the key's owner.
+	Field   string // name of the request field that is wrong; empty: no single field
+	Message string // explanation in English
+	Ceiling Amount // the account's limit per payout; set with RefuseCeiling
+	// AfterHold says that the refusal came after the money was held: from the directory,
+	// from the provider, or because of the account's rule about the owner of the key.
 	AfterHold bool
 }
 

@@ -22,9 +22,10 @@ func emailKey(t *testing.T, raw string) Key {
 	return k
 }
 
-// TestRepeatsAtOnce checks that no more payouts may be under way under one end-to-end id,
-// derived or named by the merchant, than the limit (1,000; here 20). The next request gets
-// ErrBusy before anything is held, and is accepted once one of the payouts has ended.
+// TestRepeatsAtOnce checks the limit on payouts under way under one end-to-end id (1,000;
+// in this test 20), for an id that the engine computed and for one that the merchant chose.
+// The next request above the limit gets ErrBusy before anything is held, and is accepted
+// once one of the payouts has ended.
 func TestRepeatsAtOnce(t *testing.T) {
 	if maxRepeats != 1_000 {
 		t.Errorf("the bound is %d", maxRepeats)
@@ -50,9 +51,9 @@ func TestRepeatsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDuplicateOf checks that a payout rejected as a duplicate names a transaction that the
-// scheme is known to have, not one that was held first and may never be sent: the one that
-// settled, else the one that was sent first.
+// TestDuplicateOf checks which transaction is named by a payout that the scheme rejected as
+// a duplicate: the transaction that settled, else the one that was sent first, and never
+// one that was held first but may never be sent.
 func TestDuplicateOf(t *testing.T) {
 	h := open(t, 1_000)
 	var held []*Transaction
@@ -78,8 +79,8 @@ func TestDuplicateOf(t *testing.T) {
 	names(4, 1)
 }
 
-// TestExpiresInTime checks that a payout pending approval fails at its time limit and not
-// before, even if Attend comes earlier.
+// TestExpiresInTime checks that a payout pending approval fails at its time limit, and not
+// before the limit even if the command Attend comes earlier.
 func TestExpiresInTime(t *testing.T) {
 	threshold := Amount(1)
 	s := DefaultSettings()
@@ -97,8 +98,9 @@ func TestExpiresInTime(t *testing.T) {
 	}
 }
 
-// TestAttended checks what Attend does for a payout: nothing but a later look while a child
-// carries it, a new child after a restart, and nothing once it has ended.
+// TestAttended checks the result of the command Attend for a payout: while a child actor
+// carries the payout, nothing happens but a later task; after a restart, a new child actor
+// is started; after the payout has ended, nothing happens.
 func TestAttended(t *testing.T) {
 	h := open(t, 1_000)
 	id := h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx.ID

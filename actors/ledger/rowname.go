@@ -2,8 +2,8 @@ package ledger
 
 import "encoding/binary"
 
-// RowName is the name of a row in docs/formats.md, by the row's key; empty for a key that
-// is not of a row of the ledger.
+// RowName returns the name that docs/formats.md gives to the kind of row with this key;
+// empty for a key that is not a ledger row's.
 func RowName(key []byte) string {
 	if len(key) == 0 {
 		return ""

@@ -12,20 +12,20 @@ import (
 const (
 	rowEndToEnd    = 'e' // a payout's end-to-end id; global
 	rowReceived    = 'f' // a received payment's end-to-end id; global
-	rowDue         = 'd' // work that waits for a time; global
-	rowHead        = 'h' // an account's head after a certain record
-	rowID          = 'i' // a transaction by id and transaction_id; global
-	rowIdempotency = 'k' // a claim or its answer; by day, then by account
+	rowDue         = 'd' // a payout that must be looked after at a certain time; global
+	rowHead        = 'h' // an account's head as it was after one of its records
+	rowID          = 'i' // the row that finds a transaction by id or transaction_id; global
+	rowIdempotency = 'k' // an idempotency claim and where its answer is; by day, then by account
 	rowOpen        = 'o' // a payout in flight
 	rowQueue       = 'q' // a payout that waits for directory capacity; by queue
-	rowReference   = 'r' // a credit's reference
-	rowStatement   = 's' // a booked movement
-	rowItem        = 't' // a transaction in the order in which it was shown
-	rowExternal    = 'x' // a transaction by the merchant's own id
+	rowReference   = 'r' // the row that finds a credit by its reference
+	rowStatement   = 's' // a movement in the account's statement
+	rowItem        = 't' // a transaction, in the order in which the merchant was shown them
+	rowExternal    = 'x' // the row that finds a transaction by the merchant's own id (external_id)
 )
 
-// IsFact tells whether a later command of the account may read the row. The other rows are
-// for lists, for the scanner of due times, and for restoring the account.
+// IsFact tells whether a later command of the account may read the row with this key. All
+// other rows are for lists, for the scanner of due times, and for restoring the account.
 func IsFact(key []byte) bool {
 	switch key[0] {
 	case rowStatement, rowHead, rowExternal, rowQueue:
@@ -34,7 +34,7 @@ func IsFact(key []byte) bool {
 	return true
 }
 
-// Row is one key to write, or to delete where Value is nil.
+// Row is one key that is written or, where Value is nil, deleted.
 type Row struct {
 	Key   []byte
 	Value []byte
@@ -68,8 +68,9 @@ func ReferenceKey(a AccountID, reference string) []byte {
 	return append(accountKey(rowReference, a, len(reference)), reference...)
 }
 
-// ExternalKey is the key of the row for an item with the merchant's external id. Without
-// its last 8 bytes it is the common prefix of all items with that id.
+// ExternalKey is the key of the row for a transaction with the merchant's external id.
+// Without its last 8 bytes the key is the common prefix of all the account's transactions
+// with that external id.
 func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
 	k := append(accountKey(rowExternal, a, len(external)+9), external...)
 	return binary.BigEndian.AppendUint64(append(k, 0), ordinal)
@@ -87,15 +88,16 @@ func IdempotencyKey(bucket uint16, a AccountID, scope [16]byte) []byte {
 	return append(k, scope[:]...)
 }
 
-// BucketOf is the bucket of a claim made at t: the number of its day.
+// BucketOf returns the bucket of a claim made at t: the number of days since 1970-01-01
+// UTC.
 func BucketOf(t Millis) uint16 { return uint16(t / (24 * 60 * 60 * 1000)) }
 
-// IdempotencyBefore is the key range of the claims of all days before a bucket.
+// IdempotencyBefore is the key range of the claims of all days before the day bucket.
 func IdempotencyBefore(bucket uint16) (lo, hi []byte) {
 	return []byte{rowIdempotency}, binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket)
 }
 
-// IdempotencyFrom is the key range of the claims of a day and all later days.
+// IdempotencyFrom is the key range of the claims of the day bucket and all later days.
 func IdempotencyFrom(bucket uint16) (lo, hi []byte) {
 	return binary.BigEndian.AppendUint16([]byte{rowIdempotency}, bucket), []byte{rowIdempotency + 1}
 }
@@ -182,10 +184,10 @@ func (r StatementRow) encode() []byte {
 
 // IdempotencyRow is the value under IdempotencyKey.
 type IdempotencyRow struct {
-	Answered bool   // false: the request of the claim has no answer yet
+	Answered bool   // false: the request that made the claim has no answer yet
 	Doubted  bool   // engine time was doubted when the claim was made
-	Seq      uint64 // sequence of the record with the answer, or with the claim
-	At       Millis // when the claim was made: it counts for 24 h
+	Seq      uint64 // sequence of the record with the answer or, without an answer, of the record that made the claim
+	At       Millis // when the claim was made; a repeat counts as a repeat for 24 h after that
 	BodyHash [16]byte
 	Tx       TxID // the transaction that the claim is about
 }
@@ -196,7 +198,8 @@ const (
 	claimDoubted  = 2
 )
 
-// Age is the smallest possible age of the claim.
+// Age returns the claim's age in ms; if engine time was doubted when the claim was made,
+// the smallest age that is possible.
 func (r *IdempotencyRow) Age(now Reading) Millis { return now.Clock - now.since(r.At, r.Doubted) }
 
 const idempotencyRowBytes = 1 + 8 + 8 + 16 + 16
@@ -227,7 +230,7 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 }
 
 // seqRow is the value of open, reference, received and due rows: the sequence of the record
-// with the whole transaction.
+// that contains the whole transaction.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
 // DecodeSeqRow decodes the value that seqRow makes.

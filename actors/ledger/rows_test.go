@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestRowKeys checks that each key decodes to the values it was made of, is in the ranges
-// by which its kind is scanned, has a name, and is not taken for another kind.
+// TestRowKeys checks that each row key decodes to the values it was made of, lies in the
+// ranges by which its kind of row is scanned, has a name, and is not taken for a key of
+// another kind.
 func TestRowKeys(t *testing.T) {
 	const a = AccountID(7)
 	id := TxID{1, 2, 3}
@@ -128,7 +129,8 @@ func TestQueueRows(t *testing.T) {
 	}
 }
 
-// TestRowsOfNoForm checks that decoding returns an error for bytes that no version wrote.
+// TestRowsOfNoForm checks that decoding returns an error for bytes that no version of the
+// engine wrote.
 func TestRowsOfNoForm(t *testing.T) {
 	for name, decode := range map[string]func(b []byte) error{
 		"id":          func(b []byte) error { _, err := DecodeIDRow(b); return err },

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Settings are the settings of an account that an operator decides. Whether the account is
-// active is not among them: the registry decides that.
+// Settings are the settings of an account that an operator sets through the operator API.
+// Whether the account is active is not among them: the registry has that.
 type Settings struct {
 	Name              string   `cbor:"1,keyasint"`           // 1 to 100 characters
 	Document          string   `cbor:"2,keyasint"`           // CPF digits or CNPJ
@@ -14,14 +14,15 @@ type Settings struct {
 	CashInFee         Fee      `cbor:"4,keyasint,omitempty"`
 	CashOutFee        Fee      `cbor:"5,keyasint,omitempty"`
 	CashOutCeiling    Amount   `cbor:"6,keyasint,omitempty"` // largest payout in base units, without the fee; 0: no limit
-	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // in base units: payouts from this amount on wait for approval; nil: none waits
+	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // in base units: payouts of this amount or more wait for an operator's approval; nil: no payout waits
 	BlockCNPJOut      bool     `cbor:"8,keyasint,omitempty"`
 	AuthorizedCNPJs   []string `cbor:"9,keyasint,omitempty"`
-	RepeatWindow      Millis   `cbor:"10,keyasint"` // duration, MinRepeatWindow to MaxRepeatWindow
+	RepeatWindow      Millis   `cbor:"10,keyasint"` // how long after its settlement a payout makes an equal request a repeat; MinRepeatWindow to MaxRepeatWindow
 }
 
-// The bounds of how long after its settlement a payout makes an equal request a repeat. The
-// upper bound is how long the scheme accepts an end-to-end id (12 h around its minute).
+// The bounds of the repeat window: the time after a payout's settlement in which an equal
+// request counts as a repeat. The upper bound is as long as the scheme accepts an
+// end-to-end id after the minute in it (12 h).
 const (
 	MinRepeatWindow = Millis(60 * 1000)
 	MaxRepeatWindow = Millis(12 * 60 * 60 * 1000)
@@ -30,7 +31,8 @@ const (
 // DefaultCity is the merchant city of a QR code where the operator names none.
 const DefaultCity = "SAO PAULO"
 
-// DefaultSettings are the settings of an account that names only its holder.
+// DefaultSettings are the settings of an account for which the operator set only the
+// holder.
 func DefaultSettings() Settings {
 	return Settings{City: DefaultCity, RepeatWindow: MaxRepeatWindow}
 }
@@ -48,7 +50,7 @@ func (s *Settings) Equal(other *Settings) bool {
 
 const maxAuthorizedCNPJs = 1000
 
-// Normalise reduces documents to their characters and checks all settings: it returns
+// Normalise removes the punctuation of documents and checks all settings: it returns
 // RefuseSetting with the first invalid field, or nil.
 func (s *Settings) Normalise() *Refusal {
 	ok := false

@@ -41,8 +41,8 @@ func (b *bench) outcome(a args) ResolvePayout {
 	return c
 }
 
-// noticeID returns the end-to-end id that a notice names: the payout's own id or, with
-// notice=other, another one.
+// noticeID returns the end-to-end id for a notice in a story: the payout's own id or, with
+// notice=other, a different one.
 func (b *bench) noticeID(a args) string {
 	if a["notice"] == "other" {
 		return endToEnd("another")

@@ -13,8 +13,8 @@ import (
 
 const storiesDir = "testdata/stories"
 
-// bench runs one account by a story: each line of a story is a command, and the lines below
-// it are its expected result.
+// bench runs one account by a story, a text file: each command is a line, and the lines
+// below it are the command's expected result.
 type bench struct {
 	*harness
 	ids  map[string]TxID
@@ -33,7 +33,7 @@ func (b *bench) stepAs(c Command, inactive bool) Decision {
 	return d
 }
 
-// tell describes the result of a step, in lines of text.
+// tell describes the decision of a step, in lines of text.
 func (b *bench) tell(d Decision) string {
 	var out strings.Builder
 	for i := range d.Records {
@@ -181,7 +181,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 			}
 		}
 		return ""
-	case "stale-end-to-end": // the row as the hold wrote it, without later changes
+	case "stale-end-to-end": // the end-to-end row as it was written with the hold, without later changes
 		held := b.held(b.ids[a["of"]])
 		for _, row := range Project(nil, held) {
 			if IsEndToEnd(row.Key) {
@@ -312,7 +312,7 @@ func (b *bench) payout(a args) string {
 	return b.tell(e)
 }
 
-// held finds the record that holds a payout.
+// held finds the record in which a payout's money was held.
 func (b *bench) held(id TxID) *Record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == PayoutHeld && r.Tx.ID == id {

@@ -64,8 +64,8 @@ func TestRefusalTable(t *testing.T) {
 	}
 }
 
-// TestDueTable checks that each kind of due row has an entity and a need, and that kinds
-// which a child may have carried need the scheme.
+// TestDueTable checks that each kind of due row has an entity and a Need, and that kinds
+// whose payouts a child actor may have carried have NeedsScheme.
 func TestDueTable(t *testing.T) {
 	all := DueKinds()
 	for i, k := range all {

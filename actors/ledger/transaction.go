@@ -46,21 +46,21 @@ func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
 // TxStatus is the status of a transaction. Its values are stored.
 type TxStatus uint8
 
-// The statuses. Held and Refused are never shown to the merchant: a payout is shown once it
-// is accepted, queued or pending approval, and a payout that is refused before that is
-// never shown.
+// The statuses. The merchant never sees Held and Refused: a payout becomes visible once it
+// is accepted, queued or pending approval, and a payout that is refused before that stays
+// invisible.
 const (
-	StatusActive    TxStatus = 1  // a charge waits for its payer
+	StatusActive    TxStatus = 1  // a charge that waits for its payer
 	StatusCompleted TxStatus = 2  // final: the amount was credited
-	StatusHeld      TxStatus = 3  // gross amount held; the scheme has not answered yet
-	StatusAccepted  TxStatus = 4  // the scheme has it or, in doubt, may have it
-	StatusQueued    TxStatus = 5  // waits for directory capacity
-	StatusPending   TxStatus = 6  // waits for an operator's approval
-	StatusSettled   TxStatus = 7  // final: the scheme settled it
-	StatusRejected  TxStatus = 8  // final: the scheme rejected it after acceptance
-	StatusFailed    TxStatus = 9  // final: refused after acceptance, expired, declined or voided
-	StatusRefused   TxStatus = 10 // final: refused before it was shown
-	StatusSending   TxStatus = 11 // shown before, and on its way to the scheme, which may have it
+	StatusHeld      TxStatus = 3  // amount and fee are held; the scheme has not answered yet
+	StatusAccepted  TxStatus = 4  // the scheme has the payout or, in doubt, may have it
+	StatusQueued    TxStatus = 5  // the payout waits for directory capacity
+	StatusPending   TxStatus = 6  // the payout waits for an operator's approval
+	StatusSettled   TxStatus = 7  // final: the scheme settled the payout
+	StatusRejected  TxStatus = 8  // final: the scheme rejected the payout after acceptance
+	StatusFailed    TxStatus = 9  // final: the payout was refused, expired, declined or voided after the merchant saw it
+	StatusRefused   TxStatus = 10 // final: the payout was refused before the merchant could see it
+	StatusSending   TxStatus = 11 // the merchant saw the payout before; it is on its way to the scheme, which may have it
 )
 
 var statusNames = [...]string{
@@ -68,10 +68,10 @@ var statusNames = [...]string{
 	"refused", "sending",
 }
 
-// String is the status's name in messages and to operators.
+// String is the status's name in messages and in the operator API.
 func (s TxStatus) String() string { return statusNames[s] }
 
-// InFlight tells whether the gross amount of a payout or refund in this status is held.
+// InFlight tells whether a payout or refund in this status has its amount and fee held.
 func (s TxStatus) InFlight() bool {
 	switch s {
 	case StatusHeld, StatusSending, StatusAccepted, StatusQueued, StatusPending:
@@ -80,18 +80,18 @@ func (s TxStatus) InFlight() bool {
 	return false
 }
 
-// MovedMoney tells whether money has moved in this status.
+// MovedMoney tells whether a transaction in this status has moved money.
 func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }
 
-// Owned is a transaction and its account.
+// Owned is a transaction together with the account that it belongs to.
 type Owned struct {
 	Account AccountID
 	Tx      *Transaction
 }
 
 // Transaction is one item of an account's history and, while it is in flight, the whole
-// state of its work: common fields, and a part for its kind. Every record about a
-// transaction has the whole transaction, in its state after the record.
+// state of the engine's work on it: common fields, and a part for its kind. Every record
+// about a transaction contains the whole transaction, in its state after the record.
 type Transaction struct {
 	ID     TxID     `cbor:"1,keyasint"`
 	Kind   TxKind   `cbor:"2,keyasint"`
@@ -102,13 +102,13 @@ type Transaction struct {
 	EndToEnd     string `cbor:"6,keyasint,omitempty"`
 	ExternalID   string `cbor:"7,keyasint,omitempty"`
 	Description  string `cbor:"8,keyasint,omitempty"`
-	Counterparty Party  `cbor:"9,keyasint,omitzero"` // the payer, or the recipient
+	Counterparty Party  `cbor:"9,keyasint,omitzero"` // the payer of money received, the recipient of money sent
 
-	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when the transaction was first shown
+	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when the merchant could first see the transaction
 	BookedAt   Millis `cbor:"11,keyasint,omitempty"` // when the status became final
 	ReasonCode string `cbor:"12,keyasint,omitempty"`
-	Ordinal    uint64 `cbor:"13,keyasint,omitempty"` // place among the account's items, from 1
-	Booking    uint64 `cbor:"14,keyasint,omitempty"` // place among the account's bookings, from 1
+	Ordinal    uint64 `cbor:"13,keyasint,omitempty"` // position among the account's transactions that the merchant has seen, from 1
+	Booking    uint64 `cbor:"14,keyasint,omitempty"` // position in the account's statement, from 1
 	Doubted    bool   `cbor:"15,keyasint,omitempty"` // engine time was doubted when a record about it was made: its times may be wrong by hours
 
 	// Only the part of the transaction's kind is set; a payout also has Transfer.
@@ -119,50 +119,50 @@ type Transaction struct {
 	Payout   PayoutPart   `cbor:"20,keyasint,omitzero"`
 	Transfer TransferPart `cbor:"21,keyasint,omitzero"`
 
-	// The record that this state is from; not stored, because the state is inside that
-	// record.
-	at  uint64   // sequence of that record; 0: the transaction has no record yet
-	was TxStatus // status of the transaction in that record
+	// The record that contains this state of the transaction; not stored, because it is
+	// that record.
+	at  uint64   // sequence of the record; 0: the transaction has no record yet
+	was TxStatus // status of the transaction in the record
 }
 
-// Party is the other side of a transaction: its payer or its recipient.
+// Party is the payer or the recipient of a transaction.
 type Party struct {
 	Name     string `cbor:"1,keyasint,omitempty"`
-	Document string `cbor:"2,keyasint,omitempty"` // of a payer as sent, of a recipient as the directory names it
+	Document string `cbor:"2,keyasint,omitempty"` // of a payer: as the scheme sent it; of a recipient: as the directory has it
 	ISPB     string `cbor:"3,keyasint,omitempty"`
 }
 
 // ChargePart is the receiver as a charge's QR code names it.
 type ChargePart struct {
-	Key          Key    `cbor:"1,keyasint"` // the account's own key
+	Key          Key    `cbor:"1,keyasint"` // the account's own key that is paid to
 	MerchantName string `cbor:"2,keyasint,omitempty"`
 	MerchantCity string `cbor:"3,keyasint,omitempty"`
 }
 
-// ReceiptPart is the part of a received payment without a charge.
+// ReceiptPart is the part of a receipt: a received payment that completes no charge.
 type ReceiptPart struct {
 	Key string `cbor:"1,keyasint,omitempty"` // the account's own key that the customer paid to
 }
 
-// CreditPart is the part of an operator's credit.
+// CreditPart is the part of a credit by an operator.
 type CreditPart struct {
 	Reference string `cbor:"1,keyasint,omitempty"`
 }
 
 // ReturnPart is the part of a received return.
 type ReturnPart struct {
-	Original         TxID   `cbor:"1,keyasint"` // the payout that is returned
+	Original         TxID   `cbor:"1,keyasint"` // transaction id of the payout that is returned
 	OriginalEndToEnd string `cbor:"2,keyasint,omitempty"`
 	OriginalAmount   Amount `cbor:"3,keyasint,omitempty"`
-	Returned         Amount `cbor:"4,keyasint,omitempty"` // sum returned of the payout so far, this return included
+	Returned         Amount `cbor:"4,keyasint,omitempty"` // sum of all returns of the payout so far, this return included
 }
 
 // TransferPart is the part of a transaction that is sent to the scheme.
 type TransferPart struct {
-	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // time of the due row while in flight, engine time
-	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the due row
-	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until it is answered
-	Doubt      bool    `cbor:"4,keyasint,omitempty"` // accepted, but it is not known whether the scheme has it
+	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // engine time of the payout's due row, while it is in flight
+	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the payout's due row
+	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until the claim has an answer
+	Doubt      bool    `cbor:"4,keyasint,omitempty"` // the payout is accepted in doubt: nobody knows whether the scheme has it
 	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
 }
 
@@ -170,32 +170,33 @@ type TransferPart struct {
 type PayoutPart struct {
 	Key           Key    `cbor:"1,keyasint"`           // the recipient's key
 	GivenDocument string `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, without punctuation
-	RecipientISPB string `cbor:"3,keyasint,omitempty"` // the participant that the merchant named, if any
+	RecipientISPB string `cbor:"3,keyasint,omitempty"` // the recipient's participant, if the merchant named it
 	Purpose       string `cbor:"4,keyasint,omitempty"`
 
-	// The payout's end-to-end id.
-	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // number of the fingerprint's attempt, from 0
-	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant named the id
-	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the id was derived here before
-	Former      []string `cbor:"8,keyasint,omitempty"`  // earlier ids, before renewals, the oldest first
-	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction has the same end-to-end id
-	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that other transaction; shown where the scheme rejects the payout with DUPL
+	// Fields about the payout's end-to-end id.
+	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // number of the attempt under the payout's fingerprint (see Chain), from 0
+	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant chose the end-to-end id
+	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the engine had computed the same id before
+	Former      []string `cbor:"8,keyasint,omitempty"`  // end-to-end ids that the payout had before a renewal, the oldest first
+	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction had the same end-to-end id before
+	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that other transaction; the merchant sees it if the scheme rejects the payout with DUPL
 
-	// Set only for a payout that did not go straight from its hold to its settlement.
-	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that was reached last; 0: none
-	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // when the payout fails if it is still queued
+	// Fields that are set only for a payout that did not go straight from its hold to its
+	// settlement.
+	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that last made the payout wait; 0: none
+	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // engine time at which the payout fails if it is still queued
 	Decision          Approval `cbor:"13,keyasint,omitempty"`
-	Operator          string   `cbor:"14,keyasint,omitempty"` // the operator who decided
-	Unsure            bool     `cbor:"15,keyasint,omitempty"` // the payout failed by a refusal, but an earlier submission may still arrive at the scheme
-	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // when the payout settled, where it had been voided before
-	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected the payout after it had been voided
-	Returned          Amount   `cbor:"18,keyasint,omitempty"` // sum that was returned so far
+	Operator          string   `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
+	Unsure            bool     `cbor:"15,keyasint,omitempty"` // the payout failed by a refusal, but an earlier submit of it may still reach the scheme
+	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // engine time of the settlement of a payout that had been voided
+	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected the payout after the engine had voided it
+	Returned          Amount   `cbor:"18,keyasint,omitempty"` // sum of all returns of the payout so far
 }
 
-// Record is the sequence of the record that this state of the transaction is from.
+// Record returns the sequence of the record that contains this state of the transaction.
 func (t *Transaction) Record() uint64 { return t.at }
 
-// standsAt sets the record that this state of the transaction is from.
+// standsAt says that the record seq contains this state of the transaction.
 func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
 
 // Bucket is one of the directory's limits. Its values are stored.
@@ -203,7 +204,7 @@ type Bucket uint8
 
 // The directory's limits (DICT).
 const (
-	BucketClient      Bucket = 1 // the limit of the paying user
+	BucketClient      Bucket = 1 // limit on look-ups for one paying user
 	BucketInstitution Bucket = 2
 )
 
@@ -224,10 +225,11 @@ const (
 	Declined Approval = 2
 )
 
-// ReasonDuplicate is the scheme's code for an end-to-end id that another transaction has.
+// ReasonDuplicate is the scheme's reason code for a payment whose end-to-end id another
+// payment had before.
 const ReasonDuplicate = "DUPL"
 
-// Reasons why a payout that had been shown failed, beside the names of refusals.
+// Reason codes of a failed payout, beside the names of refusals.
 const (
 	ReasonQueueTimeout = "DICT_QUEUE_TIMEOUT"
 	ReasonVoided       = "orphan_force_voided"
@@ -235,21 +237,22 @@ const (
 	ReasonExpired      = "approval_expired"
 )
 
-// Voided tells whether a payout failed although it may still settle: the only final state
-// that a late settlement changes. Either the scheme reported no outcome in time, or it
-// refused the payout after a submission whose answer was lost.
+// Voided tells whether a payout failed although the scheme may still settle it: either the
+// scheme reported no outcome in time, or it refused the payout after an earlier submit
+// whose answer was lost. No other final status is changed by a late settlement.
 func (t *Transaction) Voided() bool {
 	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Payout.Unsure) && !t.Payout.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells whether the scheme rejected the payout as a duplicate of a
-// transaction that is unknown here. Money may still move under its end-to-end id, for as
-// long as the scheme accepts that id.
+// transaction that the engine does not know. Money may still move under the end-to-end id,
+// for as long as the scheme accepts that id.
 func (t *Transaction) DuplicateOfUnknown() bool {
 	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
-// SentAt is the time from which the scheme owes the outcome of an accepted payout.
+// SentAt returns the engine time of the acceptance, from which the scheme's time to report
+// an outcome is counted.
 func (t *Transaction) SentAt() Millis {
 	if t.Transfer.AcceptedAt != 0 {
 		return t.Transfer.AcceptedAt
@@ -257,12 +260,12 @@ func (t *Transaction) SentAt() Millis {
 	return t.CreatedAt
 }
 
-// AwaitsScheme tells whether the payout is accepted and waits for its outcome.
+// AwaitsScheme tells whether the payout is accepted and has no outcome yet.
 func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 
-// OrphanAt is the engine time from which an accepted payout may be voided. A SentAt in the
-// future was stamped by an earlier process whose clock was ahead; then the time is counted
-// from the start of this process.
+// OrphanAt is the engine time from which an accepted payout may be voided. If SentAt is in
+// the future, an earlier process stamped it with a clock that was ahead; the time is then
+// counted from the start of this process.
 func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	sent := now.since(t.SentAt(), t.Doubted)
 	if sent > now.Clock {
@@ -271,13 +274,13 @@ func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	return sent + terms.OrphanAfter
 }
 
-// MovedAt is the time from which the window of repeats is counted for a settled payout.
+// MovedAt is the engine time from which the repeat window of a settled payout is counted.
 func (t *Transaction) MovedAt(now Reading) Millis {
 	return now.since(max(t.ID.Time(), t.BookedAt, t.Payout.LateAt), t.Doubted)
 }
 
-// Gross is the amount that an outbound transaction takes from the account, fee included, or
-// the amount of an inbound one before its fee.
+// Gross returns amount plus fee of a transaction that takes money from the account; of any
+// other transaction, the amount before the fee is taken off.
 func (t *Transaction) Gross() Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
@@ -285,7 +288,8 @@ func (t *Transaction) Gross() Amount {
 	return t.Amount
 }
 
-// Net is the change of the balance: amount + fee outbound, amount - fee inbound.
+// Net returns by how much a transaction changes the balance: amount + fee where money
+// leaves the account, amount - fee where money comes in.
 func (t *Transaction) Net() Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
@@ -296,12 +300,12 @@ func (t *Transaction) Net() Amount {
 // Public is the transaction_id.
 func (t *Transaction) Public() string { return t.ID.Public(t.Kind) }
 
-// Claim is a request's claim under an idempotency key: its scope (made of method, path and
-// key; the account is in the row's key), the bucket of its row, and the data that a repeat
-// is compared with.
+// Claim is a request's claim on an idempotency key: its scope (made of method, path and
+// key; the account is in the key of the claim's row), the day of its row, and the data with
+// which a repeat of the request is compared.
 type Claim struct {
 	Scope    [16]byte `cbor:"1,keyasint"` // first 16 bytes of SHA-256 over method, path and key
-	Bucket   uint16   `cbor:"2,keyasint"` // days since 1970-01-01 UTC at the claim
+	Bucket   uint16   `cbor:"2,keyasint"` // day on which the claim was made: days since 1970-01-01 UTC
 	At       Millis   `cbor:"3,keyasint"`
 	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
 	Style    Style    `cbor:"5,keyasint,omitempty"` // the form in which the answer is to be rendered

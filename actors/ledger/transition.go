@@ -2,9 +2,9 @@ package ledger
 
 import "fmt"
 
-// Follows checks a record against before, the previous record about the same transaction,
-// or nil where there is none: both must be about one transaction, and the transition must
-// be legal. A record about no transaction may follow any record.
+// Follows checks that a record may come after before, the previous record about the same
+// transaction (nil: there is none). Both records must be about one transaction, and the
+// change of status must be legal. A record about no transaction may follow any record.
 func (r *Record) Follows(before *Record) error {
 	if r.Tx == nil {
 		return nil

@@ -2,22 +2,22 @@ package ledger
 
 import "fmt"
 
-// use is the state of all transactions under one end-to-end id.
+// use is the state of one end-to-end id, computed from all transactions that have the id.
 type use struct {
-	row      *EndToEndRow // the row, with only those members that still matter
+	row      *EndToEndRow // the end-to-end row, with only those members that still matter (see take)
 	endToEnd string
-	holder   TxID     // the transaction that moved money, else the first that may have; zero: none known here
-	inFlight bool     // a transaction is in flight
-	moved    bool     // a transaction has settled
-	since    Millis   // when the newest of the settled transactions moved money
-	voided   Millis   // until when a voided or unknown transaction may still settle; 0: there is none
-	noMoney  bool     // it is proven that no transaction moved money
-	rank     int      // rank of the transaction that endToEnd is from; see name
-	named    Millis   // when the scheme begins to refuse endToEnd
-	former   []string // ids that were renewed
+	holder   TxID     // the transaction that moved money, else the first that may have moved money; zero: none is known
+	inFlight bool     // at least one of the transactions is in flight
+	moved    bool     // at least one of the transactions has settled
+	since    Millis   // when the newest of the settled transactions moved its money
+	voided   Millis   // until when a voided transaction, or one unknown to the engine, may still settle; 0: there is none
+	noMoney  bool     // it is proven that none of the transactions moved money
+	rank     int      // rank of the transaction whose id endToEnd is; see the method name
+	named    Millis   // engine time from which the scheme refuses endToEnd
+	former   []string // ids that the transactions had before a renewal
 	now      Reading
-	sent     bool // a transaction may have been sent: not all were refused before they were shown
-	matter   int  // number of the row's transactions that still matter
+	sent     bool // at least one of the transactions may have been sent: not all of them were refused while held
+	matter   int  // number of the transactions that still matter (see take)
 }
 
 func (g *gathering) use(row *EndToEndRow) (use, error) {
@@ -44,8 +44,9 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 	return u, nil
 }
 
-// take adds one transaction, and tells whether it still matters: it is in flight, has moved
-// money, or may still settle.
+// take adds one transaction. It returns whether the transaction still matters: it is in
+// flight, has moved money, may still settle, or was rejected as a duplicate of an unknown
+// transaction, which may still settle under the same id.
 func (u *use) take(t *Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != StatusRefused
@@ -60,7 +61,7 @@ func (u *use) take(t *Transaction) bool {
 	case t.DuplicateOfUnknown():
 		u.voided = max(u.voided, ExpiryOf(t.EndToEnd))
 		u.noMoney = false
-		return true // but this transaction itself did not move money
+		return true // the rejected transaction itself cannot be the holder: it moved no money
 	default:
 		return false
 	}
@@ -71,8 +72,9 @@ func (u *use) take(t *Transaction) bool {
 	return true
 }
 
-// name sets endToEnd to the id of the transaction that most likely moved money. The ids may
-// differ, because approvals and queues renew them one by one.
+// name sets endToEnd to the id of the transaction that most likely moved money.
+// Transactions of one row may have different ids, because each id is renewed on its own
+// when its payout leaves a queue or is approved.
 func (u *use) name(t *Transaction) {
 	rank := 1
 	switch {
@@ -84,24 +86,25 @@ func (u *use) name(t *Transaction) {
 		rank = 3
 	}
 	u.former = append(u.former, t.Payout.Former...)
-	// Among equal ranks the newest id counts: a payout that waits under an older id takes
-	// it.
+	// Among transactions of the same rank the newest id counts: a payout that still waits
+	// under an older id takes the newer one.
 	if expiry := ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
 		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry
 	}
 }
 
-// busy tells whether the id must be used again for the next payout, so that the scheme
-// rejects it as a duplicate. While engine time is doubted no window ends.
+// busy tells whether the next equal payout must get the same id again, so that the scheme
+// rejects it as a duplicate. While engine time is doubted, the repeat window does not end.
 func (u *use) busy(window Millis) bool {
 	return u.inFlight ||
 		u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||
 		u.voided != 0 && (u.now.Doubted || u.now.Clock < u.voided)
 }
 
-// renewal finds the end-to-end id with which a payout leaves a queue or is approved, where
-// that is not the id it has: the id of an equal payout that was sent meanwhile under
-// another id or, where its own is too old, the same suffix with a new minute.
+// renewal finds a new end-to-end id for a payout that leaves a queue or is approved. An
+// empty Chain.EndToEnd means that the payout keeps its id or, if that is too old, gets the
+// same suffix with a new minute. Otherwise Chain.EndToEnd is the id of an equal payout that
+// was sent meanwhile.
 func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	now := g.stamp.Reading
 	if !t.waits() || t.Payout.OwnEndToEnd {
@@ -122,7 +125,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 			return Chain{}, err
 		}
 		if member.ID == t.ID || other.waits() && (other.EndToEnd == t.EndToEnd || NeedsRenewal(other, now)) {
-			continue // it was not sent yet either, and will be renewed as this payout is
+			continue // the other payout was not sent yet either, and gets the same id as this one when it is
 		}
 		others.take(other)
 	}
@@ -140,9 +143,9 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 func (t *Transaction) waits() bool { return t.Status == StatusPending || t.Status == StatusQueued }
 
 // holder finds the transaction that has a payout's end-to-end id at the scheme, after the
-// scheme rejected the payout as a duplicate: the one that settled, else the first that the
-// scheme has or may have. Nil where no other was sent: then the scheme has a transaction
-// that is unknown here.
+// scheme rejected the payout as a duplicate: the transaction that settled, else the first
+// that the scheme has or may have. Nil where no other transaction with the id was sent:
+// then the scheme knows a transaction that the engine does not.
 func (g *gathering) holder(t *Transaction) (*TxID, error) {
 	row, err := g.rowOf(t)
 	if err != nil || row == nil {
@@ -167,7 +170,7 @@ func (g *gathering) holder(t *Transaction) (*TxID, error) {
 	return &best.ID, nil
 }
 
-// sent tells whether the scheme may have the payout under its end-to-end id.
+// sent tells whether the scheme may have the payout's end-to-end id from this payout.
 func sent(t *Transaction) bool {
 	switch t.Status {
 	case StatusSettled, StatusAccepted, StatusSending, StatusHeld:
@@ -178,9 +181,9 @@ func sent(t *Transaction) bool {
 	return t.Voided() || t.Payout.RejectedAfterVoid
 }
 
-// closer tells whether the scheme is more likely to have a than b. A settled payout comes
-// first, then one that the scheme has taken, then one that is on its way; of equals, the
-// one that was sent first.
+// closer tells whether the scheme is more likely to have payout a than payout b. A settled
+// payout comes first, then a payout that the scheme has accepted, then a payout that is on
+// its way. Of two equally likely payouts the one that was sent first counts.
 func closer(a, b *Transaction) bool {
 	if x, y := nearness(a), nearness(b); x != y {
 		return x > y

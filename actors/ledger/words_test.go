@@ -56,9 +56,9 @@ func TestFromCentavos(t *testing.T) {
 	}
 }
 
-// TestIDs checks that a transaction's id and its transaction_id have the same short id,
-// which leads to the same row, and that ids of the same time differ if any of 52 bits of
-// entropy does.
+// TestIDs checks that a transaction's id and its transaction_id give the same short id, and
+// that two ids of the same time have different short ids if any of 52 bits of entropy
+// differs.
 func TestIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := Millis(rapid.Int64Range(0, 1<<48-1).Draw(t, "at"))
@@ -164,7 +164,7 @@ func TestEndToEnd(t *testing.T) {
 func TestKeys(t *testing.T) {
 	const evp = "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"
 	for _, c := range []struct {
-		typ, raw, want string // want "": the key is not valid
+		typ, raw, want string // the parsed key; "": the key is not valid
 	}{
 		{"cpf", "12345678909", "12345678909"},
 		{"cpf", "123.456.789-09", ""},

@@ -9,7 +9,7 @@ import (
 	"pixd/wal/waltest"
 )
 
-// refusing is a journal that refuses every entry with records while on is true.
+// refusing is a journal that, while on is true, refuses every entry with records.
 type refusing struct {
 	*waltest.InMemory
 	on bool

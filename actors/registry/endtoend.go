@@ -8,7 +8,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// EndToEndReservation says that an end-to-end id, which a merchant named itself, belongs to
+// EndToEndReservation says that an end-to-end id, which a merchant chose itself, belongs to
 // an account from now on.
 type EndToEndReservation struct {
 	EndToEnd string           `cbor:"1,keyasint"`
@@ -18,9 +18,9 @@ type EndToEndReservation struct {
 // ErrEndToEndTaken says that the end-to-end id belongs to another account.
 var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 
-// reservations are the end-to-end ids whose reservation was decided and may not be on disk
-// yet, in the order of their records. Reservations on disk have a row and are not kept
-// here, so that memory does not grow with their number.
+// reservations are the end-to-end ids that were reserved by records which may not be on
+// disk yet, in the order of the records. A reservation on disk has a row and is dropped
+// from memory, so that memory does not grow with the number of reservations.
 type reservations struct {
 	owner map[string]ledger.AccountID
 	order []reserved
@@ -50,22 +50,25 @@ func (c *reservations) forget(durable uint64) {
 	}
 }
 
-// EndToEndRows names the accounts that the rows of an end-to-end id name; 0: none.
+// EndToEndRows are the accounts that the rows of one end-to-end id name; 0: there is no
+// such row.
 type EndToEndRows struct {
-	Reserved ledger.AccountID // the account of the id's reservation
-	Used     ledger.AccountID // the account of a payout under the id
-	Derived  ledger.AccountID // the account of a payout whose derived id has the same suffix
+	Reserved ledger.AccountID // the account that reserved the id
+	Used     ledger.AccountID // the account that has a payout under the id
+	Derived  ledger.AccountID // the account for which the engine computed an id that ends in the same 11 characters
 }
 
 // ReserveEndToEnd reserves an end-to-end id for an account. A repeat by the same account
-// changes nothing. ErrEndToEndTaken: another account has used the id, or has derived an id
-// with the same last 11 characters, in whatever minute. Otherwise a merchant who saw
-// another merchant's derived id could take the next one, which has the same suffix.
+// changes nothing. ErrEndToEndTaken: another account has used the id, or the engine has
+// computed an id with the same last 11 characters for another account, in whatever minute.
+// Otherwise a merchant who saw such an id of another merchant could reserve the next id,
+// which has the same 11 characters.
 func (m *Machine) ReserveEndToEnd(c EndToEndReservation, rows func(endToEnd string) (EndToEndRows, error)) ([]Record, error) {
 	if m.accounts[c.Account] == nil {
 		return nil, ErrUnknownAccount
 	}
-	// Look in memory first: a reservation that is no longer there has its row by now.
+	// Look in memory before reading the rows: a reservation that is dropped from memory has
+	// its row by then.
 	owner := m.reservations.owner[c.EndToEnd]
 	var found EndToEndRows
 	if owner == 0 {
@@ -84,7 +87,7 @@ func (m *Machine) ReserveEndToEnd(c EndToEndReservation, rows func(endToEnd stri
 	return []Record{{Kind: EndToEndReserved, EndToEnd: &c}}, nil
 }
 
-// Durable tells the machine that its records up to seq are on disk.
+// Durable says that the machine's records up to seq are on disk.
 func (m *Machine) Durable(seq uint64) { m.reservations.forget(seq) }
 
 // rowReservation is the first byte of the key of a reservation's row. docs/formats.md shows
@@ -102,7 +105,8 @@ func reservationKey(endToEnd string) []byte {
 
 const reservationRowBytes = 8 + 8
 
-// Project makes the rows that a record writes. They depend on that record alone.
+// Project makes the rows that a record writes. They depend on that record alone, so that
+// all rows can be rebuilt from the journal.
 func Project(r *Record) []ledger.Row {
 	if r.Kind != EndToEndReserved {
 		return nil
@@ -122,8 +126,8 @@ func readReservation(b []byte) (ledger.AccountID, error) {
 // for 800,000 reservations; with more, the filter saves fewer reads of the store.
 const reservationFilter = 1 << 20
 
-// ReserveEndToEnd reserves a merchant's own end-to-end id for an account, and returns once
-// that is durable. False: the id belongs to another account.
+// ReserveEndToEnd reserves an end-to-end id, which a merchant chose itself, for an account,
+// and returns once the reservation is durable. False: the id belongs to another account.
 func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, error) {
 	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) {
 		return m.ReserveEndToEnd(EndToEndReservation{EndToEnd: endToEnd, Account: a}, g.endToEndRows)
@@ -134,7 +138,7 @@ func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, e
 	return err == nil, err
 }
 
-// endToEndRows reads the rows of an end-to-end id. Most ids have none.
+// endToEndRows reads the rows of an end-to-end id. For most ids no row exists.
 func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error) {
 	if key := reservationKey(endToEnd); g.reserved.MayHave(key) {
 		b, ok, err := g.journal.Get(key)

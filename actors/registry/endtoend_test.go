@@ -59,8 +59,8 @@ func TestReserveEndToEnd(t *testing.T) {
 	expect(g, 1, 1000, false, 0)
 }
 
-// TestReserveAtOnce checks that, of two accounts that reserve one id at the same time,
-// exactly one gets it, also when they ask again.
+// TestReserveAtOnce checks that, of two accounts that reserve the same id at the same time,
+// exactly one gets the id, and that repeated requests get the same answers.
 func TestReserveAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -92,8 +92,8 @@ func TestReserveAtOnce(t *testing.T) {
 	}
 }
 
-// TestReservationIsDurable checks that no account is answered, whether it gets the id or
-// not, before the reservation is durable.
+// TestReservationIsDurable checks that both the account that gets an id and an account that
+// does not are answered only once the reservation is durable.
 func TestReservationIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
@@ -135,14 +135,14 @@ func TestReservationIsDurable(t *testing.T) {
 }
 
 // TestReserveUsed checks that an id under which an account has a payout belongs to that
-// account, and that ids with the suffix of a derived id belong to the account that derived
-// it, in any minute.
+// account. It also checks that, where the engine has computed an id for an account, all ids
+// with the same last 11 characters belong to that account, whatever their minute.
 func TestReserveUsed(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	g := open(t, s)
 	register(t, g, 1)
 	register(t, g, 2)
-	row := append(make([]byte, 7), 1) // account 1; the other bytes do not matter here
+	row := append(make([]byte, 7), 1) // an end-to-end row begins with the account, here account 1; the reservation reads no other byte of it
 	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
 	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{

@@ -14,19 +14,19 @@ type Account struct {
 	ID        ledger.AccountID `cbor:"1,keyasint"`
 	Active    bool             `cbor:"2,keyasint,omitempty"`
 	CreatedAt ledger.Millis    `cbor:"3,keyasint"`
-	Opening   *ledger.Settings `cbor:"4,keyasint"` // the settings with which the account is opened, also after a crash before its opening
+	Opening   *ledger.Settings `cbor:"4,keyasint"` // settings with which the account is opened; kept so that a crash before the opening loses nothing
 
-	PixKeys []string `cbor:"-"` // in the order of their reservation; the first one is in the account's QR codes
-	APIKeys []string `cbor:"-"` // client ids, in the order in which the keys were made
+	PixKeys []string `cbor:"-"` // in the order in which they were reserved; the first key is in the account's QR codes
+	APIKeys []string `cbor:"-"` // client ids, in the order in which the API keys were made
 }
 
-// APIKey is a credential. The secret itself is never stored.
+// APIKey is a merchant's credential for the API. Only a hash of the secret is stored.
 type APIKey struct {
 	ClientID    string           `cbor:"1,keyasint"`
 	Account     ledger.AccountID `cbor:"2,keyasint"`
 	SecretHash  [32]byte         `cbor:"3,keyasint"` // SHA-256 of the secret as the client sends it
 	Permissions Permissions      `cbor:"4,keyasint,omitempty"`
-	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // as the operator wrote it
+	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // the entries as the operator wrote them; see ParseWhitelist
 	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // when the key expires; 0: never
 	Signing     bool             `cbor:"7,keyasint,omitempty"` // false: no POST request works with this key
 	Active      bool             `cbor:"8,keyasint,omitempty"`
@@ -36,8 +36,8 @@ type APIKey struct {
 	uses    *uses
 }
 
-// uses holds the times of a key's uses. The entries that replace one another for the same
-// key share it.
+// uses has the times at which an API key was used. When a changed entry replaces the entry
+// of a key, both entries share one uses.
 type uses struct {
 	last     atomic.Int64 // time of the newest use; 0: never
 	reported atomic.Int64 // time of the use that NewUses reported last, or that Remember set
@@ -54,14 +54,14 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 	return false
 }
 
-// Used records that the key was used at a time.
+// Used notes that the key was used at a time.
 func (k *APIKey) Used(at ledger.Millis) { k.uses.last.Store(int64(at)) }
 
-// LastUsed is the time of the newest use, by this process or, through Remember, an earlier
-// one; 0: never.
+// LastUsed returns the time of the newest use; 0: never used. A use by an earlier process
+// counts if it was set through Registry.Remember.
 func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.uses.last.Load()) }
 
-// Warnings describes the whitelist entries that can never match.
+// Warnings describes those whitelist entries that no address can match.
 func (k *APIKey) Warnings() []string {
 	warnings := []string{}
 	for _, w := range k.Whitelist {
@@ -74,7 +74,8 @@ func (k *APIKey) Warnings() []string {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// prepare parses the whitelist for Allows and sets the key's uses.
+// prepare parses the whitelist for Allows, and sets the key's uses to u, or to new ones
+// where u is nil.
 func (k *APIKey) prepare(u *uses) {
 	k.allowed = nil
 	for _, w := range k.Whitelist {
@@ -90,7 +91,7 @@ func (k *APIKey) prepare(u *uses) {
 
 // ParseWhitelist parses a whitelist entry in one of the accepted forms: an IPv4 address or
 // CIDR in its canonical text (no host bits set), or an IPv6 address in its RFC 5952 text or
-// with all eight groups in lower case, padded with zeros or not.
+// with all eight groups in lower case, either all padded with zeros or none.
 func ParseWhitelist(s string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		ok := p.Addr().Is4() && p.Masked() == p && p.String() == s
@@ -150,8 +151,8 @@ var permissionNames = []string{
 	"payment:read", "account:write", "account:read", "statement:read",
 }
 
-// ParsePermissions parses a list of names, or ["*"]. Where it returns false, the string is
-// the first unknown name.
+// ParsePermissions parses a list of permission names, or ["*"]. If it returns false, the
+// string is the first unknown name.
 func ParsePermissions(names []string) (Permissions, string, bool) {
 	var p Permissions
 	for _, n := range names {
@@ -179,5 +180,5 @@ func (p Permissions) Names() []string {
 	return names
 }
 
-// Has tells whether all of q are in the set.
+// Has tells whether p contains all permissions of q.
 func (p Permissions) Has(q Permissions) bool { return p&q == q }

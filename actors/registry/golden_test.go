@@ -53,8 +53,8 @@ func goldenRecords() []Record {
 	return out
 }
 
-// TestGolden checks the bytes of every record kind and its rows against golden files. A
-// difference means that stores written before can no longer be read.
+// TestGolden checks the bytes of every record kind and its rows against golden files. If
+// they differ, the engine can no longer read stores that were written before.
 func TestGolden(t *testing.T) {
 	for _, r := range goldenRecords() {
 		golden(t, r.Kind.String()+".golden", fmt.Sprintf("kind %d\nbody %x\n", r.Kind, r.Encode()))
@@ -106,8 +106,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestDecodeNeverGuesses checks that Decode returns an error for unknown kinds, unknown
-// fields and damaged bodies.
+// TestDecodeNeverGuesses checks that Record.Decode returns an error for unknown kinds,
+// unknown fields and damaged bodies.
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[0]
 	body := good.Encode()

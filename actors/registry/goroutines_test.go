@@ -14,7 +14,7 @@ import (
 	"pixd/wal"
 )
 
-// afterCut opens the registry on the files that a simulated power cut has left.
+// afterCut opens the registry on the files that a simulated power failure has left.
 func afterCut(t *testing.T, disk *vfs.MemFS) (*Registry, *wal.Store) {
 	t.Helper()
 	s, err := wal.Open(wal.Options{
@@ -27,8 +27,8 @@ func afterCut(t *testing.T, disk *vfs.MemFS) (*Registry, *wal.Store) {
 }
 
 // TestReadersUnderChanges checks that, while several goroutines change entries, every entry
-// that a reader saw is still there after a power cut right after the read, and that the
-// entries of one read are consistent: the keys that an account lists exist.
+// that a reader saw survives a simulated power failure right after the read. It also checks
+// that the entries of one read are consistent: the keys that an account lists exist.
 func TestReadersUnderChanges(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	g := open(t, openStore(t, disk))
@@ -56,7 +56,7 @@ func TestReadersUnderChanges(t *testing.T) {
 	}
 	work.Go(func() {
 		for !stop.Load() {
-			look(t, g) // checks that the entries are consistent at any moment
+			look(t, g) // look fails the test if the entries are not consistent at this moment
 		}
 	})
 	const looks = 20
@@ -81,7 +81,7 @@ func TestReadersUnderChanges(t *testing.T) {
 	}
 }
 
-// looked holds the entries that one look at a registry saw.
+// looked has the entries that a reader saw in one pass over a registry.
 type looked struct {
 	accounts []*Account
 	apiKeys  []*APIKey
@@ -118,8 +118,8 @@ func look(t *testing.T, g *Registry) (l looked) {
 	return l
 }
 
-// in checks that a registry has every entry that was seen, in the same or a later state: in
-// this test a flag changes only once, and lists only grow.
+// in checks that registry g has every entry in l, in the same or a later state. A later
+// state is easy to tell, because in this test a flag changes only once and lists only grow.
 func (l *looked) in(t *testing.T, g *Registry) {
 	t.Helper()
 	for _, seen := range l.accounts {
@@ -140,8 +140,8 @@ func (l *looked) in(t *testing.T, g *Registry) {
 }
 
 // TestReserveByMany checks that, when many goroutines of several accounts reserve one
-// end-to-end id, exactly one account gets it, in all of its goroutines, and that a power
-// cut right after the first answer leaves the same account's reservation.
+// end-to-end id, all goroutines of exactly one account succeed. A simulated power failure
+// right after the first success leaves that account's reservation.
 func TestReserveByMany(t *testing.T) {
 	const accounts, each = 6, 4
 	disk := vfs.NewCrashableMem()

@@ -13,8 +13,8 @@ import (
 // they are larger than the ledger's.
 type RecordKind uint8
 
-// The kinds of the registry's records. Each record has the whole entry, in its state after
-// the record.
+// The kinds of the registry's records. A record contains the whole entry that it is about,
+// in its state after the record.
 const (
 	AccountRegistered RecordKind = 64
 	AccountChanged    RecordKind = 65 // the account became active or inactive
@@ -22,11 +22,12 @@ const (
 	APIKeyChanged     RecordKind = 67 // permissions, whitelist, expiry or active flag changed
 	PixKeyReserved    RecordKind = 68
 	PixKeyRegistered  RecordKind = 69
-	EndToEndReserved  RecordKind = 70 // a merchant's own end-to-end id
+	EndToEndReserved  RecordKind = 70 // an account reserved an end-to-end id that its merchant chose
 )
 
-// kinds has a row for each record kind: its name, and the function that applies its entry.
-// The function returns false where the record does not have an entry of the right type.
+// kinds has an entry for each record kind: its name, and the function that applies a record
+// of the kind. The function returns false where the record does not contain an account, API
+// key, PIX key or reservation, as its kind requires.
 var kinds = map[RecordKind]struct {
 	name  string
 	apply func(*Machine, *Record) bool
@@ -48,7 +49,8 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Record is one event in the registry. Exactly one of its four entries is set.
+// Record is one event in the registry. Exactly one of its four pointers is set, depending
+// on Kind.
 type Record struct {
 	Kind    RecordKind    `cbor:"-"`
 	Seq     uint64        `cbor:"-"`
@@ -76,8 +78,8 @@ func (r *Record) Encode() []byte {
 	return b
 }
 
-// Decode decodes what Encode has encoded. A kind or field that this version does not know
-// is an error.
+// Decode decodes a body that Encode has made. A kind or field that this version of the
+// engine does not know is an error.
 func (r *Record) Decode(b []byte) error {
 	if _, known := kinds[r.Kind]; !known {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
@@ -97,13 +99,13 @@ var (
 	ErrReserved       = errors.New("the number is reserved")
 )
 
-// Machine is the registry's state after all records so far. The reservations that are on
-// disk are not in it but in rows.
+// Machine is the registry's state after all records so far. Reservations that are on disk
+// are not part of Machine; they are in rows.
 type Machine struct {
 	Seq          uint64
 	Time         ledger.Millis
 	accounts     map[ledger.AccountID]*Account
-	order        []ledger.AccountID // in the order in which the accounts were registered
+	order        []ledger.AccountID // account ids in the order in which the accounts were registered
 	apiKeys      map[string]*APIKey
 	pixKeys      map[string]*PixKey
 	reservations reservations
@@ -132,8 +134,8 @@ func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
 	return []Record{{Kind: AccountRegistered, Account: &a}, {Kind: PixKeyReserved, PixKey: &key}}, nil
 }
 
-// SetActive makes an account active or inactive. It makes no record where the account
-// already is.
+// SetActive makes an account active or inactive. It returns no record where nothing
+// changes.
 func (m *Machine) SetActive(id ledger.AccountID, active bool) ([]Record, error) {
 	a := m.accounts[id]
 	if a == nil {
@@ -147,7 +149,7 @@ func (m *Machine) SetActive(id ledger.AccountID, active bool) ([]Record, error) 
 	return []Record{{Kind: AccountChanged, Account: &changed}}, nil
 }
 
-// MakeAPIKey adds a credential to an account.
+// MakeAPIKey adds an API key to an account.
 func (m *Machine) MakeAPIKey(k APIKey) ([]Record, error) {
 	if m.accounts[k.Account] == nil {
 		return nil, ErrUnknownAccount
@@ -158,7 +160,7 @@ func (m *Machine) MakeAPIKey(k APIKey) ([]Record, error) {
 	return []Record{{Kind: APIKeyMade, APIKey: &k}}, nil
 }
 
-// ChangeAPIKey replaces a key by a copy that edit has changed.
+// ChangeAPIKey replaces the entry of an API key by a copy that edit has changed.
 func (m *Machine) ChangeAPIKey(clientID string, edit func(*APIKey)) ([]Record, error) {
 	k := m.apiKeys[clientID]
 	if k == nil {
@@ -170,7 +172,7 @@ func (m *Machine) ChangeAPIKey(clientID string, edit func(*APIKey)) ([]Record, e
 }
 
 // ReservePixKey gives a PIX key to an account. A repeat by the same account changes
-// nothing; a key of another account is ErrKeyTaken.
+// nothing; ErrKeyTaken where the key belongs to another account.
 func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	if m.accounts[k.Account] == nil {
 		return nil, ErrUnknownAccount
@@ -184,7 +186,7 @@ func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	return nil, ErrKeyTaken
 }
 
-// RegisteredPixKey records that the scheme has registered a key.
+// RegisteredPixKey records that the scheme has registered a PIX key.
 func (m *Machine) RegisteredPixKey(key string) ([]Record, error) {
 	k := m.pixKeys[key]
 	if k == nil || k.Registered {
@@ -195,8 +197,8 @@ func (m *Machine) RegisteredPixKey(key string) ([]Record, error) {
 	return []Record{{Kind: PixKeyRegistered, PixKey: &changed}}, nil
 }
 
-// Apply applies one record. Entries are replaced, never changed, because readers may still
-// use the old ones.
+// Apply applies one record. It replaces entries and never changes them, because readers may
+// still use the old ones.
 func (m *Machine) Apply(r *Record) error {
 	if r.Seq != m.Seq+1 || r.Time < m.Time {
 		return fmt.Errorf("registry: record %d at %v does not follow %d at %v", r.Seq, r.Time, m.Seq, m.Time)
@@ -257,9 +259,9 @@ func (m *Machine) applyEndToEnd(r *Record) bool {
 	return true
 }
 
-// replace replaces an account's entry by an edited copy. Its lists may share memory with
-// the old entry's lists: only the machine appends to them, and a reader of the old entry
-// sees the old length.
+// replace replaces an account's entry by an edited copy. The copy's lists may share memory
+// with the old entry's lists: only the machine appends to the lists, and a reader of the
+// old entry sees the old length.
 func (m *Machine) replace(id ledger.AccountID, edit func(*Account)) {
 	if old := m.accounts[id]; old != nil {
 		a := *old

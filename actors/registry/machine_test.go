@@ -18,7 +18,8 @@ type driver struct {
 	m *Machine
 }
 
-// take applies the records of a decision, and returns their kinds or the refusal.
+// take applies the records of a decision, and returns their kinds or, if the decision was
+// refused, the error's text.
 func (b *driver) take(records []Record, err error) string {
 	b.t.Helper()
 	if err != nil {
@@ -62,7 +63,7 @@ func TestMachine(t *testing.T) {
 		{b.pix(2, "k"), ErrKeyTaken.Error()},
 		{b.take(b.m.RegisteredPixKey("k")), "pix_key.registered"},
 		{b.take(b.m.RegisteredPixKey("k")), ""},
-		{b.pix(1, "k"), ""}, // the key stays registered
+		{b.pix(1, "k"), ""}, // after the key was registered, a repeat by the same account makes no record either
 		{b.take(b.m.RegisteredPixKey("nobody's")), ""},
 		{b.take(b.m.SetActive(1, true)), ""},
 		{b.take(b.m.SetActive(1, false)), "account.changed"},
@@ -86,8 +87,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestEntriesAreReplaced checks that an entry which a reader has does not change when the
-// registry changes.
+// TestEntriesAreReplaced checks that an entry which a reader already has does not change
+// when the registry changes.
 func TestEntriesAreReplaced(t *testing.T) {
 	b := &driver{t, NewMachine()}
 	b.register(1, "first")
@@ -104,8 +105,8 @@ func TestEntriesAreReplaced(t *testing.T) {
 	}
 }
 
-// TestLastUsed checks that the time of the last use survives a change of the key, which
-// replaces its entry.
+// TestLastUsed checks that a change of an API key, which replaces the key's entry, keeps
+// the time of its last use.
 func TestLastUsed(t *testing.T) {
 	b := &driver{t, NewMachine()}
 	b.register(1, "first")
@@ -192,8 +193,7 @@ func TestKindTable(t *testing.T) {
 	}
 }
 
-// TestReservedNumbers checks that the last 65,536 stream numbers are refused as account
-// ids.
+// TestReservedNumbers checks that 0 and the last 65,536 numbers are refused as account ids.
 func TestReservedNumbers(t *testing.T) {
 	for id, ok := range map[ledger.AccountID]bool{0: false, 1: true, 1<<64 - 65_537: true, 1<<64 - 65_536: false, 1<<64 - 1: false} {
 		_, err := NewMachine().RegisterAccount(Account{ID: id}, PixKey{Key: "k", Account: id})

@@ -22,21 +22,21 @@ type Journal interface {
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 }
 
-// Registry is the shell around Machine. Its methods that change something return once the
+// Registry is the shell around Machine. A method that changes something returns once the
 // change is durable and visible to every reader.
 type Registry struct {
 	journal Journal
 	now     func() ledger.Millis
 
-	mu      sync.Mutex // guards machine and sum; locked while a change is decided, not while it is synced
+	mu      sync.Mutex // guards machine and sum; locked while a change is decided, but not while its entry is synced
 	machine *Machine
 	sum     uint64
-	behind  atomic.Bool // the journal refused an entry, so the machine is ahead of the journal
+	behind  atomic.Bool // the journal refused an entry, so the machine has changes that the journal lacks
 
 	durable  atomic.Uint64 // sequence of the newest record that is on disk
 	reserved *keyed.Filter // filter over the rows of all reservations
 
-	// The entries that readers see: only durable ones.
+	// The entries that readers see. They are set only once they are durable.
 	accounts keyed.Map[ledger.AccountID, *Account]
 	apiKeys  keyed.Map[string, *APIKey]
 	pixKeys  keyed.Map[string, *PixKey]
@@ -76,18 +76,19 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	return g, nil
 }
 
-// publishOrder publishes the list of accounts. The list only grows, so a reader of an older
-// slice still sees what it saw.
+// publishOrder publishes the list of account ids. The list only grows, so a reader of an
+// older slice still sees the same ids.
 func (g *Registry) publishOrder() {
 	order := g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.order.Store(&order)
 }
 
-// errBehind says that the journal refused an entry, so that the machine is ahead of the
-// journal. Only a restart can rebuild it.
+// errBehind says that the journal refused an entry, so that the machine has changes that
+// the journal lacks. Only a restart of the engine can rebuild the machine.
 var errBehind = errors.New("registry: is ahead of the journal; the engine must be started again")
 
-// change decides, journals the records, and returns once they are durable.
+// change makes a change: it calls decide, journals the records, and returns once they are
+// durable.
 func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
 	p, refused := g.submit(decide)
 	if err := <-p.done; err != nil {
@@ -99,8 +100,9 @@ func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)
 	return refused
 }
 
-// submit decides under the lock and queues the entry. A decision without records is queued
-// too, because it may depend on records that are not durable yet.
+// submit calls decide under the lock and queues the entry. If there are no records, an
+// empty entry is queued all the same, because the decision may depend on records that are
+// not durable yet.
 func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)) (*published, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,8 +133,8 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	return p, nil
 }
 
-// apply applies a record to the machine and seals it. A record that cannot be applied is a
-// bug and panics.
+// apply applies a record to the machine and seals the record for the journal. A record that
+// cannot be applied is a bug and panics.
 func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
 	r.Seq, r.Time = g.machine.Seq+1, now
 	s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
@@ -143,7 +145,8 @@ func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
 	return s
 }
 
-// published holds entries until they are durable, and then publishes them to readers.
+// published has the entries of one change. It waits until they are durable, and then
+// publishes them to readers.
 type published struct {
 	registry *Registry
 	accounts []*Account
@@ -167,8 +170,8 @@ func (p *published) take(m *Machine, r *Record) {
 	}
 }
 
-// Release publishes the entries. The journal calls it in order, so that newer entries are
-// published after older ones.
+// Release publishes the entries. The journal releases entries in order, so an older entry
+// of an account or key never replaces a newer one.
 func (p *published) Release(err error) {
 	if g := p.registry; g != nil && err == nil {
 		for _, k := range p.apiKeys {
@@ -177,7 +180,7 @@ func (p *published) Release(err error) {
 		for _, k := range p.pixKeys {
 			g.pixKeys.Set(k.Key, k)
 		}
-		for _, a := range p.accounts { // after the keys that the account lists
+		for _, a := range p.accounts { // an account is published after the keys that it lists, so that a reader finds them
 			g.accounts.Set(a.ID, a)
 		}
 		g.order.Store(&p.order)
@@ -204,7 +207,7 @@ func (g *Registry) SetActive(id ledger.AccountID, active bool) error {
 	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.SetActive(id, active) })
 }
 
-// MakeAPIKey adds a credential. The caller sets ClientID, Account, SecretHash, Permissions,
+// MakeAPIKey adds an API key. The caller sets ClientID, Account, SecretHash, Permissions,
 // Whitelist, ExpiresAt and Signing.
 func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
@@ -218,7 +221,7 @@ func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
 	return made, nil
 }
 
-// ChangeAPIKey replaces a key by a copy that edit has changed.
+// ChangeAPIKey replaces the entry of an API key by a copy that edit has changed.
 func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, error) {
 	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.ChangeAPIKey(clientID, edit) })
 	if err != nil {
@@ -228,7 +231,8 @@ func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, e
 	return k, nil
 }
 
-// ReservePixKey gives a PIX key to an account; ErrKeyTaken where it belongs to another one.
+// ReservePixKey gives a PIX key to an account; ErrKeyTaken where the key belongs to another
+// account.
 func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
 	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
 		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
@@ -240,7 +244,7 @@ func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, 
 	return k, nil
 }
 
-// RegisteredPixKey records that the scheme has registered a key.
+// RegisteredPixKey records that the scheme has registered a PIX key.
 func (g *Registry) RegisteredPixKey(key string) error {
 	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(key) })
 }
@@ -250,16 +254,18 @@ func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
 }
 
-// APIKey finds a credential by client id. The entry must not be changed.
+// APIKey finds an API key by client id. The entry must not be changed.
 func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
 	return g.apiKeys.Get(clientID)
 }
 
-// PixKey finds one of this service's PIX keys, in the directory's spelling.
+// PixKey finds a PIX key, in the directory's spelling; false where no account here has the
+// key.
 func (g *Registry) PixKey(key string) (*PixKey, bool) { return g.pixKeys.Get(key) }
 
 // Accounts lists at most limit account ids in the order of their registration, beginning at
-// index from. The second result is the index to continue at, or -1 at the end.
+// index from. The second result is the index for the next call, or -1 at the end of the
+// list.
 func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
 	order := *g.order.Load()
 	from = min(max(from, 0), len(order))

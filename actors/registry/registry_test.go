@@ -76,8 +76,8 @@ func (g *Registry) all() string {
 	return s
 }
 
-// TestReplay checks that replaying the stream gives the entries that readers saw, and that
-// the next change continues the chain of records.
+// TestReplay checks that a registry that is rebuilt from the stream has the entries that
+// readers saw before, and that the next change continues the chain of records.
 func TestReplay(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
@@ -115,8 +115,8 @@ func TestReplay(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestRefusals checks that the machine's refusals reach the caller and that nothing is
-// journaled for them.
+// TestRefusals checks that the machine's refusals reach the caller, and that a refused
+// change journals no record.
 func TestRefusals(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -143,12 +143,13 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// held is a journal that keeps entries until release: until then they are not durable.
+// held is a journal that accepts entries and reports them as durable only when release is
+// called.
 type held struct {
 	Journal
 	mu   sync.Mutex
 	outs []wal.Out
-	err  error // result that release reports for the entries
+	err  error // the result that release reports for the entries; nil: they are durable
 }
 
 func (h *held) Append(e *wal.Entry) wal.Ticket {
@@ -184,15 +185,16 @@ func (h *held) release(t *testing.T) {
 	h.outs = h.outs[1:]
 }
 
-// TestReadersSeeWhatIsDurable checks that a change becomes visible, and its caller is
-// answered, only once it is durable, and that a repeat of the change waits for it too.
+// TestReadersSeeWhatIsDurable checks that a change becomes visible, and its caller gets the
+// result, only once the change is durable. A repeat of the change waits for the same
+// record.
 func TestReadersSeeWhatIsDurable(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem())}
 	g := open(t, h)
 	first, again := make(chan error, 1), make(chan error, 1)
 	go func() { first <- second(g.RegisterAccount(1, true, ledger.Settings{}, evp(1))) }()
 	h.await(t, 1)
-	go func() { again <- second(g.ReservePixKey(1, evp(1))) }() // decided on a record that is not durable
+	go func() { again <- second(g.ReservePixKey(1, evp(1))) }() // makes no record, but was decided on a record that is not durable yet
 	h.await(t, 2)
 	select {
 	case err := <-first:
@@ -219,8 +221,8 @@ func TestReadersSeeWhatIsDurable(t *testing.T) {
 	}
 }
 
-// TestRefusedEntry checks that an entry which the journal refuses returns an error and is
-// never visible.
+// TestRefusedEntry checks that, when the journal refuses a change's entry, the caller gets
+// an error and readers never see the change.
 func TestRefusedEntry(t *testing.T) {
 	h := &held{Journal: openStore(t, vfs.NewMem()), err: wal.ErrSequence}
 	g := open(t, h)
@@ -250,7 +252,7 @@ func TestReplayStops(t *testing.T) {
 	}
 }
 
-// TestClockGoesBack checks that the registry's time does not go back with the clock.
+// TestClockGoesBack checks that the times of records do not go back when the clock does.
 func TestClockGoesBack(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	now := ledger.Millis(100)
@@ -291,8 +293,8 @@ func TestAccountsInPages(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce checks that exactly one of many accounts gets a PIX key that all of them
-// want, and that readers always see an account together with its first key.
+// TestManyAtOnce checks that, when many accounts want the same PIX key, exactly one account
+// gets it, and that readers always see an account together with its first key.
 func TestManyAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	wanted := ledger.Key{Type: ledger.KeyEmail, Value: "wanted@example.com"}
@@ -330,8 +332,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestNewUses checks that each use is reported once, also after a change of the key, and
-// that a time set by Remember is not reported.
+// TestNewUses checks that NewUses reports each use of an API key once, also after a change
+// of the key, and does not report a time that was set by Remember.
 func TestNewUses(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -373,7 +375,7 @@ func TestNewUses(t *testing.T) {
 	}
 	expect(map[string]ledger.Millis{"cli_1": 9, "cli_2": 8})
 	expect(nil)
-	second.Used(10) // a use noted in the old entry counts for the new one
+	second.Used(10) // this use is noted in an entry that was replaced meanwhile, and counts for the new entry
 	expect(map[string]ledger.Millis{"cli_2": 10})
 }
 

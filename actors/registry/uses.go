@@ -2,11 +2,11 @@ package registry
 
 import "pixd/actors/ledger"
 
-// When a key was last used is not a record: a journal entry for every request would cost
-// too much. The engine stores these times beside the journal now and then, through the two
-// methods below.
+// When an API key was last used is not in any record: a journal entry for every request
+// would cost too much. From time to time the engine stores these times beside the journal.
+// It uses the two methods below for that.
 
-// Remember sets when a key was last used, as an earlier process stored it. An unknown
+// Remember sets when an API key was last used, as an earlier process stored it. An unknown
 // client id is ignored.
 func (g *Registry) Remember(clientID string, at ledger.Millis) {
 	if k, ok := g.apiKeys.Get(clientID); ok {
@@ -15,9 +15,9 @@ func (g *Registry) Remember(clientID string, at ledger.Millis) {
 	}
 }
 
-// NewUses calls tell for every key that was used since NewUses last reported it, in no
-// order. It stops at the first error of tell and returns it. tell may block, because no
-// lock is held. NewUses must not be called concurrently.
+// NewUses calls tell for every API key that was used since NewUses last reported it, in no
+// particular order. It stops at the first error of tell and returns that error. tell may
+// block, because no lock is held. NewUses must not be called concurrently.
 func (g *Registry) NewUses(tell func(clientID string, at ledger.Millis) error) error {
 	var err error
 	g.apiKeys.Each(func(id string, k *APIKey) bool {

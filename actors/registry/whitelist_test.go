@@ -7,21 +7,22 @@ import (
 	"testing"
 )
 
-// TestParseWhitelist checks which forms of an entry are accepted and which can never match.
+// TestParseWhitelist checks which forms of a whitelist entry are accepted; an entry in any
+// other form can never match.
 func TestParseWhitelist(t *testing.T) {
 	const counts, never = true, false
 	for _, c := range []struct {
 		entry string
 		ok    bool
-		has   string // addresses that the entry includes
-		not   string // addresses that it does not include
+		has   string // addresses that the entry must allow
+		not   string // addresses that the entry must not allow
 	}{
 		{"127.0.0.1", counts, "127.0.0.1", "127.0.0.2 ::1"},
 		{"0.0.0.0", counts, "0.0.0.0", "127.0.0.1"},
 		{"10.0.0.0/8", counts, "10.0.0.0 10.255.255.255", "11.0.0.0 ::a"},
 		{"10.1.2.3/32", counts, "10.1.2.3", "10.1.2.4"},
 		{"0.0.0.0/0", counts, "8.8.8.8", "::1"},
-		{"10.0.0.1/8", never, "", ""}, // host bits set
+		{"10.0.0.1/8", never, "", ""}, // an IPv4 range with host bits set
 		{"10.0.0.0/08", never, "", ""},
 		{"10.0.0.0/33", never, "", ""},
 		{"10.0.0.0/", never, "", ""},

@@ -10,18 +10,18 @@ import (
 	"io"
 )
 
-// Merged iterates over all rows of some sorters in the order of their keys. It returns one
-// row for each key: the newest, which may be a deletion.
+// Merged iterates over all rows of several sorters in the order of their keys. For each key
+// it returns only the newest row, which may be a deletion.
 type Merged struct {
 	heap cursors
 	row  Row
-	key  []byte // own copies of the current row's key and of the rest of the row
+	key  []byte // key of the current row, and the rest of the row: copies that stay valid when the cursor moves on
 	body []byte
 	err  error
 }
 
-// Merge reads the rows of sorters. No row may be added to the sorters afterwards. Several
-// sorters may have rows under the same key.
+// Merge makes a Merged over the rows of sorters. No row may be added to the sorters
+// afterwards. Several sorters may have rows under the same key.
 func Merge(from ...*Sorter) (*Merged, error) {
 	m := &Merged{}
 	for _, s := range from {
@@ -64,7 +64,7 @@ func (m *Merged) Next() bool {
 	return true
 }
 
-// advance moves the first cursor forward.
+// advance moves the cursor with the smallest key to its next row.
 func (m *Merged) advance() error {
 	more, err := m.heap[0].next()
 	if more {
@@ -75,20 +75,20 @@ func (m *Merged) advance() error {
 	return err
 }
 
-// Row is the row that Next has moved to. It is valid until the next call of Next.
+// Row returns the row that Next has moved to. It is valid until the next call of Next.
 func (m *Merged) Row() *Row { return &m.row }
 
-// Err is the error that stopped Next; nil: none.
+// Err returns the error that stopped Next; nil: Next was not stopped by an error.
 func (m *Merged) Err() error { return m.err }
 
-// cursor reads one run.
+// cursor reads the rows of one run.
 type cursor struct {
 	in   *bufio.Reader
 	row  Row
 	body []byte
 }
 
-// next reads the next row; false at the end of the run.
+// next reads the run's next row; false at the end of the run.
 func (c *cursor) next() (bool, error) {
 	shared, err := binary.ReadUvarint(c.in)
 	if errors.Is(err, io.EOF) {

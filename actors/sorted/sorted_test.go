@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestMerge checks that, for rows written in random order over several runs and sorters,
-// each key comes once, in order, with the row that was written last.
+// TestMerge writes rows in random order into two sorters, so that each has several runs. It
+// checks that Merge returns each key once, in the order of keys, with the row that was
+// written last.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -56,8 +57,8 @@ func same(t *testing.T, want map[string]Row, from ...*Sorter) {
 	}
 }
 
-// TestWithinOneRecord checks that, of two rows with the same key and Order, the later one
-// stays.
+// TestWithinOneRecord checks that, of two rows with the same key and the same Order, the
+// row that was added later is returned.
 func TestWithinOneRecord(t *testing.T) {
 	s := sorter(t, 1<<20)
 	for _, r := range []Row{{Key: []byte("k"), Deleted: true, Order: 5}, {Key: []byte("k"), Value: []byte("v"), Order: 5}} {
@@ -71,8 +72,8 @@ func TestWithinOneRecord(t *testing.T) {
 // TestEmpty checks that a sorter without rows gives no rows.
 func TestEmpty(t *testing.T) { same(t, nil, sorter(t, 1<<10)) }
 
-// TestNothingLeft checks that a sorter's file has no name, and that a missing folder is an
-// error.
+// TestNothingLeft checks that a sorter leaves no file in its folder, and that New returns
+// an error where the folder does not exist.
 func TestNothingLeft(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, 1<<10)

@@ -1,6 +1,6 @@
-// Package sorted sorts rows by their keys, also more rows than fit in memory. Rows are
-// sorted in parts, each part is written to a file without a name, and reading merges the
-// parts. Of several rows under one key, the newest stays.
+// Package sorted sorts rows by their keys, even more rows than fit in memory. Rows are
+// sorted in parts (runs), each run is written to a temporary file, and reading merges the
+// runs. Of several rows with the same key, only the newest is returned.
 package sorted
 
 import (
@@ -12,13 +12,13 @@ import (
 	"slices"
 )
 
-// Row is a key that a record wrote or deleted, and that record.
+// Row is a key that a record of the journal wrote or deleted, and the record's place.
 type Row struct {
 	Key     []byte
 	Value   []byte
 	Deleted bool
-	Order   uint64 // of several rows under one key, the row with the highest Order stays
-	Stream  uint64 // stream of the record
+	Order   uint64 // of several rows with the same key, the row with the highest Order is the newest
+	Stream  uint64 // stream of the record in the journal
 	Seq     uint64
 }
 
@@ -26,7 +26,7 @@ type Row struct {
 // ascending Order.
 type Sorter struct {
 	file *os.File
-	end  int64 // size of the file so far
+	end  int64 // number of bytes written to the file so far
 	room int
 
 	arena  []byte
@@ -35,19 +35,20 @@ type Sorter struct {
 	packed []byte // encoded rows of the run that is being written
 }
 
-// place is the position of a row in the arena.
+// place is the position of one row in the arena.
 type place struct {
-	prefix   uint64 // first eight bytes of the key as a number, which most comparisons use alone
-	key, end uint32 // where the key begins, and where the row ends
-	body     uint32 // where the rest of the row begins
+	prefix   uint64 // first eight bytes of the key as a number; most comparisons need no more of the key
+	key, end uint32 // offset at which the key begins, and offset at which the row ends
+	body     uint32 // offset at which the key ends and the rest of the row begins
 }
 
 // run is a sorted part of the file, given by its first offset and the offset after it.
 type run struct{ from, to int64 }
 
-// New makes a sorter that keeps at most about twice room bytes in memory, and the other
-// rows in a file in dir (empty: the system's folder for temporary files). The file has no
-// name once it is open, so that nothing is left behind however the process ends.
+// New makes a sorter that keeps at most about twice room bytes in memory, and all other
+// rows in a file in dir (empty: the system's folder for temporary files). The file is
+// removed from the folder once it is open, so that the file disappears however the process
+// ends.
 func New(dir string, room int) (*Sorter, error) {
 	f, err := os.CreateTemp(dir, "pixd-rows-")
 	if err != nil {
@@ -59,7 +60,7 @@ func New(dir string, room int) (*Sorter, error) {
 	return &Sorter{file: f, room: room}, nil
 }
 
-// Close closes the file, which deletes it.
+// Close closes the file, whose space is then free again.
 func (s *Sorter) Close() error { return s.file.Close() }
 
 // Add adds a row; its bytes are copied.
@@ -123,7 +124,7 @@ func (s *Sorter) flush() error {
 		if c := bytes.Compare(s.arena[a.key:a.body], s.arena[b.key:b.body]); c != 0 {
 			return c
 		}
-		return int(a.key) - int(b.key) // in the order in which they were added
+		return int(a.key) - int(b.key) // rows with the same key stay in the order in which they were added
 	})
 	from := s.end
 	var last []byte
@@ -131,7 +132,7 @@ func (s *Sorter) flush() error {
 		key := s.arena[p.key:p.body]
 		if i+1 < len(s.places) {
 			if next := s.places[i+1]; next.prefix == p.prefix && bytes.Equal(key, s.arena[next.key:next.body]) {
-				continue // the next row has the same key and is newer
+				continue // the next row has the same key and is newer, so this row is dropped
 			}
 		}
 		s.pack(last, key, s.arena[p.body:p.end])
@@ -152,8 +153,8 @@ func (s *Sorter) flush() error {
 
 const writeSize = 256 << 10
 
-// pack encodes a row for the file: the length of the beginning that its key shares with the
-// key before, and the rest of the row.
+// pack encodes a row for the file: the number of bytes at the beginning of its key that are
+// the same as in the previous row's key, and the rest of the row.
 func (s *Sorter) pack(last, key, body []byte) {
 	shared := 0
 	for shared < min(len(last), len(key)) && last[shared] == key[shared] {

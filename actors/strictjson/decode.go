@@ -6,8 +6,9 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// Decode decodes a body that follows the rules into v. A name that v does not know is an
-// error, unless mayGrow is true: an answer may have fields that a later version added.
+// Decode decodes a body that follows the rules into v. A field that v does not have is an
+// error, unless mayGrow is true: an answer of the scheme may have fields that a later
+// version added.
 func Decode(body []byte, r Rules, v any, mayGrow bool) error {
 	if err := Scan(body, r); err != nil {
 		return err
@@ -20,7 +21,7 @@ func Decode(body []byte, r Rules, v any, mayGrow bool) error {
 }
 
 // Encode encodes v and does not escape <, > and &. A value that cannot be encoded is a bug
-// of the caller and an error.
+// of the caller; it returns an error.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

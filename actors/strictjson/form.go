@@ -11,21 +11,21 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// Fault describes what is wrong with a form, for its sender.
+// Fault describes what is wrong with a body, in words for its sender.
 type Fault struct{ Message string }
 
 func (f *Fault) Error() string { return f.Message }
 
-// Form reads the fields of a body one by one. An unknown name, a null where none is allowed
-// and a value of the wrong type are faults that name the field. The first fault is kept;
-// reading on after a fault is harmless.
+// Form reads the fields of a body one by one. An unknown name, a null where null is not
+// allowed and a value of the wrong type are faults that name the field. Only the first
+// fault is kept; reading further fields after a fault does no harm.
 type Form struct {
 	fields map[string]json.RawMessage
-	path   string // path of an inner object, with a point at its end; empty: the outermost object
+	path   string // path of an inner object, which ends with a point; empty: this is the outermost object
 	fault  *error
 }
 
-// Read parses a body; known are all the names that it may have.
+// Read parses a body; known lists all the names that the body may have.
 func Read(body []byte, r Rules, known ...string) Form {
 	f := Form{fault: new(error)}
 	var unusable *Unusable
@@ -37,8 +37,8 @@ func Read(body []byte, r Rules, known ...string) Form {
 	return f
 }
 
-// open parses an object. Of several unknown names the fault names the smallest, so that it
-// is always the same one.
+// open parses an object. If the object has several unknown names, the fault names the
+// alphabetically first one, so that the same body always gives the same fault.
 func (f *Form) open(object []byte, known []string) {
 	if err := json.Unmarshal(object, &f.fields); err != nil {
 		f.refuse("%s must be an object", strings.TrimSuffix(f.path, "."))
@@ -55,8 +55,8 @@ func (f *Form) open(object []byte, known []string) {
 	}
 }
 
-// Fault is the first fault, a *Fault or the error that Fail was given; nil where there is
-// none.
+// Fault returns the first fault, which is a *Fault or the error that Fail was given; nil
+// where there is no fault.
 func (f Form) Fault() error { return *f.fault }
 
 func (f Form) refuse(format string, args ...any) { f.Fail(&Fault{fmt.Sprintf(format, args...)}) }
@@ -68,16 +68,16 @@ func (f Form) Fail(err error) {
 	}
 }
 
-// Refuse adds a fault in a field; must says what the field must be.
+// Refuse adds a fault in the field name; must says what the field must be.
 func (f Form) Refuse(name, must string) { f.refuse("%s must be %s", f.path+name, must) }
 
-// Has tells whether the field is in the body, even as null.
+// Has tells whether the body has the field, even if its value is null.
 func (f Form) Has(name string) bool { return f.fields[name] != nil }
 
-// Null tells whether the field is in the body as null.
+// Null tells whether the body has the field with the value null.
 func (f Form) Null(name string) bool { return string(f.fields[name]) == "null" }
 
-// Need adds a fault for each of the fields that is missing.
+// Need adds a fault for each of the named fields that the body does not have.
 func (f Form) Need(names ...string) {
 	for _, name := range names {
 		if !f.Has(name) {
@@ -103,7 +103,8 @@ func (f Form) read(name string, v any, must string) bool {
 	return true
 }
 
-// Text reads a string.
+// Text reads a string. Like all methods below, it returns false where the field is missing
+// or has a fault.
 func (f Form) Text(name string, into *string) bool { return f.read(name, into, "a string") }
 
 // Flag reads true or false.
@@ -157,7 +158,8 @@ func (f Form) Instant(name string, into *time.Time) bool {
 	return true
 }
 
-// Object reads an inner object; where the field is missing, an object without fields.
+// Object reads an inner object; where the field is missing, the result is an object without
+// fields.
 func (f Form) Object(name string, known ...string) Form {
 	inner := Form{path: f.path + name + ".", fault: f.fault}
 	raw := json.RawMessage("{}")

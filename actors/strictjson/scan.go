@@ -12,20 +12,20 @@ import (
 
 // Rules are the rules that a body must follow.
 type Rules struct {
-	Longest int // in bytes; 0: the receiver of the body limits its length
-	Deepest int // how many levels of objects and arrays are allowed, the outermost object included
-	// Plain allows only lower-case letters, digits and underscores in names, so that a
-	// decoder which ignores case cannot take two names for one.
+	Longest int // largest length in bytes; 0: no limit, because the receiver of the body has limited its length
+	Deepest int // how many objects and arrays may be nested, the outermost object included
+	// Plain allows only lower-case letters, digits and underscores in names. Otherwise a
+	// decoder that ignores case could take two different names for the same field.
 	Plain bool
-	// Paired refuses an escape that is half of a surrogate pair, which a decoder would
-	// replace by another character.
+	// Paired refuses a Unicode escape that is only half of a surrogate pair, which a
+	// decoder would replace by another character.
 	Paired bool
 }
 
 // Unusable is the error for a body that breaks the rules.
 type Unusable struct {
-	Reason string // text for people; it quotes nothing of the body but names
-	Offset int    // where the fault was found, in bytes from the body's start
+	Reason string // explanation in English; of the body it quotes only names
+	Offset int    // position of the fault, in bytes from the body's start
 }
 
 func (e *Unusable) Error() string { return e.Reason }
@@ -49,7 +49,7 @@ func Scan(body []byte, r Rules) error {
 	return nil
 }
 
-// validUpTo is the offset of the first byte that is not UTF-8.
+// validUpTo returns the offset of the first byte that is not UTF-8.
 func validUpTo(body []byte) int {
 	at := 0
 	for at < len(body) {
@@ -83,7 +83,8 @@ func (s *scan) document() string {
 	return ""
 }
 
-// object checks the rest of an object whose opening brace was read.
+// object checks an object whose opening brace was read already; it reads up to the closing
+// brace.
 func (s *scan) object(depth int) string {
 	seen := map[string]bool{}
 	for s.d.More() {
@@ -106,7 +107,7 @@ func (s *scan) object(depth int) string {
 	return s.end()
 }
 
-// value checks one value that is inside depth objects and arrays.
+// value checks one value; depth is the number of objects and arrays around the value.
 func (s *scan) value(depth int) string {
 	t, err := s.d.Token()
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *scan) value(depth int) string {
 	return s.end()
 }
 
-// end reads a closing bracket.
+// end reads the closing bracket of an object or array.
 func (s *scan) end() string {
 	if _, err := s.d.Token(); err != nil {
 		return notJSON
@@ -146,8 +147,8 @@ func plain(name string) bool {
 	return name != ""
 }
 
-// loneSurrogate is the offset of an escape that is half of a surrogate pair without the
-// other half; -1: there is none. The body must be JSON.
+// loneSurrogate returns the offset of a Unicode escape that is half of a surrogate pair
+// without the other half; -1: the body has no such escape. The body must be valid JSON.
 func loneSurrogate(body []byte) int {
 	for at := 0; at < len(body); at++ {
 		if body[at] != '\\' {

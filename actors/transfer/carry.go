@@ -9,11 +9,13 @@ import (
 	"pixd/actors/scheme"
 )
 
-// pause is how long the child of a payout in doubt waits before it asks the scheme again.
+// pause is how long the child actor of a payout in doubt waits before it asks the scheme
+// again.
 const pause = 100 * time.Millisecond
 
 // Carry carries a payout to the scheme and returns the result. It returns when the scheme
-// has answered, or when the time in ctx for lookup and submit together is over.
+// has answered, or when the context's time, which is for lookup and submit together, is
+// over.
 func Carry(ctx context.Context, s scheme.Scheme, j Job) ledger.ResolvePayout {
 	m := New(j)
 	for act := m.Begin(); act != Report; {
@@ -45,7 +47,8 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 	return r
 }
 
-// Lost is the result of a job whose child was lost: it is not known what the child sent.
+// Lost returns the result of a job whose child actor panicked: it is not known whether that
+// child actor submitted the payout.
 func Lost(j Job) ledger.ResolvePayout {
 	out := ledger.ResolvePayout{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.PayoutIsNotHeard}
 	if j.Goal == ledger.GoalPay || j.Goal == ledger.GoalResume || j.Goal == ledger.GoalSend {

@@ -11,8 +11,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// scripted is a scheme that answers each call with the next line, and keeps the names of
-// the calls. The line "silence" makes a call wait until its context ends.
+// scripted is a scheme that answers each call with the next line of a script, and keeps the
+// names of the calls. The line "silence" makes a call wait until its context ends.
 type scripted struct {
 	t     *testing.T
 	lines []string
@@ -36,7 +36,7 @@ func (s *scripted) next(ctx context.Context, call string) (Reply, error) {
 	r := reply(s.t, line)
 	switch {
 	case r.Refused != nil:
-		return r, errors.Join(errors.New("the provider said"), r.Refused) // the refusal is wrapped in another error, as a scheme may do
+		return r, errors.Join(errors.New("the provider said"), r.Refused) // a scheme may wrap its refusal in another error
 	case r.Failed:
 		return r, errLost
 	}
@@ -75,14 +75,14 @@ func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (sc
 	return r.State, err
 }
 
-// whole is the payment that every submit must hand over.
+// whole is the payment that every call of Submit must be given.
 var whole = scheme.Payment{
 	Tx: ledger.TxID{1}, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 100,
 	Key:           ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
 	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
 }
 
-// TestCarry checks, for each list of the scheme's answers, which calls the child makes and
+// TestCarry checks, for each script of the scheme's answers, which calls Carry makes and
 // what it reports.
 func TestCarry(t *testing.T) {
 	for _, c := range []struct {
@@ -127,8 +127,8 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestCarryWaits checks that a payout in doubt waits for pause before the scheme is asked
-// again.
+// TestCarryWaits checks that, while a payout is in doubt, Carry waits for the duration
+// pause before it asks the scheme again.
 func TestCarryWaits(t *testing.T) {
 	s := &scripted{t: t, lines: strings.Split("failed/failed/settled", "/")}
 	j := job
@@ -142,8 +142,8 @@ func TestCarryWaits(t *testing.T) {
 	}
 }
 
-// TestCarryUnassigned checks that without a scheme a new payout is refused, and that a
-// payout which may have been sent before stays in doubt.
+// TestCarryUnassigned checks that, where no scheme is configured, a new payout is refused,
+// and a payout that may have been sent before stays in doubt.
 func TestCarryUnassigned(t *testing.T) {
 	out := Carry(t.Context(), scheme.Unassigned{}, job)
 	if said(&out) != "refused dict_lookup_failed" {

@@ -11,27 +11,28 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Runner has the dependencies of children, the same for all.
+// Runner has the dependencies that all child actors share.
 type Runner struct {
-	Context context.Context // its end cancels the children's calls
+	Context context.Context // its end cancels the child actors' calls to the scheme
 	Scheme  scheme.Scheme
-	Timeout time.Duration   // time for one job: lookup and submit together
-	Work    *sync.WaitGroup // counts running jobs; the sender of a job adds 1
+	Timeout time.Duration   // most time for one job: lookup and submit together
+	Work    *sync.WaitGroup // counts running jobs; whoever sends a job to a child actor adds 1 first
 }
 
-// Brought is a child's report of a job to its parent.
+// Brought is the message in which a child actor reports the outcome of a job to its
+// account.
 type Brought struct {
 	Job     *Job
 	Outcome ledger.ResolvePayout
-	Child   *actor.PID // the child, which is idle again; nil: it has stopped
+	Child   *actor.PID // the child actor, which is idle again; nil: the child actor has stopped
 }
 
-// child is an actor that carries jobs to the scheme, one after the other, for the account's
-// actor that spawned it.
+// child is an actor that carries jobs to the scheme, one after the other. The account's
+// actor that spawned it gives it the jobs and gets the reports.
 type child struct{ runner *Runner }
 
-// Props makes the Props of children. A panic in a child is handled by its parent's
-// supervisor.
+// Props makes protoactor's Props for child actors. A panic in a child actor is handled by
+// the supervisor of the account's actor.
 func Props(r *Runner, opts ...actor.PropsOption) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor { return &child{r} }, opts...)
 }

@@ -6,9 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestControl checks that a payout to an owner whom the account's control forbids is
-// refused before it is submitted, and that in doubt the hold stays and nothing is submitted
-// again.
+// TestControl checks that a payout to an owner whom the account's settings forbid is
+// refused before it is submitted. If the payout is in doubt, its hold stays and the payout
+// is not submitted again.
 func TestControl(t *testing.T) {
 	s := ledger.DefaultSettings()
 	s.BlockCNPJOut, s.AuthorizedCNPJs = true, []string{"11222333000181"}

@@ -1,7 +1,7 @@
-// Package transfer carries one payout to the scheme and reports its result. A child decides
-// nothing by itself: its job is journaled before it starts, the account decides and
-// journals what the child reports, and a lost child is started again from the payout's due
-// row.
+// Package transfer carries one payout to the scheme and reports its result. A child actor
+// does this. It decides nothing by itself: its job is journaled before it starts, the
+// account decides on its report and journals the decision, and where a child actor is lost,
+// a new one is started from the payout's due row.
 //
 // Machine decides the next step; Carry is its shell.
 package transfer
@@ -12,18 +12,20 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Job is a payout to carry and the goal of carrying it.
+// Job is a payout to carry to the scheme, and the goal to reach.
 type Job struct {
 	Account ledger.AccountID
-	Tx      ledger.Transaction // the payout's state when the child began
+	Tx      ledger.Transaction // the payout's state when the child actor was started
 	Goal    ledger.Goal
-	Task    *due.Task // the due task that the child is started for; nil: none
-	// Refuses is the account's control on payouts to companies, in its state when the child
-	// was made. The document of the owner that the directory names is checked with it.
+	Task    *due.Task // the due task that the child actor is started for; nil: it is started for a request
+	// Refuses is the account's rule against payouts to companies, as it was when the job
+	// was made; nil: the account has no such rule. It gets the document of the owner that
+	// the directory returns for the key, and returns true where a payout to that document
+	// is forbidden.
 	Refuses func(document string) bool
 }
 
-// Act is the next thing for the shell to do.
+// Act is the next thing that the machine's caller must do.
 type Act uint8
 
 // The acts of a machine.
@@ -31,18 +33,18 @@ const (
 	Lookup Act = iota + 1
 	Submit
 	Ask
-	Pause  // wait a short time, then call Step again
+	Pause  // wait for the duration pause, then call Step again
 	Report // report Machine.Outcome and stop
 )
 
-// Machine is the progress of one job.
+// Machine is the state of one job.
 type Machine struct {
-	Outcome ledger.ResolvePayout // the result, complete once the act is Report
+	Outcome ledger.ResolvePayout // the result to report, complete once Step has returned Report
 
 	job   Job
 	last  Act
-	doubt bool // a submit may have reached the scheme
-	heard bool // the scheme has answered a question
+	doubt bool // true: a submit, in this job or before, may have reached the scheme
+	heard bool // true: the scheme has answered an Ask
 }
 
 // New makes the machine of a job.
@@ -53,7 +55,7 @@ func New(j Job) *Machine {
 	return m
 }
 
-// Query is the question for Lookup.
+// Query returns the question to send with the act Lookup.
 func (m *Machine) Query() scheme.Query {
 	t := &m.job.Tx
 	return scheme.Query{
@@ -61,7 +63,8 @@ func (m *Machine) Query() scheme.Query {
 	}
 }
 
-// Payment is the payment for Submit. A repeated submit has the same ids.
+// Payment returns the payment to send with the act Submit. A repeated submit has the same
+// transaction id and end-to-end id.
 func (m *Machine) Payment() scheme.Payment {
 	t := &m.job.Tx
 	return scheme.Payment{
@@ -84,13 +87,13 @@ func (m *Machine) Begin() Act {
 }
 
 // Reply is the result of an act: an answer, an explicit refusal, or a failure of the
-// infrastructure, after which it is not known whether a Submit reached the scheme.
+// infrastructure. After a failure it is not known whether a Submit reached the scheme.
 type Reply struct {
 	Owner   ledger.Party
 	State   scheme.State
 	Refused *scheme.Refused
 	Failed  bool
-	Expired bool // the time for the job is over
+	Expired bool // the time for the job was over when the act ended
 }
 
 // Step takes the result of the last act and returns the next act.
@@ -135,8 +138,8 @@ func (m *Machine) lookedUp(r Reply) Act {
 	return m.next(Submit)
 }
 
-// unasked handles a lookup for which the directory could not be asked. A payout that was
-// never sent is refused, a queued one stays queued, one in doubt stays in doubt.
+// unasked handles a lookup that the directory did not answer. A payout that was never sent
+// is refused, a queued payout stays queued, and a payout in doubt stays in doubt.
 func (m *Machine) unasked() Act {
 	switch {
 	case m.doubt:
@@ -147,8 +150,8 @@ func (m *Machine) unasked() Act {
 	return m.refused(ledger.RefuseLookupFailed)
 }
 
-// limited handles a lookup that was refused by a directory limit: the payout is queued or
-// stays queued. One in doubt stays in doubt.
+// limited handles a lookup that a directory limit refused. The payout is queued or stays
+// queued; a payout in doubt stays in doubt.
 func (m *Machine) limited(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt:
@@ -163,7 +166,7 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 func (m *Machine) submitted(r Reply) Act {
 	switch {
 	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed):
-		return m.open() // this refusal says nothing about the payment itself
+		return m.open() // a directory limit or a failed lookup says nothing about the payment itself
 	case r.Refused != nil:
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown:
@@ -177,11 +180,11 @@ func (m *Machine) submitted(r Reply) Act {
 }
 
 func (m *Machine) asked(r Reply) Act {
-	unheard := r.Failed || r.Refused != nil // a refusal of the question says nothing about the payment
+	unheard := r.Failed || r.Refused != nil // the scheme gave no answer; a refusal of the question says nothing about the payment either
 	m.heard = m.heard || !unheard
 	switch {
 	case unheard && (r.Expired || m.job.Goal == ledger.GoalClear):
-		return m.open() // a later task asks again
+		return m.open() // the outcome stays unknown: a due task asks the scheme later
 	case unheard:
 		return m.next(Pause)
 	case r.State.Progress != scheme.Unknown:
@@ -189,15 +192,15 @@ func (m *Machine) asked(r Reply) Act {
 	case r.Expired:
 		return m.open()
 	case m.Outcome.Owner == (ledger.Party{}):
-		return m.next(Lookup) // the resumed payout has no owner of its key yet
+		return m.next(Lookup) // the previous child actor was lost before its lookup was recorded
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
 		return m.open() // as it was when the directory named the owner: see refused
 	}
 	return m.next(Submit)
 }
 
-// voided takes the scheme's answer to the last question before a payout is voided. If the
-// scheme could not be asked, the payout is not voided.
+// voided handles the answer to the question that GoalVoid asks the scheme before a payout
+// is voided. If the scheme gave no answer, the payout is not voided.
 func (m *Machine) voided(r Reply) Act {
 	switch {
 	case r.Failed || r.Refused != nil:
@@ -208,7 +211,7 @@ func (m *Machine) voided(r Reply) Act {
 	return m.report(ledger.PayoutIsVoided)
 }
 
-// know reports the state that the scheme has stated.
+// know reports the payment's state as the scheme has answered it.
 func (m *Machine) know(s scheme.State) Act {
 	switch s.Progress {
 	case scheme.Settled:
@@ -221,10 +224,10 @@ func (m *Machine) know(s scheme.State) Act {
 }
 
 // refused reports a refusal, unless the payment may have been sent before: then the payout
-// is reported as accepted in doubt, or stays so. GoalClear, which has asked first, takes a
-// refusal of its submit as final. A refusal by the directory or by the account's own
-// control says nothing about an earlier submit: then the hold stays until the payout may be
-// voided.
+// is reported as accepted in doubt, or stays so. With GoalClear, which has asked the scheme
+// first, a refusal of the submit is final. A refusal by the directory, or by the account's
+// own rule about recipients, says nothing about an earlier submit, so the hold stays until
+// the payout may be voided.
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):
@@ -234,7 +237,8 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 	return m.report(ledger.PayoutIsRefused)
 }
 
-// open reports that the outcome is not known: the payout is accepted in doubt, or stays so.
+// open reports that the payout's outcome is not known: the payout is accepted in doubt, or
+// stays so.
 func (m *Machine) open() Act {
 	switch {
 	case m.job.Goal == ledger.GoalClear && m.heard:

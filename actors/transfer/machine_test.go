@@ -73,7 +73,7 @@ func said(o *ledger.ResolvePayout) string {
 	return strings.TrimSpace(s)
 }
 
-// TestStories checks, for each list of replies in testdata, which acts the machine returns.
+// TestStories checks which acts the machine returns for each list of replies in testdata.
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -102,7 +102,7 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// replies lists, for each act, the replies that are possible.
+// replies lists the possible replies to each act.
 var replies = map[Act][]string{
 	Lookup: {"owner", "refused dict_key_not_found", "refused dict_lookup_failed", "refused dict_rate_limited", "failed", "owner expired", "failed expired"},
 	Submit: {"pending", "settled", "rejected AC03", "unknown", "refused provider_rejected", "refused dict_bucket_exhausted", "failed", "failed expired", "pending expired", "unknown expired"},
@@ -110,18 +110,20 @@ var replies = map[Act][]string{
 	Pause:  {"ok", "ok expired"},
 }
 
-// walk is one path through a machine: the replies so far and the acts that they were for.
+// walk is one sequence of replies given to a machine, and the acts that the machine
+// returned.
 type walk struct {
 	t        *testing.T
 	reported []string
 	acts     []Act
-	maySee   bool   // a submit may have reached the scheme
-	word     string // the scheme's last answer about the payment
+	maySee   bool   // true: a submit may have reached the scheme
+	word     string // the scheme's last answer about the payment's state
 	unknown  bool   // the scheme answered that it does not know the payment
 	ended    int
 }
 
-// again repeats the path so far on a new machine, and returns its next act.
+// again gives the walk's replies to a new machine, and returns the machine and its next
+// act.
 func (w *walk) again(e ledger.Goal) (*Machine, Act) {
 	j := job
 	j.Goal = e
@@ -133,7 +135,8 @@ func (w *walk) again(e ledger.Goal) (*Machine, Act) {
 	return m, act
 }
 
-// TestEveryReplyToEveryAct tries every list of up to seven replies, and judges the reports.
+// TestEveryReplyToEveryAct gives a machine every possible list of up to seven replies, and
+// checks every report with the method judge.
 func TestEveryReplyToEveryAct(t *testing.T) {
 	least := map[ledger.Goal]int{ledger.GoalPay: 100, ledger.GoalResume: 100, ledger.GoalSend: 100, ledger.GoalClear: 50, ledger.GoalRetry: 5, ledger.GoalVoid: 5}
 	for name, e := range goals {
@@ -177,7 +180,7 @@ func (w *walk) on(e ledger.Goal, left int) {
 	}
 }
 
-// judge checks a report against the replies and acts of its path.
+// judge checks that a report agrees with the replies and acts that led to it.
 func (w *walk) judge(e ledger.Goal, m *Machine) {
 	o := &m.Outcome
 	last := reply(w.t, w.reported[len(w.reported)-1])
@@ -210,8 +213,8 @@ func (w *walk) judge(e ledger.Goal, m *Machine) {
 	}
 }
 
-// TestTimeRunsOut checks that, from any point, the machine reports within two acts once the
-// time for the job is over.
+// TestTimeRunsOut checks that, once the time for the job is over, the machine reports
+// within two acts, whatever it has done before.
 func TestTimeRunsOut(t *testing.T) {
 	for _, way := range []string{"", "owner", "owner/failed", "owner/failed/ok", "owner/failed/ok/unknown", "owner/failed/ok/failed"} {
 		for _, end := range []string{"failed expired", "unknown expired", "refused provider_rejected expired"} {
@@ -245,8 +248,8 @@ func TestStepAfterReport(t *testing.T) {
 	m.Step(Reply{})
 }
 
-// TestKeepsTheOwner checks that a report names the whole owner that an earlier lookup
-// found.
+// TestKeepsTheOwner checks that a report contains the name, document and ISPB of the owner
+// that an earlier lookup found.
 func TestKeepsTheOwner(t *testing.T) {
 	j := job
 	j.Tx.Counterparty.Name, j.Tx.Counterparty.Document, j.Tx.Counterparty.ISPB = ana.Name, ana.Document, ana.ISPB

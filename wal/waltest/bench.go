@@ -9,7 +9,7 @@ import (
 	"pixd/wal"
 )
 
-// bench is one journal under test, with the calls of Release that it has made.
+// bench is one journal under test, and the calls of Release that the journal has made.
 type bench struct {
 	testing.TB
 	Journal
@@ -22,7 +22,7 @@ type bench struct {
 type release struct {
 	name    string
 	err     error
-	durable wal.Ticket // the journal's Durable at the call
+	durable wal.Ticket // what the journal's Durable returned at the time of the call
 }
 
 // Tail is the sequence and checksum of a stream's newest record.
@@ -45,7 +45,8 @@ func (o out) Release(err error) {
 
 func (b *bench) out(name string) []wal.Out { return []wal.Out{out{b, name}} }
 
-// Seal makes a record of each body, continuing the stream after tail, and moves tail.
+// Seal makes a record of each body. The records continue the stream after tail, and tail
+// becomes the last of them.
 func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
 	var sealed []wal.Sealed
 	for _, body := range bodies {
@@ -58,7 +59,7 @@ func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
 	return sealed
 }
 
-// entry makes the next entry of the stream, named for its Out.
+// entry makes the next entry of the stream; name is the name of its Out.
 func (b *bench) entry(stream wal.Stream, name string, bodies ...string) *wal.Entry {
 	tail := b.tails[stream]
 	e := &wal.Entry{Stream: stream, Expect: tail.Seq, Out: b.out(name)}
@@ -69,7 +70,7 @@ func (b *bench) entry(stream wal.Stream, name string, bodies ...string) *wal.Ent
 
 func set(k, v string) wal.Op { return wal.Op{Kind: wal.OpSet, Key: []byte(k), Value: []byte(v)} }
 
-// wait waits until there were n releases and returns them.
+// wait waits until Release was called n times, and returns the calls.
 func (b *bench) wait(n int) []release {
 	b.Helper()
 	if s, ok := b.Journal.(Settler); ok {
@@ -88,7 +89,7 @@ func (b *bench) wait(n int) []release {
 	}
 }
 
-// rows are the rows with keys in [lo, hi), as "k=v".
+// rows returns the rows with keys in [lo, hi), as "k=v".
 func (b *bench) rows(r Reader, lo, hi string) (got []string) {
 	b.Helper()
 	err := r.Scan([]byte(lo), []byte(hi), func(k, v []byte) (bool, error) {
@@ -101,7 +102,7 @@ func (b *bench) rows(r Reader, lo, hi string) (got []string) {
 	return got
 }
 
-// bodies reads a stream from its start.
+// bodies returns the bodies of all records of a stream.
 func (b *bench) bodies(stream wal.Stream) (got []string) {
 	b.Helper()
 	err := b.Read(stream, 1, 0, func(r wal.Record) error {

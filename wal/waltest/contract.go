@@ -1,5 +1,6 @@
-// Package waltest has the contract that every journal must keep, the store over a disk and
-// the journal in memory that simulations use, and that journal in memory.
+// Package waltest has tests that every implementation of the journal must pass (Contract):
+// wal.Store and InMemory. InMemory, a journal in memory for simulations, is in this package
+// too.
 package waltest
 
 import (
@@ -15,15 +16,15 @@ type Reader interface {
 	ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// View is a Reader at one moment.
+// View is a Reader of the journal as it was at one moment.
 type View interface {
 	Reader
 	Ticket() wal.Ticket
 	Close() error
 }
 
-// Journal is what the contract tests. View returns this package's View, so an
-// implementation whose View returns its own type needs an adapter of one line.
+// Journal is the interface that Contract tests. Its View method returns this package's
+// View, so an implementation with its own view type needs an adapter of one line.
 type Journal interface {
 	Reader
 	Append(e *wal.Entry) wal.Ticket
@@ -34,12 +35,12 @@ type Journal interface {
 	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
-// Settler is a Journal that makes entries durable only on request: where the contract
-// waits for a release, it calls Settle.
+// Settler is a Journal that makes entries durable only on request. Where a test waits for a
+// release, it calls Settle first.
 type Settler interface{ Settle() }
 
-// Contract runs the contract. Each call of open gives an empty journal, which
-// open also arranges to close.
+// Contract runs the tests that every Journal must pass. Each call of open must return an
+// empty journal and arrange that it is closed at the end of the test.
 func Contract(t *testing.T, open func() Journal) {
 	for _, c := range []struct {
 		name string

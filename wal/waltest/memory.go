@@ -9,30 +9,30 @@ import (
 	"pixd/wal"
 )
 
-// InMemory is a journal in memory for one goroutine. It moves only when the caller says
-// so: Commit makes a batch of the appended entries and makes it visible to readers, Sync
-// makes the batch durable and releases its entries. So a simulation can let the power fail
-// between the two. It uses the same wal.Machine as the writer.
+// InMemory is a journal in memory for use by one goroutine. It writes only when its caller
+// says so: Commit makes a batch of the appended entries and makes it visible to readers,
+// and Sync makes the batch durable and releases its entries. So a simulation can have a
+// crash between the two. InMemory uses the same wal.Machine as the writer of wal.Store.
 type InMemory struct {
 	m         *wal.Machine
 	queue     []*wal.Entry
 	rows      map[string][]byte
-	keys      []string // of rows, in order
-	undo      []undo   // the rows as they were before the visible batch
-	flying    int      // entries of the batch that is visible and not durable; 0: there is none
+	keys      []string // keys of rows, sorted
+	undo      []undo   // values of the rows before the batch that is visible but not durable
+	flying    int      // number of entries in the batch that is visible but not durable; 0: there is no such batch
 	submitted wal.Ticket
 	durable   wal.Ticket
-	newest    wal.Head // durable
+	newest    wal.Head // the newest durable batch
 	failed    error
 }
 
-// undo is a row as it was before the batch that is not durable yet.
+// undo is the value that a row had before the batch that is not durable yet.
 type undo struct {
 	key   string
-	value []byte // nil: there was no such row
+	value []byte // nil: the row did not exist
 }
 
-// NewInMemory is an empty journal.
+// NewInMemory makes an empty journal.
 func NewInMemory() *InMemory {
 	return &InMemory{m: wal.NewMachine(wal.Head{}), rows: map[string][]byte{}}
 }
@@ -53,19 +53,21 @@ func (p *InMemory) Append(e *wal.Entry) wal.Ticket {
 	return p.submitted
 }
 
-// Submitted is the newest ticket given out.
+// Submitted returns the newest ticket that Append has given out.
 func (p *InMemory) Submitted() wal.Ticket { return p.submitted }
 
-// Durable is the newest ticket that is durable, with all before it.
+// Durable returns the newest ticket for which its entry and all earlier entries are
+// durable.
 func (p *InMemory) Durable() wal.Ticket { return p.durable }
 
-// Waiting reports whether a Commit or a Sync has something to do; at most one of them has.
+// Waiting reports whether Commit would make a batch, and whether Sync would make one
+// durable. At most one of the two is true.
 func (p *InMemory) Waiting() (commit, sync bool) {
 	return p.flying == 0 && len(p.queue) > 0, p.flying > 0
 }
 
-// Commit makes a batch of at most limit entries (0: of as many as fit) and shows it
-// to readers. The batch before it must be durable.
+// Commit makes a batch of at most limit entries (0: as many as fit into a batch) and makes
+// it visible to readers. It does nothing while the previous batch is not durable.
 func (p *InMemory) Commit(limit int) {
 	if p.failed != nil || p.flying > 0 {
 		return
@@ -138,8 +140,8 @@ func (p *InMemory) remove(k string) {
 
 func (p *InMemory) note(k string) { p.undo = append(p.undo, undo{k, p.rows[k]}) }
 
-// Sync makes the visible batch durable and releases its entries, in order. An entry that a
-// Release appends joins the queue.
+// Sync makes the visible batch durable and releases its entries, in order. An entry that is
+// appended during a release is queued.
 func (p *InMemory) Sync() {
 	if p.failed != nil || p.flying == 0 {
 		return
@@ -164,7 +166,7 @@ func (p *InMemory) Sync() {
 	}
 }
 
-// Tell is the gate; see wal.Store.Tell.
+// Tell releases outs, unless the journal has failed; see wal.Store.Tell.
 func (p *InMemory) Tell(_ wal.Stream, outs []wal.Out) {
 	for _, out := range outs {
 		if p.failed == nil {
@@ -173,7 +175,7 @@ func (p *InMemory) Tell(_ wal.Stream, outs []wal.Out) {
 	}
 }
 
-// Settle commits and syncs until nothing is left to do.
+// Settle calls Commit and Sync until every entry is durable.
 func (p *InMemory) Settle() {
 	for p.failed == nil && (p.flying > 0 || len(p.queue) > 0) {
 		p.Commit(0)
@@ -184,12 +186,12 @@ func (p *InMemory) Settle() {
 // Fail stops the journal: nothing is written or released any more.
 func (p *InMemory) Fail(err error) { p.failed = err }
 
-// Err is why the journal has stopped; nil while it has not.
+// Err returns why the journal has failed; nil: it has not failed.
 func (p *InMemory) Err() error { return p.failed }
 
-// Crash returns the journal as a power cut leaves it: everything durable and, with kept,
-// also the batch that was visible and not durable. The old journal must not be used
-// afterwards.
+// Crash returns the journal that a simulated power failure leaves: everything that is
+// durable and, if kept is true, also the batch that was visible but not durable. The old
+// journal must not be used afterwards.
 func (p *InMemory) Crash(kept bool) *InMemory {
 	at := p.newest
 	if p.flying > 0 && kept {
@@ -232,7 +234,8 @@ func (p *InMemory) Flip(stream wal.Stream, pick func(n int) int) bool {
 	return true
 }
 
-// bounds are the indexes in p.keys of the keys in [lo, hi); a nil hi is no bound.
+// bounds returns the indexes in p.keys of the keys in [lo, hi); a nil hi means no upper
+// bound.
 func (p *InMemory) bounds(lo, hi []byte) (from, to int) {
 	from, _ = slices.BinarySearch(p.keys, string(lo))
 	to = len(p.keys)

@@ -9,7 +9,7 @@ import (
 	"pixd/wal"
 )
 
-// Head tells the newest durable batch; see wal.Store.Head.
+// Head returns the newest durable batch; see wal.Store.Head.
 func (p *InMemory) Head() (position uint64, time int64, sum uint64) {
 	return p.newest.Position, p.newest.Time, p.newest.Sum
 }
@@ -20,13 +20,13 @@ func (p *InMemory) Get(key []byte) (value []byte, ok bool, err error) {
 	return bytes.Clone(v), ok, nil
 }
 
-// Scan goes through the rows in [lo, hi); see wal.Store.Scan. fn may append.
+// Scan calls fn for the rows in [lo, hi); see wal.Store.Scan. fn may call Append.
 func (p *InMemory) Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	from, to := p.bounds(lo, hi)
 	return p.each(slices.Clone(p.keys[from:to]), fn)
 }
 
-// ScanBack is Scan, downwards.
+// ScanBack is Scan in descending order of keys.
 func (p *InMemory) ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error {
 	from, to := p.bounds(lo, hi)
 	keys := slices.Clone(p.keys[from:to])
@@ -43,7 +43,7 @@ func (p *InMemory) each(keys []string, fn func(k, v []byte) (more bool, err erro
 	return nil
 }
 
-// Read verifies and reads a stream; see wal.Store.Read.
+// Read reads and verifies a stream's records; see wal.Store.Read.
 func (p *InMemory) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
 	_, hi := wal.RecordRange(stream)
 	seq := from
@@ -78,7 +78,7 @@ func (p *InMemory) Record(stream wal.Stream, seq uint64) (wal.Record, bool, erro
 	return r, err == nil, err
 }
 
-// Last tells where a stream stands; see wal.Store.Last.
+// Last returns the newest record of a stream; see wal.Store.Last.
 func (p *InMemory) Last(stream wal.Stream) (seq, sum uint64, err error) {
 	lo, hi := wal.RecordRange(stream)
 	err = p.ScanBack(lo, hi, func(k, v []byte) (bool, error) {
@@ -89,23 +89,23 @@ func (p *InMemory) Last(stream wal.Stream) (seq, sum uint64, err error) {
 	return seq, sum, err
 }
 
-// InMemoryView is the journal at one moment.
+// InMemoryView is the journal as it was at one moment.
 type InMemoryView struct {
 	*InMemory
 	ticket wal.Ticket
 }
 
-// View copies what is shown now; see wal.Store.View.
+// View copies the rows that are visible now; see wal.Store.View.
 func (p *InMemory) View() *InMemoryView {
 	rows := make(map[string][]byte, len(p.rows))
 	for k, v := range p.rows {
-		rows[k] = v // values are replaced, never changed
+		rows[k] = v // the journal replaces values and never changes them, so the view may share them
 	}
 	return &InMemoryView{&InMemory{rows: rows, keys: slices.Clone(p.keys)}, p.submitted}
 }
 
-// Ticket was the newest when the view was opened.
+// Ticket returns the newest ticket at the moment when the view was opened.
 func (v *InMemoryView) Ticket() wal.Ticket { return v.ticket }
 
-// Close gives the view back.
+// Close does nothing.
 func (v *InMemoryView) Close() error { return nil }

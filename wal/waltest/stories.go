@@ -28,8 +28,8 @@ func releasesInOrder(b *bench) {
 	b.equal(b.Submitted(), b.Durable())
 }
 
-// refused appends a good entry, one that spoil has changed, and another good one, and wants
-// only the middle one refused and nothing of it written.
+// refused appends a good entry, an entry that spoil has changed, and another good entry. It
+// checks that only the changed entry is refused, and that nothing of it is written.
 func refused(b *bench, spoil func(*wal.Entry)) {
 	b.Append(b.entry(1, "before", "one"))
 	keep := b.tails[1]

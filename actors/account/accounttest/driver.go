@@ -26,25 +26,28 @@ func (d *Driver) Do(c ledger.Command) *account.Asked {
 	return asked
 }
 
-// Notice hands the account the command of a scheme's notice; see account.Host.Notice.
+// Notice hands the account the command that a notice of the scheme means; done gets the
+// result, as in account.Host.Notice.
 func (d *Driver) Notice(c ledger.Command, done func(error)) { d.Take(account.NoticeMessage(c, done)) }
 
-// Report hands the account a child's report; Children.NotTaken is called where the account
-// could not take the report.
+// Report hands the account a child actor's report about a payout. Children.NotTaken is
+// called where the account could not take the report.
 func (d *Driver) Report(r account.Report) { d.Take(account.ReportMessage(d.deps, r)) }
 
-// Due starts a due task; see account.Host.Due.
+// Due hands the account a due task, which asks it to look after one payout; see
+// account.Host.Due.
 func (d *Driver) Due(t due.Task) { d.Take(account.DueMessage(d.deps.Tasks, t)) }
 
-// Trim frees the memory that an idle account does not need; false where it is not idle.
+// Trim frees the memory that an idle account does not need. It returns false where the
+// account is not idle.
 func (d *Driver) Trim() bool {
 	still := false
 	d.Take(account.TrimMessage(func() { still = true }))
 	return !still
 }
 
-// Passivate writes the head row of an idle account, which takes no more commands then;
-// false where the account is not idle.
+// Passivate writes the head row of an idle account; afterwards the account takes no more
+// commands. It returns false where the account is not idle.
 func (d *Driver) Passivate() bool {
 	done := make(chan bool, 1)
 	d.Take(account.PassivateMessage(done))
