@@ -45,14 +45,14 @@ type Config struct {
 	RateLimit        int   // requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
 	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
-	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
+	MinFreeDisk      int64 // least number of free bytes on the disk; with fewer, merchants' new work is refused
 
 	FS        wal.FS         // nil: the disk
 	Clocks    *clock.Sources // nil: this machine's
 	Log       *slog.Logger
-	OnFailure func(error) // called when the journal has failed; nothing more is answered
+	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
-	wrap        func(account.Journal) account.Journal // set by tests: a fault between accounts and journal
+	wrap        func(account.Journal) account.Journal // set by tests: wraps the journal that accounts append to, to put in a fault
 	alerts      *alerts                               // nil: alerts go only to the log and the journal
 	commitLimit time.Duration                         // set by tests; 0: the constant commitLimit
 	patience    time.Duration                         // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits

@@ -86,7 +86,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	s.probe(c, p.admin)
 	if err := s.serve(c, b, p.merchant); err != nil {
 		err = errors.Join(err, s.lastProbe())
-		p.close() // the operator API's port is closed already, unless the failure came before its server
+		p.close() // the operator API's port is closed already, unless the start failed before its server began
 		return nil, err
 	}
 	return s, nil
@@ -188,8 +188,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 
 const (
 	// adminConnections is how many connections may be open at once on the operator API; one
-	// address may have an eighth of them, so that operators and probes get in even if
-	// others reach the port. Connections from this machine (simulated payments, load tests)
+	// address may have an eighth of them, so that operators and probes get in even if other
+	// clients reach the port. Connections from this machine (simulated payments, load tests)
 	// have no limit by address.
 	adminConnections = 1024
 	// spareFiles is how many file descriptors are kept for the stores of the journal and
@@ -201,8 +201,8 @@ const (
 // loopback are this machine's own addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// room is how many connections merchants may have: a store that cannot open its next file
-// ends the process, so connections must leave descriptors to the stores.
+// room returns how many connections merchants may have. Connections must leave file
+// descriptors to the stores: a store that cannot open its next file ends the process.
 func room(log *slog.Logger) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
