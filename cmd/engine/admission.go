@@ -56,7 +56,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	d := &admission{
 		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
-			durable := s.Durable() // read first, so that it is never more than what was submitted
+			durable := s.Durable() // read before submitted, so that durable is never more than submitted
 			return s.Submitted(), durable
 		},
 	}

@@ -32,7 +32,7 @@ func TestDropClaims(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := populate(e); err != nil { // now the journal's newest record is of today
+	if _, err := populate(e); err != nil { // populate makes records of today, so that the journal's newest record is of today
 		t.Fatal(err)
 	}
 	_, newest, _ := e.Store.Head()

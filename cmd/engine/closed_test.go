@@ -264,7 +264,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
 	}
 	stop, scraped := make(chan struct{}), make(chan struct{})
-	go func() { // a reader of the metrics during the start
+	go func() { // reads /metrics while the engine starts
 		defer close(scraped)
 		for {
 			select {

@@ -33,7 +33,7 @@ type answered struct {
 	key     *ledger.Claim      // idempotency key of the request
 	stored  string             // the answer stored under that key
 	command ledger.Command
-	head    *ledger.Account // the head that a read showed
+	head    *ledger.Account // the head that a read showed; nil: the request was no read
 }
 
 // clients drive an engine from several goroutines and keep every answer.

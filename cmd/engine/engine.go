@@ -175,8 +175,8 @@ func (e *Engine) active(id ledger.AccountID) bool {
 // thirteen million rows; with more rows, more lookups read the store in vain.
 const endToEndFilter = 16 << 20
 
-// fill adds every stored end-to-end row to the filter; rows written meanwhile are added
-// when they are written.
+// fill adds every stored end-to-end row to the filter. Rows that are written while it runs
+// are added by their writers.
 func (e *Engine) fill(ctx context.Context) {
 	lo, hi := ledger.EndToEndRange()
 	err := e.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) {

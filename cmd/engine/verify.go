@@ -17,7 +17,7 @@ import (
 type VerifyOptions struct {
 	DataDir  string
 	TempDir  string         // folder for the derived rows while they are sorted; empty: the system's
-	Progress func(Progress) // called often, from one goroutine at a time; may be nil
+	Progress func(Progress) // called often, but never by two goroutines at once; may be nil
 	Log      *slog.Logger
 }
 
