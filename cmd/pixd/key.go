@@ -38,7 +38,7 @@ func (k *keyFlags) add(c *cobra.Command) {
 
 var permissionHelp = "\n\nPermissions, or '*' for all of them:\n" + strings.Join(registry.AllPermissions.Names(), ", ") + "."
 
-// given returns the fields whose flags were given.
+// given returns those fields of the request body whose flags were given.
 func (k *keyFlags) given(c *cobra.Command) map[string]any {
 	body := map[string]any{}
 	if c.Flags().Changed("permission") {

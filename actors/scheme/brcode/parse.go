@@ -20,8 +20,8 @@ type Code struct {
 	Description, Facilitator string
 	// Name and City of the payee, 1 to 25 and 1 to 15 bytes.
 	Name, City string
-	// TxID is 1 to 25 of [a-zA-Z0-9]; empty where the code says "***", and in a
-	// dynamic code, whose own txid comes from its URL.
+	// TxID is 1 to 25 of [a-zA-Z0-9]; empty if the code says "***", and in a dynamic code,
+	// whose txid is in the data at its URL.
 	TxID string
 	// AmountCentavos is at most MaxAmount; 0 where the code names no amount.
 	AmountCentavos int64
@@ -42,15 +42,8 @@ func (e *Malformed) Error() string { return "malformed BR Code: " + e.What }
 
 func malformed(what string) error { return &Malformed{What: what} }
 
-// Parse reads a code's text. It is strict, because the readers of payers' banks may be
-// strict: the text is at most MaxText bytes of printable ASCII; field 00 is first and 63
-// last; no field id comes twice; no value is empty; the CRC's digits are upper-case. The
-// Pix template may be any of the fields 26 to 51, its name in either case. Well-formed
-// fields without a meaning for Pix are ignored.
-//
-// The error is ErrCRC, or a *Malformed for every other broken rule. Errors in the division
-// into fields are found before the CRC is checked, errors in the values afterwards: a
-// misread text may have any values.
+// Malformed is the error for a text that breaks any other rule of the format. What names the
+// field and the rule, for people to read.
 func Parse(text string) (Code, error) {
 	if len(text) > MaxText {
 		return Code{}, malformed("longer than 512 bytes")
@@ -79,7 +72,7 @@ func Parse(text string) (Code, error) {
 	return r.code, r.complete()
 }
 
-// each calls take for every field of s, and stops at the first error. An id that comes
+// each calls take for every field of s, and stops at the first error. A field id that occurs
 // twice is an error.
 func each(s string, take func(id int, value string) error) error {
 	var seen [100]bool

@@ -5,8 +5,8 @@ import (
 	"pixd/wal"
 )
 
-// restoreMovements reads the mark of the sums, the newest movement's number, and the number
-// of movements after the mark.
+// restoreMovements reads from the book the mark of the sums, the newest movement's number,
+// and the number of movements after the mark.
 func (s *Sim) restoreMovements() error {
 	ok, err := read(s.store, markKey, &s.added)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Sim) restoreMovements() error {
 	return err
 }
 
-// atOnce is how many movements makeMovements writes in one entry.
+// atOnce is the number of movements that makeMovements writes in one entry.
 const atOnce = 1000
 
 // makeMovements adds the movements to a book that was written before movements existed, and
