@@ -44,7 +44,7 @@ type Payment struct {
 	EndToEnd      string
 	Amount        ledger.Amount
 	Key           ledger.Key
-	RecipientISPB string // the recipient's ISPB as the merchant states it; may be empty
+	RecipientISPB string // the recipient's ISPB as the merchant states it (manual routing); may be empty
 	Description   string
 	Purpose       string
 }

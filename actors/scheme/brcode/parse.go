@@ -30,20 +30,27 @@ type Code struct {
 	OneTime bool
 }
 
-// ErrCRC is the refusal of a text that ends with a wrong CRC. A code with a wrong CRC must
-// not be paid: some of it was misread.
+// ErrCRC is the error for a text that ends with a wrong CRC. A code with a wrong CRC must not
+// be paid, because the reader has misread some of its characters.
 var ErrCRC = errors.New("BR Code: wrong CRC")
 
-// Malformed is the refusal of a text that breaks another rule; What names the field and the
-// rule, for people.
+// Malformed is the error for a text that breaks any other rule of the format. What names the
+// field and the rule, for people to read.
 type Malformed struct{ What string }
 
 func (e *Malformed) Error() string { return "malformed BR Code: " + e.What }
 
 func malformed(what string) error { return &Malformed{What: what} }
 
-// Malformed is the error for a text that breaks any other rule of the format. What names the
-// field and the rule, for people to read.
+// Parse reads a code's text. It is strict, because the readers of payers' banks may be
+// strict: the text is at most MaxText bytes of printable ASCII; field 00 is first and 63
+// last; no field id comes twice; no value is empty; the CRC's digits are upper-case. The
+// Pix template may be any of the fields 26 to 51, its name in either case. Well-formed
+// fields without a meaning for Pix are ignored.
+//
+// The error is ErrCRC, or a *Malformed for every other broken rule. Errors in the division
+// into fields are found before the CRC is checked, errors in the values afterwards: a
+// misread text may have any values.
 func Parse(text string) (Code, error) {
 	if len(text) > MaxText {
 		return Code{}, malformed("longer than 512 bytes")

@@ -18,10 +18,11 @@ const PathBook = "/v1/book/read"
 // one moment.
 const maxBook = 64 << 20
 
-// BookQuestion asks for the provider's book.
+// BookQuestion asks for the provider's book of settled payments.
 type BookQuestion struct{}
 
-// BookQuestion asks for the provider's book of settled payments.
+// Book answers a BookQuestion: the sums of the settled movements, in base units. OldestOpen
+// is left out if every notice was acknowledged.
 type Book struct {
 	At           string        `json:"at"`
 	OldestOpen   string        `json:"oldest_open,omitempty"`

@@ -33,7 +33,7 @@ type sums struct {
 	Messages   uint64        `cbor:"5,keyasint,omitempty"`
 }
 
-// tally holds the sums of some movements.
+// tally holds the sums of a number of movements, by account and by institution.
 type tally struct {
 	accounts map[ledger.AccountID]*sums
 	ispbs    map[string]*sums
