@@ -19,8 +19,8 @@ type Engine interface {
 
 // History looks transactions up.
 type History interface {
-	// Transaction returns the account's transaction with this id or transaction_id; nil
-	// where the account has none, even if another account has one.
+	// Transaction returns the account's transaction that has this id or transaction_id. It
+	// returns nil if the account has no such transaction, even if another account has one.
 	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
 }
 

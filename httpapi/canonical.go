@@ -12,7 +12,7 @@ import (
 // object included.
 const maxDepth = 32
 
-// The reasons for which a body is unusable.
+// The reasons for which a body has no canonical form.
 const (
 	reasonNotJSON   = "not JSON"
 	reasonNotObject = "not a JSON object"

@@ -98,7 +98,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // the client sends a request before it reads
+	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // the refused client sends a request before it reads the answer
 		t.Error(got)
 	}
 	if refused.Load() != 4*429 || l.Open() != 2 {

@@ -23,7 +23,7 @@ import (
 // which must be found: otherwise the search does not see the texts.
 type hunt struct {
 	t       *testing.T
-	secrets map[string][]byte // the secrets in every form, by a description of the form
+	secrets map[string][]byte // the secrets in every form, by a description of the secret and the form
 	known   map[string][]byte
 	seen    map[string]map[string]bool // for each kind of place, the names of the known values found there
 }

@@ -131,9 +131,9 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	return nil, control.Missing("no account %q", name)
 }
 
-// do has the engine carry out a command. A refusal and an account that is unknown, busy or
-// quarantined come back as a problem, in the last two cases joined with the engine's error;
-// any other error comes back as it is.
+// do has the engine carry out a command. For a refusal, and for an account that is unknown,
+// busy or quarantined, it returns a Problem; if the account is busy or quarantined, the
+// Problem is joined with the engine's error. Any other error is returned as it is.
 func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {

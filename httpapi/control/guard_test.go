@@ -105,8 +105,8 @@ func TestWrongTokens(t *testing.T) {
 	}
 }
 
-// TestRightTokensCountNothing checks that requests with the right token, and requests to
-// unguarded paths, do not count as wrong tokens.
+// TestRightTokensCountNothing checks that neither requests with the right token nor requests
+// to unguarded paths count as wrong tokens.
 func TestRightTokensCountNothing(t *testing.T) {
 	g := newGuarded(t)
 	for range 50 {
