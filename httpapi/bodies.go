@@ -20,7 +20,7 @@ type bodies struct {
 }
 
 const (
-	bodiesRoom = 256 << 20 // enough for 1,024 bodies of the largest size
+	bodiesRoom = 256 << 20 // bytes for all announced bodies together: 1,024 of the largest size
 	smallBody  = maxHeader
 )
 

@@ -69,7 +69,7 @@ type canonicaliser struct {
 	forms   []snakeForm
 	camel   bool     // run refuses two keys of one object that have the same snake_case form
 	aliases []string // spellings to which camel does not apply: see checkForms
-	sorted  bool     // all objects read so far had their keys in order
+	sorted  bool     // the keys of all objects read so far were in canonical order
 	bad     *Unusable
 
 	room []byte   // reused buffer for out

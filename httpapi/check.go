@@ -155,7 +155,7 @@ func (c *call) rate() bool {
 
 const (
 	idempotencyHeader = "Idempotency-Key"
-	maxIdempotencyKey = 256 // characters
+	maxIdempotencyKey = 256 // greatest length in characters
 )
 
 func (c *call) idempotencyKey() bool {

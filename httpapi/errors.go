@@ -23,7 +23,7 @@ const (
 
 // refusal says how the refusals of one code are answered.
 type refusal struct {
-	payout  form   // shape in the answer to a payout request
+	payout  form   // shape of the refusal in the answer to a payout request
 	status  int    // status with that shape; a code (format A) after the hold is always 400
 	name    string // the code or field in the body
 	outside string // message if the directory or the provider refuses, because they send a code without a text

@@ -52,7 +52,7 @@ func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // snakeForm is the snake_case form of a member's key.
 type snakeForm struct {
-	start, end int // offsets in the canonicaliser's keys
+	start, end int // offsets of the form's start and end in the canonicaliser's keys
 	of         member
 }
 

@@ -27,7 +27,7 @@ const (
 	addressSets = 1 << 15
 	addressWays = 8
 
-	window = 60_000 // milliseconds
+	window = 60_000 // in milliseconds: a minute
 )
 
 type addressSet struct {

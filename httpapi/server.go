@@ -16,7 +16,7 @@ const (
 	maxHeader = 16 << 10
 
 	readTimeout = 30 * time.Second
-	idleTimeout = 2 * time.Minute // between two requests of a connection
+	idleTimeout = 2 * time.Minute // longest time between two requests of a connection
 	// A payout's answer may take the time of a look-up, a submit and a grace period. This
 	// timeout is longer, so that it never ends such a request.
 	writeTimeout = 2 * time.Minute
@@ -67,7 +67,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case errors.As(err, &plain):
 		answerPlain(plain.Conn)
-		ctx.SetStatusCode(fasthttp.StatusBadRequest) // for the metrics, which count statuses
+		ctx.SetStatusCode(fasthttp.StatusBadRequest) // not sent: the metrics count answers by status
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())
 		answerError(ctx, fasthttp.StatusRequestEntityTooLarge, bodyTooLarge, "")

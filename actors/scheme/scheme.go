@@ -56,8 +56,8 @@ type Progress uint8
 const (
 	Unknown  Progress = iota // the payment never arrived
 	Pending                  // the payment is accepted, and not settled
-	Settled                  // final
-	Rejected                 // final; State.Reason is the scheme's code
+	Settled                  // the payment is settled, which is final
+	Rejected                 // the payment is rejected, which is final; State.Reason is the scheme's code
 )
 
 // State is a payment's progress at the scheme.
@@ -103,16 +103,16 @@ func (k NoticeKind) String() string {
 type Notice struct {
 	Kind     NoticeKind
 	Tx       ledger.TxID           // the payout's transaction id; zero: the notice is not about a payout
-	EndToEnd string                // the payment's end-to-end id
+	EndToEnd string                // end-to-end id of the payment that the notice is about
 	Account  ledger.AccountID      // our account, as the payment or the key named it; 0: not stated
 	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
-	Arrived  ledger.ReceivePayment // with PaymentArrived
+	Arrived  ledger.ReceivePayment // the payment, in a notice of kind PaymentArrived
 
 	ReturnID string        // with ReturnReceived: the return's own id, D…
 	Amount   ledger.Amount // with ReturnReceived and InfractionOpened: base units
 
 	Infraction string // with InfractionOpened and InfractionCancelled: the infraction's id
-	Situation  string // with InfractionOpened
+	Situation  string // the directory's word for the fraud, in a notice of kind InfractionOpened
 }
 
 // Book is the scheme's book of settled movements, in base units. Its sums only grow.
@@ -125,8 +125,8 @@ type Book struct {
 
 // Sums are the settled movements of an institution or an account.
 type Sums struct {
-	Sent       ledger.Amount // payouts
-	Received   ledger.Amount // customers' payments
+	Sent       ledger.Amount // sum of the settled payouts
+	Received   ledger.Amount // sum of the customers' payments
 	ReturnedBy ledger.Amount // the part of Received that accounts gave back (refunds)
 	ReturnedTo ledger.Amount // the part of Sent that was returned to accounts
 }

@@ -7,7 +7,7 @@ import (
 
 // written is the state of the simulation at the moment when one record was made.
 type written struct {
-	at      ledger.Millis // simulated time
+	at      ledger.Millis // simulated time at which the record was made
 	terms   ledger.Terms  // flags of the process that made the record
 	doubted bool          // that process's engine time was doubted
 	clock   ledger.Millis // that process's engine time

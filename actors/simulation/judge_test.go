@@ -99,7 +99,7 @@ func (l *life) atRest() {
 		a := l.account(id)
 		if l.flipped[id] {
 			if a.Broken() == nil {
-				continue // nothing has read the damaged record yet
+				continue // the account has not read its damaged record yet, so it is not quarantined
 			}
 			continue
 		}

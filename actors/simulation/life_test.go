@@ -34,7 +34,7 @@ type life struct {
 	tells  bool
 	story  strings.Builder // log of the run, for the reader of a failure
 	wrong  []string        // messages of the checks that failed
-	seen   map[string]int  // how often each named event happened
+	seen   map[string]int  // number of times that each event, by its name, has happened
 
 	known ledger.AccountID // the highest account number; accounts are numbered from 1
 
@@ -46,7 +46,7 @@ type life struct {
 	written    map[recordName]written
 	chronicle0 *chronicle        // built from the records by the last call of rebuilt
 	panicked   ledger.Millis     // simulated time at which an account's code panicked last
-	forged     int               // how many false notices were sent
+	forged     int               // number of false notices that were sent
 	panics     bool              // the renderer panics at the next answer
 	refuses    bool              // the journal refuses the next entry
 	failing    int               // turns until the engine notices that its disk has failed; 0: the disk works
@@ -71,7 +71,7 @@ type process struct {
 	mail      []letter
 	watch     *watch
 	filter    *keyed.Filter                  // the filter over end-to-end rows, until it is filled; nil once it is filled
-	tasks     map[due.Task]int               // how many of each due task are under way
+	tasks     map[due.Task]int               // number of due tasks under way, by task
 	unheard   []func()                       // called at a crash: each fails one notice if it is not acknowledged yet
 	floor     ledger.Millis                  // time of the newest record when this process started
 	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time

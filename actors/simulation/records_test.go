@@ -209,7 +209,7 @@ func (c *chronicle) repeats(l *life, r *ledger.Record, made written) {
 			under++
 		}
 	}
-	if under+1 > most { // counting the payout of this record
+	if under+1 > most { // plus one for the payout of this record
 		l.fail("record %d of %v: %d payouts under %s, at most %d may be", r.Seq, r.Account, under+1, r.Tx.EndToEnd, most)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // verdict is the answer that a payout request must get, given the account's present state.
 type verdict struct {
-	refusal ledger.RefusalCode // RefuseNothing: the money is held
+	refusal ledger.RefusalCode // code of the refusal; RefuseNothing: the money is held
 	pending bool               // the payout waits for an operator
 }
 
@@ -97,7 +97,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 		refused = a.Refusal.Code
 	}
 	if refused == ledger.RefuseEndToEnd && c.EndToEnd != "" {
-		return // the id belongs to another account
+		return // the end-to-end id belongs to another account, which the verdict does not know
 	}
 	if v := r.verdict; v != nil {
 		switch {

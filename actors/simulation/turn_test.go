@@ -12,7 +12,7 @@ type mood struct {
 	lost, late, doubled int // messages between engine and scheme that are lost, delayed or sent twice
 	linger              int // in one turn of linger, a delayed submission reaches the scheme
 	crash, fail, flip   int // crashes of the process, failures of the disk, flipped bits
-	jump                int // jumps of the wall clock
+	jump                int // jumps of the engine's wall clock
 	steps               int
 	lazy, stall         int // in one chance of lazy the journal moves; in one turn of stall it stops for up to 60 s
 	limited             int // submissions that a gateway refuses

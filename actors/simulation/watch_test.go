@@ -22,7 +22,7 @@ type watch struct {
 	quiet   ledger.Millis    // no task that needs the scheme may start before this time, because an earlier task could not reach the scheme
 	seen    map[string]sight // due rows that were visible at the last look
 	misses  map[string]int   // for each row, the number of looks at which the row should have had a task and had none
-	last    ledger.Millis    // engine time of the last look
+	last    ledger.Millis    // engine time of the scanner's last look
 }
 
 // sight is the time at which a due row was first seen. late means that the look before should

@@ -22,11 +22,11 @@ type admission struct {
 	free     func() (uint64, error) // free bytes of the disk on which the journal lies
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
-	inHand   *atomic.Int64 // merchants' requests in hand
+	inHand   *atomic.Int64 // number of merchants' requests in hand
 	alerts   *alerts
 	log      *slog.Logger
 
-	lowDisk, stalled atomic.Bool // written by watch alone
+	lowDisk, stalled atomic.Bool // written by the goroutine of watch alone
 
 	// The state that watch keeps between two calls of look.
 	diskAt   time.Time // time at which lookAtDisk runs next

@@ -65,7 +65,7 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 type alerts struct {
 	book   alertBook
 	closed closedOff
-	count  *prometheus.CounterVec // nil: alerts are not counted
+	count  *prometheus.CounterVec // counter of alerts by kind; nil: alerts are not counted
 	log    *slog.Logger
 }
 

@@ -99,7 +99,7 @@ var readsClock = []struct{ file, what string }{
 
 // source is one Go file that is not a test.
 type source struct {
-	file string // path from the root, with slashes
+	file string // path from the module's root, with slashes
 	pkg  string
 	ast  *ast.File
 }

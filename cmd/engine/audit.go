@@ -30,7 +30,7 @@ type auditor struct {
 	running, ended bool
 	work           sync.WaitGroup
 
-	patience time.Duration // set by tests; 0: auditPatience
+	patience time.Duration // longest time of an audit, set by tests; 0: auditPatience
 }
 
 func (a *auditor) patient() time.Duration {

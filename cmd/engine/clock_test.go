@@ -18,7 +18,7 @@ import (
 // the test.
 type clocks struct {
 	start         time.Time
-	wall, elapsed atomic.Int64 // milliseconds
+	wall, elapsed atomic.Int64 // ms by which the test has moved each clock
 }
 
 func newClocks() *clocks { return &clocks{start: time.Now()} }

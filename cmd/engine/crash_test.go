@@ -29,7 +29,7 @@ var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash te
 // answered is one answer that a client has received, with the request's details.
 type answered struct {
 	account ledger.AccountID
-	tx      ledger.Transaction // with the status that the answer showed
+	tx      ledger.Transaction // the transaction, with the status that the answer showed
 	key     *ledger.Claim      // idempotency key of the request
 	stored  string             // the answer stored under that key
 	command ledger.Command

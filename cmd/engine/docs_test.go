@@ -76,7 +76,7 @@ var (
 
 // known is every name that the docs may use.
 type known struct {
-	files    []string // files and folders, from the root
+	files    []string // paths of all files and folders, from the module's root
 	declared map[string]bool
 	packages map[string]bool
 	targets  map[string]bool

@@ -34,11 +34,11 @@ type Served struct {
 
 	certs           [2]*certificate // of the merchant API and of the operator API; nil: plain HTTP
 	meters          *meters
-	connections     *httpapi.Connections // the merchant API's
+	connections     *httpapi.Connections // open connections of the merchant API
 	admission       *admission
 	merchant, admin *fasthttp.Server
-	schemePort      net.Listener                            // nil where SchemeAddr is nil
-	notices         *fasthttp.Server                        // serves schemePort
+	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
+	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
 	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
 	failed          chan error                              // receives an error when a listener ends by itself
 }
@@ -180,7 +180,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	operate := admin.New(o)
-	s.operate.Store(&operate) // all fields above are set by now
+	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
 	return nil

@@ -35,7 +35,7 @@ type SimConfig struct {
 	SchemeSecret string
 	AdminToken   string // the token that requests to /sim need
 
-	Clocks    *clock.Sources // nil: this machine's
+	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error)
 }
@@ -91,7 +91,7 @@ type ServedSim struct {
 	sim      *sim.Sim
 	notifier *provider.Notifier
 	server   *fasthttp.Server
-	cert     *certificate // nil: plain HTTP
+	cert     *certificate // the listener's certificate; nil: plain HTTP
 	traffic  traffic
 	ready    atomic.Bool
 	failed   chan error

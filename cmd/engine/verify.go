@@ -23,11 +23,11 @@ type VerifyOptions struct {
 
 // Progress is the progress of a verification.
 type Progress struct {
-	Stage   string // "records", "rows" or "tables"
+	Stage   string // the part that is being verified: "records", "rows" or "tables"
 	Records uint64
 	Rows    uint64
 	Batches uint64
-	Of      uint64 // the number of batches in the journal's head
+	Of      uint64 // number of batches in all, as the journal's head says
 }
 
 // Verified is the result of Verify.

@@ -20,7 +20,7 @@ type deriver struct {
 	accounts map[ledger.AccountID]*derived
 	rows     []ledger.Row
 
-	next     *chunk      // filled by the walk over the records
+	next     *chunk      // chunk that the walk over the records is filling
 	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
 
 	failed atomic.Bool
@@ -33,7 +33,7 @@ type deriver struct {
 type derived struct {
 	head    ledger.Account
 	stated  []byte
-	at      uint64 // sequence of the head row; 0: none
+	at      uint64 // sequence of the record that the head row names; 0: there is no head row
 	threads threads
 }
 

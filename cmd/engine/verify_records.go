@@ -23,7 +23,7 @@ const (
 // numbered is a record with its position in the order of writing.
 type numbered struct {
 	wal.Record
-	order   uint64 // position, from 1
+	order   uint64 // position in the order of writing, from 1 on
 	batches uint64 // number of batches written before the record's batch
 }
 

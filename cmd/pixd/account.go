@@ -157,7 +157,7 @@ func known(a *ledger.Amount, show func(ledger.Amount) string) string {
 
 func units(a ledger.Amount) string { return fmt.Sprint(int64(a)) }
 
-const longestName = 30 // characters of a name in a list
+const longestName = 30 // largest number of characters of a name in a list
 
 func accounts(all []account) string {
 	if len(all) == 0 {

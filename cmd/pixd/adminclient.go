@@ -20,7 +20,7 @@ import (
 type adminClient struct {
 	base, token string
 	source      string       // where the token was found, for the error about a refused token
-	http        *http.Client // nil: a client without a CA file
+	http        *http.Client // nil: a client that trusts the system's authorities
 	asks, flag  string       // kind of the server, and the flag for its URL, for error messages
 }
 

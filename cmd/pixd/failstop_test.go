@@ -28,7 +28,7 @@ func (p *process) limited(blocks int) *process {
 // line on standard error names the file.
 func (p *process) failStopped(store string) {
 	p.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // the process goes on though its files are full
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // after a minute: the process has not ended although its files are full
 	defer late.Stop()
 	if err := <-p.exited; err == nil {
 		p.t.Error("it ended well though its files are full")

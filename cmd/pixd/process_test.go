@@ -281,7 +281,7 @@ type shop struct {
 	ID     string `json:"account_id"`
 	Client string `json:"client_id"`
 	Secret string `json:"client_secret"`
-	Key    string // its first PIX key
+	Key    string // the account's first PIX key
 }
 
 func (p *process) shop() shop {

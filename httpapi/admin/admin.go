@@ -27,8 +27,8 @@ type Options struct {
 	History  History
 
 	NewAccountID func() ledger.AccountID
-	NewEVP       func() string      // a UUID v4
-	NewSecret    func(n int) []byte // n random bytes that nobody can guess
+	NewEVP       func() string      // returns a new UUID v4
+	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
 
 	// RegisterKey registers a key with the scheme and records that in the registry. It
 	// returns true if both have succeeded.
@@ -50,9 +50,9 @@ type Options struct {
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
-	Clock           *clock.Clock // nil: /admin/clock does not exist
+	Clock           *clock.Clock // engine time; nil: the path /admin/clock does not exist
 	Log             *slog.Logger
-	Sim             *sim.Sim         // nil: no simulator in this process
+	Sim             *sim.Sim         // the simulator in this process; nil: there is none
 	Notices         *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
 }
 

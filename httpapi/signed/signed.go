@@ -67,7 +67,7 @@ func message(ctx *fasthttp.RequestCtx) provider.Message {
 
 func sign(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message) {
 	if ctx.Hijacked() {
-		return // the connection is cut, without an answer
+		return // serve has cut the connection, so no answer is sent
 	}
 	at, signature := g.Answer(m, ctx.Response.StatusCode(), ctx.Response.Body())
 	ctx.Response.Header.Set(provider.HeaderTimestamp, at)

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	URL    string // base URL of the receiver, in a form that ParseURL accepts
 	Secret Secret
-	TLS    *tls.Config // nil: the system's certificate authorities
+	TLS    *tls.Config // nil: the system's certificate authorities are trusted
 	Now    func() ledger.Millis
 	// Stated is called with the time in each answer that the receiver has signed, even if the
 	// answer is refused for its age; nil: nothing is called.
@@ -72,7 +72,7 @@ func newClient(o Options, d Direction) (*client, error) {
 			MaxConnsPerHost:     maxConns, MaxIdleConnsPerHost: maxConns,
 			IdleConnTimeout:        time.Minute, // shorter than the time after which pixd's own listeners close idle connections
 			MaxResponseHeaderBytes: 16 << 10,
-			DisableCompression:     true, // the signature covers the bytes as sent
+			DisableCompression:     true, // the signature covers the bytes as they were sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -133,7 +133,7 @@ func unsigned(got *http.Response, answer []byte, err error) error {
 }
 
 // tellEvery is the least time between two log lines that say that calls fail.
-const tellEvery = 30_000 // ms
+const tellEvery = 30_000 // in ms
 
 // failed logs, at most once in tellEvery, that no valid answer came from the other side: a
 // payout's own report does not say so. A request that our side cancelled is not logged.

@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 		status int
 		body   string
 		alter  func(*Message)
-		want   string // part of the error; empty: the payment is settled
+		want   string // text that the error must contain; empty: no error, the payment is settled
 	}{
 		"settled":              {200, wellSettled, nil, ""},
 		"with a field more":    {200, `{"state":{"progress":"settled","since":1},"note":{"a":[{}]}}`, nil, ""},

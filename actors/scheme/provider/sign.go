@@ -58,10 +58,10 @@ func (d Direction) answer() Direction { return d + "-answer" }
 type Message struct {
 	Direction Direction
 	Method    string
-	Path      string // the request target, as sent
+	Path      string // path and query of the request, as they were sent
 	Timestamp string
 	ID        string
-	Status    int // status of an answer; 0: the message is a request
+	Status    int // HTTP status of an answer; 0: the message is a request
 	Body      []byte
 }
 

@@ -19,7 +19,7 @@ import (
 // recipient's key chooses a payment's outcome; payments settle within a fraction of a second.
 type Body struct {
 	Scheme scheme.Scheme
-	Now    func() ledger.Millis // the scheme's clock
+	Now    func() ledger.Millis // returns the time of the scheme's clock
 	Start  func(scheme.Feed) error
 	// Again ends the implementation's process without warning and starts another one on the
 	// data that is durable.

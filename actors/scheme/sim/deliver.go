@@ -20,7 +20,7 @@ type deliverer struct {
 	outbox     outbox
 	reported   ledger.Millis // time at which a failure was last logged
 	unreported int           // number of failures since reported that were not logged
-	wake       chan struct{} // capacity 1
+	wake       chan struct{} // a value in it wakes the goroutine; its capacity is 1
 	stop       chan struct{}
 	started    atomic.Bool
 	done       chan struct{}

@@ -19,7 +19,7 @@ type Known struct {
 	State    scheme.State
 	At       ledger.Millis // time of the submission, or of the customer's payment
 	FinalAt  ledger.Millis // time at which the payment became final; 0: the payment is pending
-	Returns  []Returned    // oldest first
+	Returns  []Returned    // the returns of a payout, oldest first
 }
 
 // Returned is a return of a payout, in full or in part.

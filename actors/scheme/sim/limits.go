@@ -17,8 +17,8 @@ type Capacity uint8
 // The capacities.
 const (
 	Available       Capacity = iota
-	ClientLimited            // the paying user's limit
-	BucketExhausted          // the institution's limit
+	ClientLimited            // every lookup meets the limit of the paying user
+	BucketExhausted          // every lookup meets the limit of the institution
 )
 
 var capacities = map[Capacity]struct {

@@ -19,7 +19,7 @@ import (
 // Options configure a simulator.
 type Options struct {
 	Dir         string
-	FS          wal.FS        // nil: the disk
+	FS          wal.FS        // nil: the machine's file system
 	Store       Store         // the store of the book, instead of one in Dir; Close closes it
 	OwnISPB     string        // ISPB of the engine's institution; empty: the constant OwnISPB
 	SettleDelay time.Duration // from submission to settlement; 0: a payment settles inside the submit call
@@ -30,7 +30,7 @@ type Options struct {
 	Log         *slog.Logger
 
 	CacheBytes    int64  // see wal.Options; default 16 MiB
-	MemTableBytes uint64 // default 32 MiB
+	MemTableBytes uint64 // see wal.Options; default 32 MiB
 }
 
 // OwnISPB is the ISPB of the engine's institution if Options.OwnISPB is empty.
