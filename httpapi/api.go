@@ -11,16 +11,16 @@ import (
 	"pixd/actors/registry"
 )
 
-// Engine carries out commands on accounts. Its answers are durable; its errors are those of
-// the ledger, such as ErrBusy.
+// Engine carries out commands on accounts. Whatever it answers is durable. Its errors are
+// those of package ledger, such as ErrBusy.
 type Engine interface {
 	Do(ledger.AccountID, ledger.Command) (ledger.Answer, error)
 }
 
 // History looks transactions up.
 type History interface {
-	// Transaction returns the account's transaction with this id or transaction_id; nil
-	// where the account has none, even if another account has one.
+	// Transaction returns the account's transaction that has this id or transaction_id. It
+	// returns nil if the account has no such transaction, even if another account has one.
 	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
 }
 
@@ -33,11 +33,11 @@ type Options struct {
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
 
-	RateLimit       int // the most requests of one address in a minute; 0: no limit
-	FailedAuthLimit int // the most failed credentials of one address in a minute; 0: no limit
+	RateLimit       int // largest number of requests of one address in a minute; 0: no limit
+	FailedAuthLimit int // largest number of failed credentials of one address in a minute; 0: no limit
 
-	// Closed returns why new work is refused before any check; empty: it is not refused. A
-	// nil Closed refuses nothing.
+	// Closed returns the reason for which new work is refused before any check, or "" if it
+	// is not refused. A nil Closed refuses nothing.
 	Closed func() string
 
 	Now func() ledger.Millis

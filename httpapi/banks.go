@@ -34,5 +34,5 @@ var bankNames = map[string]string{
 	"92894922": "Banco Original",
 }
 
-// bankName returns the bank's name, empty where bankNames has no such ISPB.
+// bankName returns the bank's name, or "" if bankNames does not have the ISPB.
 func bankName(ispb string) string { return bankNames[ispb] }

@@ -10,8 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// BenchmarkRequest measures what the API itself costs, in front of an engine that answers
-// at once.
+// BenchmarkRequest measures the API's own cost of a request, in front of an engine that
+// answers immediately.
 func BenchmarkRequest(b *testing.B) {
 	f := newFixture(b)
 	o := f.options()
@@ -84,7 +84,8 @@ func BenchmarkChecks1To6(b *testing.B) {
 }
 
 // TestChecksAreCheap checks that checks 1 to 6 take at most 8 µs and 15 allocations. The
-// time is the best of many short runs: the slower runs measure what else the machine does.
+// time is that of the fastest of many short runs, because other work of the machine slows
+// some runs down.
 func TestChecksAreCheap(t *testing.T) {
 	if len(payoutBody) < 145 {
 		t.Fatalf("the body has %d bytes", len(payoutBody))

@@ -7,20 +7,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// bodies bounds the memory that announced bodies may take before any check has run: the
-// server allocates a body's whole length as soon as it has read the head, and a few bytes
-// are enough to announce 256 KiB. Bodies of at most smallBody bytes are not counted: they
-// are no larger than the read buffer that every connection has anyway.
+// bodies bounds the memory that announced bodies may take before any check has run: fasthttp
+// allocates a body's whole length as soon as it has read the head, and a few bytes are enough
+// to announce 256 KiB. Bodies of at most smallBody bytes are not counted: they are no larger
+// than the read buffer that every connection has anyway.
 type bodies struct {
 	room  atomic.Int64 // bytes that can still be reserved
-	held  atomic.Int64 // number of requests in of
+	held  atomic.Int64 // number of requests that have a reservation, the length of the map of
 	mu    sync.Mutex
 	of    map[*fasthttp.RequestHeader]int64
 	small int64
 }
 
 const (
-	bodiesRoom = 256 << 20 // enough for 1,024 bodies of the largest size
+	bodiesRoom = 256 << 20 // bytes for all announced bodies together: 1,024 of the largest size
 	smallBody  = maxHeader
 )
 
@@ -30,15 +30,15 @@ func newBodies() *bodies {
 	return b
 }
 
-// take reserves memory for the body that a request announces, until give is called; it
-// returns false where too little is left. It first releases the reservation of an earlier
-// request that broke off without a report and had the same header struct, which the server
-// uses again.
+// take reserves memory for the body that a request announces, until give is called. It
+// returns false if too little memory is left. fasthttp reuses header structs: if the request
+// has the struct of an earlier request that broke off without a report, take first releases
+// that request's reservation.
 func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 	b.give(h)
 	n := int64(h.ContentLength())
 	if n == chunkedLength {
-		n = maxBody // a chunked body may grow to that
+		n = maxBody // a chunked body may grow to maxBody
 	}
 	if n <= b.small || n > maxBody { // the server never reads a body above maxBody
 		return true
@@ -68,8 +68,8 @@ func (b *bodies) give(h *fasthttp.RequestHeader) {
 	}
 }
 
-// around makes the server release a request's reservation when the request has been handled
-// or could not be read.
+// around changes a server's handlers so that a request's reservation is released when the
+// request has been handled or could not be read.
 func (b *bodies) around(s *fasthttp.Server) {
 	handle, fail := s.Handler, s.ErrorHandler
 	s.Handler = func(ctx *fasthttp.RequestCtx) {

@@ -13,9 +13,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// TestBodiesRoom checks that a large body takes room from its announcement until its
-// request ends in any way, and that without room large bodies are refused and small ones
-// are not.
+// TestBodiesRoom checks that memory is reserved for a large body from its announcement until
+// its request ends, however it ends. Without memory left, large bodies are refused and small
+// ones are not.
 func TestBodiesRoom(t *testing.T) {
 	f := newFixture(t)
 	s := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }, "test", f.options().Log)
@@ -74,12 +74,12 @@ func TestBodiesRoom(t *testing.T) {
 	}
 	_ = first.Close() // the client breaks the request off
 	held(1)
-	_, _ = io.WriteString(second, "zz\r\n") // an invalid chunk
+	_, _ = io.WriteString(second, "zz\r\n") // an invalid chunk, which ends the second request
 	if r := answered(second); r.StatusCode != 400 {
 		t.Errorf("a broken chunk: %d", r.StatusCode)
 	}
 	held(0)
-	for range 3 { // handled one after the other: each uses the room that the last released
+	for range 3 { // one request after the other, so each can use the memory that the last one released
 		c := announce(large)
 		if _, err := io.WriteString(c, strings.Repeat("x", maxBody)); err != nil {
 			t.Fatal(err)

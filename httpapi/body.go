@@ -7,8 +7,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// readText reads a value, in canonical spelling, that should be a JSON string. The text
-// that it returns is a copy.
+// readText reads a value, in canonical spelling, that should be a JSON string. It returns a
+// copy of the string's text, or a Text that is marked Wrong.
 func readText(value []byte) ledger.Text {
 	if len(value) < 2 || value[0] != '"' {
 		return ledger.Text{Given: true, Wrong: true}

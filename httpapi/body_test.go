@@ -10,8 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// FuzzFields checks that fields finds the same fields as the standard library, with the
-// same values.
+// FuzzFields checks that fields finds the same fields, with the same values, as the standard
+// library's decoder.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":1}`, ` { "a" : [ 1 , { "b" : "}\"" } ] , "c" : null , "d" : "x\\" } `,
@@ -66,7 +66,8 @@ func exactly(b []byte, v any) error {
 	return d.Decode(v)
 }
 
-// amounts maps values of the field amount to the amount in base units; 0: it is refused.
+// amounts maps values of the field amount to the amount in base units; 0 means that the value
+// is refused.
 var amounts = map[string]ledger.Amount{
 	"1": 100, "1000": 100_000, "999999999999": 99_999_999_999_900,
 	"0": 0, "-0": 0, "-1": 0, "1000000000000": 0, "100.0": 0, "1e2": 0, "1E0": 0, "0.5": 0, `"100"`: 0, "null": 0,
@@ -99,8 +100,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// TestCommands checks that the engine gets each field of a body, cleaned, and that a field
-// that is null counts as absent.
+// TestCommands checks that the engine gets every field of a body in its normalized form, and
+// that a field with the value null counts as absent.
 func TestCommands(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}

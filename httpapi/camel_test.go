@@ -10,8 +10,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestCamelTurnsBack checks that a key which an answer has in camelCase becomes the same
-// name again in a request in camelCase.
+// TestCamelTurnsBack checks that each key of an answer in camelCase turns into its original
+// name when a request uses it in camelCase.
 func TestCamelTurnsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z]([a-z0-9]|[a-z]_[a-z]){0,12}`).Draw(t, "name")
@@ -53,8 +53,8 @@ func underscored(t *testing.T, body string) (found []string) {
 	return found
 }
 
-// TestCamelAnswers checks that every answer, success or error, has its keys in camelCase
-// when the request asks for that, and is otherwise the same.
+// TestCamelAnswers checks that every answer, success or error, has its keys in camelCase if
+// the request asks for camelCase, and is otherwise the same as without.
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
 	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
@@ -110,7 +110,7 @@ func TestCamelAnswers(t *testing.T) {
 	}
 }
 
-// turnedBack returns a body with its keys in snake_case, sorted.
+// turnedBack returns a body with its keys turned into snake_case and sorted.
 func turnedBack(t *testing.T, body string) string {
 	t.Helper()
 	var v any
@@ -140,9 +140,9 @@ func turnedBack(t *testing.T, body string) string {
 	return string(b)
 }
 
-// TestCamelRequests checks that a body in camelCase gives the same command as in
-// snake_case, that keys in other spellings are not converted, and that the claim records
-// which case the answer has.
+// TestCamelRequests checks that a body in camelCase gives the same command as the body in
+// snake_case, that keys in other spellings are not converted, and that the idempotency claim
+// records in which case the answer was given.
 func TestCamelRequests(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
@@ -153,7 +153,7 @@ func TestCamelRequests(t *testing.T) {
 	if f.engine.command != want {
 		t.Errorf("got %+v\nwant %+v", f.engine.command, want)
 	}
-	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // the request has no X-Key-Case
+	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // without X-Key-Case the keys in camelCase are unknown
 	f.send(camelCased(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", "k"}}))
 	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || c.Style != camelKeys {
 		t.Errorf("claim %+v", c)

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how many levels of objects and arrays a body may have, the outermost object
-// included.
+// maxDepth is the largest number of levels of objects and arrays in a body, the outermost
+// object included.
 const maxDepth = 32
 
-// The reasons for which a body is unusable.
+// The reasons for which a body has no canonical form.
 const (
 	reasonNotJSON   = "not JSON"
 	reasonNotObject = "not a JSON object"
@@ -63,13 +63,13 @@ type canonicaliser struct {
 	in      []byte
 	at      int // offset of the next byte of in to read
 	out     []byte
-	members []member // members of the objects that are not closed yet, the innermost object's last
+	members []member // members of the objects that are still being read, those of the innermost object last
 	keys    []byte   // decoded keys of the members
 	swap    []byte
 	forms   []snakeForm
-	camel   bool     // run refuses two keys of an object with the same snake_case form
-	aliases []string // keys to which camel does not apply: see checkForms
-	sorted  bool     // all objects read so far had their keys in order
+	camel   bool     // run refuses two keys of one object that have the same snake_case form
+	aliases []string // spellings to which camel does not apply: see checkForms
+	sorted  bool     // the keys of all objects read so far were in canonical order
 	bad     *Unusable
 
 	room []byte   // reused buffer for out
@@ -106,10 +106,10 @@ func (c *canonicaliser) run(dst, body []byte, camel bool, aliases []string) ([]b
 	return c.out, nil
 }
 
-// fields calls take for each member of the object that run has read, in the order of the
-// keys. name is the decoded key, after a run with camel in its snake_case form; value is in
-// canonical spelling. Members with the value null are left out. name and value are valid
-// only during the call.
+// fields calls take for each member of the outermost object that run has read, in the order
+// of the keys. name is the decoded key, after a run with camel in its snake_case form; value
+// is in canonical spelling. Members with the value null are left out. name and value are
+// valid only during the call.
 func (c *canonicaliser) fields(take func(name, value []byte)) {
 	for _, m := range c.members {
 		name, value := c.keys[m.key:m.keyEnd], c.out[m.value:m.end]
@@ -182,7 +182,7 @@ func (c *canonicaliser) object(level int) bool {
 		return false
 	}
 	c.take('}')
-	if level > 1 { // the outermost object's members are kept: they are the request's fields
+	if level > 1 { // of inner objects the members are dropped; the outermost object's are kept as the request's fields
 		c.members, c.keys = c.members[:first], c.keys[:keys]
 	}
 	return true

@@ -92,8 +92,8 @@ func TestCanonicalRefuses(t *testing.T) {
 		"{}\x00":                             reasonTrailing,
 		"\xef\xbb\xbf{}":                     reasonBOM,
 		"{\"a\":\"\xff\"}":                   reasonNotUTF8,
-		"{\"a\":\"\xed\xa0\x80\"}":           reasonNotUTF8, // a raw surrogate
-		"{\"a\":\"\xc0\xaf\"}":               reasonNotUTF8, // an overlong slash
+		"{\"a\":\"\xed\xa0\x80\"}":           reasonNotUTF8, // a surrogate encoded in UTF-8
+		"{\"a\":\"\xc0\xaf\"}":               reasonNotUTF8, // a slash encoded in two bytes
 		"\xff\xfe{\x00}\x00":                 reasonNotUTF8,
 		`{"a":"\ud83d"}`:                     reasonSurrogate,
 		`{"a":"\ude00"}`:                     reasonSurrogate,

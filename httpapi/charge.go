@@ -41,8 +41,8 @@ func createCharge(c *call) {
 	}, refuseField)
 }
 
-// ownKey returns the account's first PIX key, which names the account in QR codes; the zero
-// Key where the account has none.
+// ownKey returns the account's first PIX key, which names the account in QR codes, or the
+// zero Key if the account has none.
 func (c *call) ownKey() ledger.Key {
 	for _, name := range c.account.PixKeys {
 		if k, ok := c.Registry.PixKey(name); ok {

@@ -11,9 +11,9 @@ import (
 	"pixd/actors/registry"
 )
 
-// call is one request while it is handled; the eight checks (see checked) set its fields
-// one after another. It and its ctx are invalid after the handler has returned, so
-// everything passed to the engine is a copy.
+// call is one request while it is handled; the eight checks (see checked) set its fields one
+// after another. fasthttp reuses the request's memory after the handler has returned, so
+// everything that is passed to the engine is a copy.
 type call struct {
 	*service
 	route *route
@@ -26,13 +26,13 @@ type call struct {
 	ip        netip.Addr        // the client's address; set by check 4
 	account   *registry.Account // the API key's account; set by check 4
 	body      *canonicaliser    // the reader of a POST's body; set by check 5
-	left      int               // requests that ip has left in this minute; set by check 6; -1: requests are not limited
+	left      int               // number of requests that ip may still send in this minute, set by check 6; -1: no limit
 	claim     string            // the Idempotency-Key header; set by check 7; empty: none
 }
 
-// checked runs the eight checks in their order, up to the first that fails, which has then
-// answered the request. GET and DELETE requests skip checks 1, 5 and 7, and GET /balance
-// skips check 6.
+// checked runs the eight checks in their order. The first check that fails has answered the
+// request, and checked returns false. GET and DELETE requests skip checks 1, 5 and 7, and GET
+// /balance skips check 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
 	return (!post || c.contentType()) && // check 1
@@ -83,8 +83,8 @@ func (c *call) credentials() bool {
 	return false
 }
 
-// failedFrom returns the address that failed credentials are counted against: the client's,
-// or the peer's where the client's address cannot be read from X-Forwarded-For.
+// failedFrom returns the address against which failed credentials are counted: the client's
+// address, or the peer's if the client's cannot be read from X-Forwarded-For.
 func (c *call) failedFrom() (netip.Addr, bool) {
 	if ip, ok := c.clientIP(c.ctx); ok {
 		return ip, true
@@ -102,14 +102,14 @@ func (c *call) origin() bool {
 		message = "Account is not active"
 	} else {
 		c.ip, c.account = ip, a
-		c.key.Used(c.Now()) // after these checks: a wrong secret or address does not count as use
+		c.key.Used(c.Now()) // set only after the checks above: a wrong secret or address does not count as use
 		return true
 	}
 	answerError(c.ctx, fasthttp.StatusForbidden, message, "")
 	return false
 }
 
-// signatureAnswers has the status and the detail of the answer to each failure of check 5.
+// signatureAnswers has the status and the detail of the answer for each failure of check 5.
 var signatureAnswers = map[sigResult]struct {
 	status int
 	detail string
@@ -142,7 +142,8 @@ func (c *call) signature() bool {
 	return false
 }
 
-// rate counts the request against the limit of its address, whatever its outcome will be.
+// rate counts the request against the limit of its address. The request counts even if it is
+// refused later.
 func (c *call) rate() bool {
 	left, ok := c.requests.Take(c.ip, c.Now())
 	if !ok {
@@ -154,7 +155,7 @@ func (c *call) rate() bool {
 
 const (
 	idempotencyHeader = "Idempotency-Key"
-	maxIdempotencyKey = 256 // characters
+	maxIdempotencyKey = 256 // greatest length in characters
 )
 
 func (c *call) idempotencyKey() bool {

@@ -21,7 +21,7 @@ func TestChecks(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Head: head()}
 	makeKey(t, f.keys, "cli_flood", registry.APIKey{Whitelist: []string{"203.0.113.77"}, Permissions: registry.AccountRead})
-	for range testRate { // 203.0.113.77 has used up its requests of this minute
+	for range testRate { // uses up the requests that 203.0.113.77 may send in this minute
 		f.send(sent{method: "GET", path: "/api/external/transactions/x", ip: "203.0.113.77", client: "cli_flood"})
 	}
 	const auth = "Authorization"
@@ -73,7 +73,7 @@ func TestChecks(t *testing.T) {
 		{"no permission, GET", sent{method: "GET", path: balance, client: "cli_nothing"}, 403, `{"error":"forbidden","message":"API key lacks permission: account:read"}`},
 		{"no permission, lookup", sent{method: "GET", path: "/api/external/transactions/x", client: "cli_balance"}, 403, `{"error":"forbidden","message":"API key lacks permission: transfer:read"}`},
 
-		// Two checks would fail: the earlier one answers.
+		// Each request would fail two checks: the earlier check must answer.
 		{"1 before 3", sent{path: cashIn, headers: []string{"Content-Type", "text/plain", auth, "-"}}, 415, unsupported},
 		{"3 before 4", sent{path: cashIn, client: "cli_empty", headers: []string{auth, "ApiKey cli_empty:x"}}, 401, invalid},
 		{"3, expired, before 4", sent{method: "GET", path: balance, client: "cli_expired", ip: "192.0.2.1"}, 401, shape1("401", "API key has expired")},
@@ -98,8 +98,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestEveryPermission checks each permission on each route: it opens only the routes that
-// need it.
+// TestEveryPermission checks that each permission opens exactly the routes that need it.
 func TestEveryPermission(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Head: head()}
@@ -147,18 +146,18 @@ func TestOrigin(t *testing.T) {
 		{"cli_networks", "192.0.2.200", nil, true},
 		{"cli_networks", "198.51.100.7", nil, true},
 		{"cli_networks", "198.51.100.8", nil, false},
-		{"cli_networks", "127.0.0.1", nil, false}, // the whitelist's last three entries never match: a space, zeros, host bits
+		{"cli_networks", "127.0.0.1", nil, false}, // the whitelist's last three entries are malformed (a space, leading zeros, host bits) and never match
 		{"cli_v6", "2001:db8::1", nil, true},
 		{"cli_v6", "2001:db8::2", nil, false},
 
-		{"cli_all", "192.0.2.9", []string{"127.0.0.1"}, false}, // the peer is not a proxy: its header is ignored
+		{"cli_all", "192.0.2.9", []string{"127.0.0.1"}, false}, // the peer is not a trusted proxy, so its X-Forwarded-For is ignored
 		{"cli_all", "127.0.0.1", []string{"192.0.2.9"}, true},
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1"}, true},
 		{"cli_all", "fd00::1", []string{"127.0.0.1"}, true},
 		{"cli_all", "10.1.2.3", []string{"::ffff:127.0.0.1"}, true},
-		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 10.9.9.9"}, true}, // the last entry is a trusted proxy and is skipped
+		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 10.9.9.9"}, true}, // the last entry of X-Forwarded-For is a trusted proxy and is skipped
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1", "10.9.9.9,10.8.8.8"}, true},
-		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 192.0.2.9"}, false}, // the first entry may be made up by the client and does not count
+		{"cli_all", "10.1.2.3", []string{"127.0.0.1, 192.0.2.9"}, false}, // the first entry of X-Forwarded-For may be made up by the client, so it does not count
 		{"cli_all", "10.1.2.3", []string{"127.0.0.1", "192.0.2.9"}, false},
 		{"cli_all", "10.1.2.3", []string{"192.0.2.9", "127.0.0.1"}, true},
 		{"cli_all", "10.1.2.3", []string{"nonsense, 127.0.0.1"}, true},
@@ -176,8 +175,8 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("%s from %s %q: %d %s", v.client, v.peer, v.forwarded, g.status, g.body)
 		}
 	}
-	// All addresses are trusted: the left-most entry counts, and without the header the
-	// peer.
+	// All addresses are trusted proxies: the left-most entry of X-Forwarded-For counts, and
+	// without that header the peer's address.
 	makeKey(t, f.keys, "cli_proxy", keyFor("10.0.0.1"))
 	for peer, forwarded := range map[string][]string{"10.0.0.1": nil, "10.0.0.2": {xff, "10.0.0.1, 10.0.0.3"}} {
 		f.expect(sent{method: "GET", path: balance, client: "cli_proxy", ip: peer, headers: forwarded}, 200, `{"worked":true,…`)

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// MaxInHand is how many requests of merchants may be in hand at once; beyond it new
-	// work is refused. The limit on open payouts in all is the same number.
+	// MaxInHand is the largest number of merchants' requests that are in hand at once; beyond
+	// it new work is refused. The limit on open payouts of all accounts together is the same
+	// number.
 	MaxInHand = 16 << 10
 
-	// MaxConnections is the most connections that may be open at once on a listener:
-	// MaxInHand and a quarter more, so that clients that only read still get in. An idle
-	// connection costs 17 KiB, nearly all of it its read buffer, or 50 KiB over TLS; all of
-	// them together cost 350 MiB, or 1 GiB. Bodies come on top: at most 16 KiB for each
-	// connection, and bodiesRoom in all for larger bodies.
+	// MaxConnections is the largest number of connections that may be open at once on a
+	// listener: MaxInHand and a quarter more, so that clients that only read still get in. An
+	// idle connection costs 17 KiB, nearly all of it its read buffer, or 50 KiB over TLS; the
+	// largest number of connections costs 350 MiB, or 1 GiB over TLS. Bodies come on top: at
+	// most 16 KiB for each connection, and bodiesRoom in all for larger bodies.
 	MaxConnections = MaxInHand + MaxInHand/4
 
 	maxLingering = 64
@@ -36,8 +37,8 @@ const (
 // ConnectionOptions are a listener's limits.
 type ConnectionOptions struct {
 	TLS     *tls.Config    // nil: plain HTTP
-	Total   int            // connections open at once; 0: MaxConnections
-	PerIP   int            // connections open at once from one IPv4 address or IPv6 /64; 0: no limit
+	Total   int            // largest number of connections open at once; 0: MaxConnections
+	PerIP   int            // largest number of connections open at once from one IPv4 address or IPv6 /64; 0: no limit
 	Trusted []netip.Prefix // addresses of proxies, whose connections PerIP does not count
 
 	Refused func(status int) // called for each refused connection, with 429 or 503; may be nil
@@ -53,13 +54,13 @@ type Connections struct {
 	accepting atomic.Bool
 	open      atomic.Int64
 	midway    atomic.Int64
-	lingering chan struct{} // one entry for each refused connection that is still open so that the client can read the refusal
+	lingering chan struct{} // has one entry for each refused connection that is kept open for a moment, so that the client can read the refusal
 
 	mu  sync.Mutex
 	per map[netip.Addr]int
 }
 
-// Limit wraps a listener in the limits of o.
+// Limit returns a listener that applies the limits of o to the connections of l.
 func Limit(l net.Listener, o ConnectionOptions) *Connections {
 	o.Total = cmp.Or(o.Total, MaxConnections)
 	return &Connections{
@@ -74,8 +75,8 @@ func (l *Connections) Accepting() bool { return l.accepting.Load() }
 // Open returns the number of open connections.
 func (l *Connections) Open() int64 { return l.open.Load() }
 
-// Midway returns the number of connections on which something has arrived that has not been
-// answered yet: a request that is being received or worked on.
+// Midway returns the number of connections on which the server has received something that it
+// has not answered yet: a request that is being received or handled.
 func (l *Connections) Midway() int64 { return l.midway.Load() }
 
 // Accept implements net.Listener. Over TLS it does not wait for the handshake, which the
@@ -104,16 +105,17 @@ func (l *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-// passing reports whether an error ends by itself: the client has gone already, or the
-// machine is out of descriptors or memory for the moment. The server would stop serving at
-// such an error.
+// passing reports whether an error of Accept is temporary: the client has gone already, or
+// the machine is out of descriptors or memory for the moment. Without this test the server
+// would stop serving at such an error.
 func passing(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EINTR,
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// admit counts a connection and returns 0, or returns the status to refuse it with.
+// admit counts a connection and returns 0. If the connection exceeds a limit, admit returns
+// the status with which it must be refused.
 func (l *Connections) admit(k *counted) int {
 	if l.open.Add(1) > int64(l.Total) {
 		l.open.Add(-1)
@@ -123,7 +125,7 @@ func (l *Connections) admit(k *counted) int {
 	if l.PerIP == 0 || !ok || slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return 0
 	}
-	if ip.Is6() { // a client with one address of a /64 can use all of them
+	if ip.Is6() { // addresses are counted by /64, because a client with one address of a /64 can use all of them
 		ip = netip.PrefixFrom(ip, 64).Masked().Addr()
 	}
 	l.mu.Lock()
@@ -137,8 +139,8 @@ func (l *Connections) admit(k *counted) int {
 	return 0
 }
 
-// peer returns the address of the connection's other side; an IPv4-mapped IPv6 address
-// becomes the IPv4 address.
+// peer returns the address of the other end of a connection. An IPv4-mapped IPv6 address is
+// returned as the IPv4 address.
 func peer(c net.Conn) (netip.Addr, bool) {
 	a, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -153,11 +155,11 @@ var refusals = map[int][]byte{
 }
 
 // refuse answers with the status and closes the connection. The answer fits into the buffer
-// that the kernel has for a new connection, so writing it does not wait (answerTimeout at
-// the very most). Over TLS there is no answer, because it would need the client's
-// handshake. Unless maxLingering connections linger already, the bytes that the client
-// sends are read for a moment before the close; otherwise the client might not get the
-// answer.
+// that the kernel has for a new connection, so writing it does not wait (answerTimeout at the
+// very most). Over TLS there is no answer, because it would need the client's handshake.
+// Unless maxLingering refused connections are still open, the bytes that the client sends are
+// read for a moment before the close, because unread bytes could keep the client from getting
+// the answer.
 func (l *Connections) refuse(c net.Conn, status int) {
 	if l.Refused != nil {
 		l.Refused(status)
@@ -197,7 +199,7 @@ func (k *counted) Read(b []byte) (int, error) {
 	n, err := k.Conn.Read(b)
 	if n > 0 && !k.midway.Load() && !k.midway.Swap(true) {
 		k.of.midway.Add(1)
-		if k.closed.Load() { // Close was called while Read was waiting
+		if k.closed.Load() { // Close was called while Read was waiting, so the connection must not stay counted as midway
 			k.answered()
 		}
 	}

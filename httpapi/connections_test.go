@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// limited serves on a loopback port with the limits of o and at most total connections;
+// limited serves HTTP on a loopback port with the limits of o and at most total connections;
 // change may change the server's settings.
 func limited(t *testing.T, o ConnectionOptions, total int, change func(*fasthttp.Server)) *Connections {
 	t.Helper()
@@ -71,7 +71,7 @@ func ask(t *testing.T, c net.Conn) string {
 	return strings.TrimSpace(line)
 }
 
-// eventually waits until holds returns true, for five seconds at most.
+// eventually waits until holds returns true, and fails the test after five seconds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 500 {
@@ -90,7 +90,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Fatal("the first two are not served")
 	}
 	for range 3 {
-		c := open(t, l) // the client sends nothing
+		c := open(t, l) // the client connects and sends nothing
 		got, err := io.ReadAll(c)
 		want := "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 75\r\nRetry-After: 60\r\nConnection: close\r\n\r\n" +
 			shape1("429", "too many connections from this address")
@@ -98,7 +98,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // the client sends a request before it reads
+	if got := ask(t, open(t, l)); got != "HTTP/1.1 429 Too Many Requests" { // the refused client sends a request before it reads the answer
 		t.Error(got)
 	}
 	if refused.Load() != 4*429 || l.Open() != 2 {
@@ -106,8 +106,8 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// TestConnectionsLeave checks that a connection that is closed, by either side or by both,
-// is counted no more.
+// TestConnectionsLeave checks that a connection is no longer counted after it was closed by
+// either side or by both.
 func TestConnectionsLeave(t *testing.T) {
 	l := limited(t, ConnectionOptions{PerIP: 1}, 100, nil)
 	for n := range 50 {
@@ -172,7 +172,7 @@ func TestWhoIsCounted(t *testing.T) {
 		{"fd00::1", 0},
 		{"2001:db8::1", 0},
 		{"2001:db8::1", 429},
-		{"2001:db8::2", 429}, // the same /64
+		{"2001:db8::2", 429}, // this address is in the same /64 as the first one
 		{"2001:db8:0:1::1", 0},
 		{"2001:db8:ffff::1", 0}, // only this address of its /64 is a trusted proxy
 		{"2001:db8:ffff::1", 0},
@@ -185,7 +185,7 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// failing is a listener whose first calls of Accept fail, as on a machine that is out of
+// failing is a listener whose first calls of Accept fail, as when the machine is out of
 // descriptors for a moment.
 type failing struct {
 	net.Listener
@@ -238,9 +238,8 @@ func trickle(c net.Conn, every time.Duration) {
 	}
 }
 
-// TestSlowClients checks that the connection of a slow client is closed in time, also where
-// the client sends bytes steadily: a slow head, a slow body, a slow body that is too large,
-// or silence.
+// TestSlowClients checks that the connection of a slow client is closed in time: a client
+// that sends a head, a body or a too large body byte by byte, or that sends nothing.
 func TestSlowClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string

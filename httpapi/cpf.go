@@ -8,8 +8,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// validateCPF is POST /cpf/validate. It changes nothing; all the same its answer is kept
-// under an idempotency key, as every POST's is.
+// validateCPF is POST /cpf/validate. It changes nothing. Its answer is kept under an
+// idempotency key all the same, as that of every POST.
 func validateCPF(c *call) {
 	var cpf ledger.Text
 	c.body.fields(func(name, value []byte) {
@@ -32,14 +32,15 @@ func validateCPF(c *call) {
 	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)
 }
 
-// longestCPF is the most bytes that the field cpf may have. It bounds the answers that are
-// kept for ever under idempotency keys, because such requests cost their sender nothing.
+// longestCPF is the greatest length in bytes of the field cpf. It bounds the answers that are
+// kept for ever, in records, under idempotency keys, because such requests cost their sender
+// nothing.
 const longestCPF = 64
 
 var punctuation = strings.NewReplacer(".", "", "-", "", "/", "", " ", "")
 
-// renderCPF writes whether a CPF, with or without its punctuation, is valid; any other
-// character in it makes it invalid.
+// renderCPF returns the answer that says whether a CPF is valid. The CPF may have its
+// punctuation; any other character that is not a digit makes it invalid.
 func renderCPF(given string, camel bool) []byte {
 	bare := punctuation.Replace(given)
 	digits := strings.Map(func(r rune) rune {

@@ -37,7 +37,7 @@ func TestValidateCPF(t *testing.T) {
 	f.expect(sent{path: validate, body: `{"cpf":"1"}`, client: "cli_nothing"}, 403, `{"error":"forbidden","message":"API key lacks permission: account:read"}`)
 }
 
-// TestValidateCPFUnderAKey checks that a request under an idempotency key has its answer
+// TestValidateCPFUnderAKey checks that the answer to a request with an idempotency key is
 // kept, byte for byte.
 func TestValidateCPFUnderAKey(t *testing.T) {
 	f := newFixture(t)

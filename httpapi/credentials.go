@@ -16,9 +16,9 @@ const (
 	expiredKey         = "API key has expired"
 )
 
-// readCredentials splits an Authorization header, in the form ApiKey or Basic, into client
-// id and secret. A message that is not empty says why it cannot. The secret is valid only
-// during the request.
+// readCredentials splits an Authorization header, in the form ApiKey or Basic, into client id
+// and secret. If it cannot, message says why; otherwise message is empty. The secret is valid
+// only during the request.
 func readCredentials(header []byte) (id string, secret []byte, message string) {
 	scheme, rest, _ := bytes.Cut(bytes.TrimSpace(header), []byte(" "))
 	rest = bytes.TrimSpace(rest)
@@ -40,12 +40,13 @@ func readCredentials(header []byte) (id string, secret []byte, message string) {
 	return string(name), secret, ""
 }
 
-// nobody takes the key's place where a client id is unknown: comparing the secret with its
-// hash makes the answer take as long as for a wrong secret. No secret has this hash.
+// nobody stands in for the API key of an unknown client id: comparing the secret with the
+// hash in nobody makes the answer take as long as for a wrong secret. No secret has that
+// hash.
 var nobody registry.APIKey
 
-// authenticate returns the API key, or the message to refuse the request with. Only a
-// request with the right secret learns that the key is inactive or expired.
+// authenticate returns the API key, or the message with which the request is refused. Only a
+// request with the right secret is told that the key is inactive or expired.
 func (s *service) authenticate(id string, secret []byte) (*registry.APIKey, string) {
 	key, known := s.Registry.APIKey(id)
 	if !known {

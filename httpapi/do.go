@@ -6,8 +6,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// do has the engine carry out a command and answers the request with the result; refuse
-// makes status and body of a refusal.
+// do has the engine carry out a command and answers the request with the result; refuse makes
+// the status and the body of the answer to a refusal.
 func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	a, err := c.Engine.Do(c.key.Account, command)
 	switch {
@@ -36,9 +36,9 @@ func (c *call) stored(a *ledger.Answer) {
 	answer(c.ctx, a.Stored.Code, a.Stored.Body)
 }
 
-// malformed answers a request whose form is refused. Where its idempotency key has an
-// answer already, or gets one from an earlier request that is still in work, it sends that
-// answer instead of the refusal, whatever this request's body says.
+// malformed answers a request whose form is refused. If an answer is kept under the request's
+// idempotency key, or an earlier request under the key is still being handled and gets one,
+// that answer is sent instead of the refusal, whatever this request's body says.
 func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	if claim := c.claimed(); claim != nil {
 		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
@@ -58,7 +58,8 @@ func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (
 	answer(c.ctx, status, body)
 }
 
-// claimed returns the request's idempotency claim; nil without an Idempotency-Key.
+// claimed returns the request's idempotency claim, or nil if the request has no
+// Idempotency-Key.
 func (c *call) claimed() *ledger.Claim {
 	if c.claim == "" {
 		return nil

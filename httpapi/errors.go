@@ -14,7 +14,7 @@ import (
 type form uint8
 
 const (
-	ours    form = iota // no client should get this refusal: it means a bug of ours, 500
+	ours    form = iota // no client should get this refusal: it means a bug in the engine, answered 500
 	named               // {"errors":{"bad_request":name}}, format B
 	field               // {"errors":{"bad_request":{name:[message]}}}, format B
 	message             // {"errors":{"unprocessable_entity":message}}
@@ -23,12 +23,12 @@ const (
 
 // refusal says how the refusals of one code are answered.
 type refusal struct {
-	payout  form   // shape in the answer to a payout request
+	payout  form   // shape of the refusal in the answer to a payout request
 	status  int    // status with that shape; a code (format A) after the hold is always 400
 	name    string // the code or field in the body
-	outside string // message where the directory or the provider refuses: they send a code without a text
-	other   bool   // the refusal also applies to requests that have no codes of their own (a charge, a CPF): 400 with its field
-	admin   int    // status to operators; 0: they never get this refusal
+	outside string // message if the directory or the provider refuses, because they send a code without a text
+	other   bool   // requests without refusal codes of their own (a charge, a CPF) can get this refusal too: 400 with its field
+	admin   int    // status to operators; 0: operators never get this refusal
 }
 
 // refusalRows has a row for each refusal code of the ledger.
@@ -101,7 +101,7 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 }
 
 // AdminStatus returns the status with which an account's refusal is answered to operators:
-// 400 to 499, or 500 for a refusal that they should never get.
+// 400 to 499, or 500 for a refusal that operators should never get.
 func AdminStatus(r *ledger.Refusal) int {
 	if status := refusalRows[r.Code].admin; status != 0 {
 		return status
@@ -109,9 +109,9 @@ func AdminStatus(r *ledger.Refusal) int {
 	return fasthttp.StatusInternalServerError
 }
 
-// refusePayout makes the answer to a refused cash-out: a field or a message under
-// bad_request (format B) where the request's form is wrong, a code (format A) where the
-// form is right but the payment is not possible.
+// refusePayout makes the answer to a refused cash-out. If the request's form is wrong, it has
+// a field or a message under bad_request (format B); if the form is right but the payment is
+// not possible, it has a code (format A).
 func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 	row := refusalRows[r.Code]
 	switch row.payout {
@@ -164,7 +164,7 @@ func refuseField(r *ledger.Refusal, camel bool) (int, []byte) {
 	return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
 }
 
-// fieldBody closes o with {"errors":{"bad_request":{field:[message]}}}.
+// fieldBody appends {"errors":{"bad_request":{field:[message]}}} to o and closes o.
 func fieldBody(o object, field, message string) []byte {
 	o.inner("errors")
 	o.inner("bad_request")
@@ -177,18 +177,19 @@ func fieldBody(o object, field, message string) []byte {
 	return o.closed()
 }
 
-// internalBody is the answer to a request that only a bug of ours can have made fail.
+// internalBody returns the answer to a request that fails because of a bug in the engine.
 func internalBody() (int, []byte) {
 	return fasthttp.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"internal error"}}`)
 }
 
-// failed answers a request whose command the engine could not carry out at all.
+// failed answers a request whose command the engine did not carry out, or whose outcome is
+// unknown.
 func (c *call) failed(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrCut):
 		Cut(c.ctx)
 	case errors.Is(err, ledger.ErrBusy):
-		unavailable(c.ctx, ledger.ErrBusy.Error()) // without the text that wraps the error
+		unavailable(c.ctx, ledger.ErrBusy.Error()) // the plain text of ErrBusy, without the text that wraps it in err
 	case errors.Is(err, ledger.ErrWaited):
 		unavailable(c.ctx, ledger.ErrWaited.Error())
 	case errors.Is(err, ledger.ErrQuarantined):

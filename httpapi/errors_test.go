@@ -43,8 +43,8 @@ func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string
 	return merchants, operators, string(page)
 }
 
-// documented returns the answer to a payout that a row of the page promises. The row has
-// name, condition, status and shape.
+// documented returns the answer to a payout request that one row of docs/refusals.md
+// promises. The row has name, condition, status and shape.
 func documented(row []string) (status int, body string) {
 	status, _ = strconv.Atoi(row[2])
 	switch name := row[0]; row[3] {
@@ -64,9 +64,9 @@ func documented(row []string) (status int, body string) {
 	return status, body
 }
 
-// TestRefusePayout checks that each refusal is answered to merchants and to operators as
-// its row of docs/refusals.md says, and to merchants with a 500, for a bug of ours, where
-// the refusal has no row for them.
+// TestRefusePayout checks that each refusal is answered to merchants and to operators as its
+// row of docs/refusals.md says. A refusal without a row for merchants must give merchants a
+// 500, because it means a bug in the engine.
 func TestRefusePayout(t *testing.T) {
 	merchants, operators, page := refusalPage(t)
 	for _, code := range ledger.Refusals() {
@@ -83,7 +83,7 @@ func TestRefusePayout(t *testing.T) {
 		if status, there := operators[code.String()]; there {
 			admin = status
 		}
-		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // –: no operator's request can get this refusal
+		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // – in the page means that no operator's request can get this refusal
 			t.Errorf("%v: operators read %s, the page says %s", code, got, admin)
 		}
 		if merchants[int(code)] == nil && operators[code.String()] == "" && !strings.Contains(page, "`"+code.String()+"`") {

@@ -27,8 +27,8 @@ const (
 	dormant    = ledger.AccountID(8)
 )
 
-// fakeEngine gives the answer and the error that a test sets, and keeps the commands that
-// it got.
+// fakeEngine gives the answer and the error that a test sets, and keeps the commands that it
+// was given.
 type fakeEngine struct {
 	answer  ledger.Answer
 	err     error
@@ -54,7 +54,7 @@ func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transac
 	return h[id], nil
 }
 
-// fixture is the API in front of a fake engine, with a registry of its own.
+// fixture is the merchant API in front of a fake engine, with a registry of its own.
 type fixture struct {
 	t       testing.TB
 	engine  *fakeEngine
@@ -65,7 +65,7 @@ type fixture struct {
 	now     ledger.Millis
 }
 
-// queueing has times that are not whole seconds, as an operator might set them.
+// queueing has times that are not whole seconds, because an operator may set such times.
 var queueing = Queueing{Retry: 2001 * time.Millisecond, TTL: 90*time.Minute - time.Nanosecond}
 
 const testRate = 1000 // the limit of requests, and of failed credentials, of one address in a minute
@@ -155,7 +155,7 @@ func makeKey(t testing.TB, g *registry.Registry, id string, k registry.APIKey) {
 	}
 }
 
-// sent is a request; send gives an empty field the value that a good request has.
+// sent is a request. For each empty field send uses the value that a good request has.
 type sent struct {
 	method, path string
 	client       string

@@ -6,13 +6,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The end of a message must be beyond doubt: if a proxy in front of this server found it
-// elsewhere, one client's bytes would become another client's request. fasthttp accepts
-// some ambiguous forms, so judge examines every header block again, from its bytes. A
-// request that fasthttp itself refuses is answered by unreadable. Both ways end the
-// connection.
+// It must be certain where a message ends: if a proxy in front of this server found the end
+// elsewhere, one client's bytes would become another client's request. fasthttp accepts some
+// ambiguous forms, so judge examines every header block again, from its bytes. A request that
+// fasthttp itself refuses is answered by unreadable. In both cases the connection ends.
 
-// flaw is what is wrong with a request's head; sound, 0, is nothing.
+// flaw names the fault of a request's head; sound, 0, means that there is none.
 type flaw byte
 
 const (
@@ -49,20 +48,20 @@ var flaws = [...]struct {
 	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
 }
 
-// received examines a request's head before its body is read. A request with a flaw is
-// passed on without a body and with a method that encodes the flaw. judge refuses such a
-// method from a client, and nothing more is read from this connection.
+// received examines a request's head before its body is read. A request with a flaw is passed
+// on without a body and with a method that encodes the flaw, for answerFlaws; nothing more is
+// read from the connection. If a client sends such a method, judge refuses it.
 func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	f := judge(h)
 	if f == sound && !b.take(h) {
 		f = flawRoom
 	}
 	if f != sound {
-		h.Del(fasthttp.HeaderExpect) // else the server would ask the client to go on
+		h.Del(fasthttp.HeaderExpect) // otherwise the server would ask the client to send the body
 		h.SetContentLength(0)
 		h.SetRequestURI("/")
 		h.SetHost("-")
-		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // the flaw as a letter: fasthttp replaces line breaks
+		h.SetMethodBytes([]byte{flawMark, flawZero + byte(f)}) // a letter encodes the flaw, because fasthttp replaces line breaks in a method
 		h.SetConnectionClose()
 	} else if h.ContentLength() == chunkedLength {
 		// fasthttp reads the trailer after the last chunk less strictly than a head, and
@@ -97,7 +96,7 @@ func answerFlaws(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 
 func judge(h *fasthttp.RequestHeader) flaw {
 	if !token(h.Method()) {
-		return flawMethod // for example a method that marks a flaw
+		return flawMethod // also the answer to a client that sends a method which encodes a flaw
 	}
 	if !h.IsHTTP11() && string(h.Protocol()) != "HTTP/1.0" {
 		return flawVersion
@@ -119,15 +118,15 @@ func judge(h *fasthttp.RequestHeader) flaw {
 	case s.lengths == 1 && s.codings == 1:
 		return flawBoth
 	case s.credentials > 1 || s.signatures > 1 || s.keys > 1 && h.IsPost():
-		return flawTwice // a proxy in front may have read the other value
+		return flawTwice // a proxy in front may have read the other of the two values
 	case s.expects && h.ContentLength() > maxBody:
-		return flawExpect // the client waits for an answer before it sends the body
+		return flawExpect // the client waits for an answer before it sends the too large body
 	}
 	return sound
 }
 
-// framing counts the headers of a block that may occur only once: those that say where the
-// message ends, and those that say who sent it.
+// framing counts the headers of a block that may occur only once: the headers that say where
+// the message ends, and the headers that say who sent it.
 type framing struct {
 	hosts, lengths, codings       int
 	credentials, signatures, keys int

@@ -13,11 +13,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// smuggled is sent after every doubtful request; if the server read it as a request, the
+// smuggled is sent after every ambiguous request. If the server read it as a request, the
 // answer would be 404.
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// only reads one answer, and checks that the server then closes the connection.
+// only reads one answer, and checks that the server closes the connection after it.
 func only(t *testing.T, name string, r *bufio.Reader) (status int, message string) {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
@@ -133,9 +133,9 @@ func TestDoubtfulFraming(t *testing.T) {
 	}
 }
 
-// TestRefusedWithoutBody checks that a head which is refused is answered before the client
-// has sent the body, and that a client with Expect: 100-continue and a body that is too
-// large gets 413 at once.
+// TestRefusedWithoutBody checks that a request with a refused head is answered before the
+// client has sent the body, and that a client which sends Expect: 100-continue for a body
+// that is too large gets 413 at once.
 func TestRefusedWithoutBody(t *testing.T) {
 	f := newFixture(t)
 	addr := f.listen()
@@ -157,8 +157,8 @@ func TestRefusedWithoutBody(t *testing.T) {
 	}
 }
 
-// TestGoodFraming checks that unambiguous requests are served, on the same connection where
-// HTTP allows it.
+// TestGoodFraming checks that unambiguous requests are served, and that the connection stays
+// open for a next request if HTTP allows that.
 func TestGoodFraming(t *testing.T) {
 	f := newFixture(t)
 	addr := f.listen()
@@ -248,8 +248,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// FuzzFraming checks that a head which judge accepts has only one reading: a strict reader
-// (net/http) that also accepts it finds the same length and the same end.
+// FuzzFraming checks that a head which judge accepts has only one reading: if a strict reader
+// (net/http) accepts it too, that reader finds the same body length and the same end.
 func FuzzFraming(f *testing.F) {
 	for _, s := range []string{usual, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n folded\r\n\r\n"} {
 		f.Add([]byte(s))
@@ -263,7 +263,7 @@ func FuzzFraming(f *testing.F) {
 		strict := bufio.NewReader(bytes.NewReader(bytes.TrimLeft(b, "\r\n")))
 		req, err := http.ReadRequest(strict)
 		if err != nil {
-			return // net/http is stricter than judge
+			return // net/http is stricter than judge about this head, so there is nothing to compare
 		}
 		if ours, other := h.ContentLength(), req.ContentLength; ours >= 0 && other != int64(ours) || ours == chunkedLength && other != -1 || ours < chunkedLength && other != 0 {
 			t.Errorf("length %d, by another reader %d", ours, other)

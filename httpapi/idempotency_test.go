@@ -40,7 +40,7 @@ func TestStoredAnswer(t *testing.T) {
 	stored := &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}
 	for _, v := range []struct{ replay, mismatch bool }{{false, false}, {true, false}, {true, true}} {
 		f.engine.answer = ledger.Answer{Stored: stored, Replay: v.replay, Mismatch: v.mismatch}
-		for _, body := range []string{payBody, `{}`} { // a malformed body is a replay all the same
+		for _, body := range []string{payBody, `{}`} { // a request with a malformed body gets the kept answer too
 			g := f.expect(sent{path: cashOut, body: body, headers: []string{"Idempotency-Key", "k"}}, 202, `{"as":"it was"}`)
 			if (g.header("X-Idempotent-Replay") == "true") != v.replay || (g.header("X-Idempotent-Body-Mismatch") == "true") != v.mismatch {
 				t.Errorf("%+v %s: %q %q", v, body, g.header("X-Idempotent-Replay"), g.header("X-Idempotent-Body-Mismatch"))
@@ -49,8 +49,8 @@ func TestStoredAnswer(t *testing.T) {
 	}
 }
 
-// TestMalformedJoins checks that a malformed repeat gets the refusal of the first request,
-// and its own refusal where there was no first request.
+// TestMalformedJoins checks that a malformed repeat of a request that is being handled gets
+// the refusal of that request, and its own refusal if there was no earlier request.
 func TestMalformedJoins(t *testing.T) {
 	f := newFixture(t)
 	key := []string{"Idempotency-Key", "k"}
@@ -60,15 +60,15 @@ func TestMalformedJoins(t *testing.T) {
 	f.expect(sent{path: cashOut, body: `{}`, headers: key}, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
 }
 
-// TestOwnEndToEnd checks that an end-to-end id belongs to the account that named it first.
-// Another account's request with it is refused before anything is held, unless its
-// idempotency key has an answer, which is then sent.
+// TestOwnEndToEnd checks that an end-to-end id belongs to the account that chose it first. A
+// request of another account with the id is refused before any money is held. If an answer is
+// kept under that request's idempotency key, the answer is sent instead.
 func TestOwnEndToEnd(t *testing.T) {
 	f := newFixture(t)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout, Status: ledger.StatusAccepted}}
 	own := sent{path: cashOut, body: `{"amount":1000,"end_to_end_id":"` + e2e + `","pix_key":"a@b.com"}`}
-	for range 2 { // a repeat by the same account reaches the engine: only the scheme answers DUPL
+	for range 2 { // a second request of the same account reaches the engine too: only the scheme rejects it with DUPL
 		f.expect(own, 202, `{"worked":true,…`)
 	}
 	asked := len(f.engine.all)
@@ -89,16 +89,16 @@ func TestOwnEndToEnd(t *testing.T) {
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
 	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
-		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a refused form reserves no end-to-end id
+		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a request whose form is refused reserves no end-to-end id
 		f.expect(sent{path: cashOut, body: body}, 400, `{…`)
 		other := strings.NewReplacer(`"amount":0`, `"amount":1`, `"x"`, `"a@b.com"`).Replace(body)
 		f.expect(sent{path: cashOut, body: other, client: "cli_other"}, 202, `{"worked":true,…`)
 	}
 }
 
-// TestReplay runs a real account behind the API. It checks that the first answer is kept
-// and sent again, byte for byte, also for a body that would be refused, and that no answer
-// is kept for a refused form.
+// TestReplay runs a real account behind the API. It checks that the first answer under a key
+// is kept and sent again, byte for byte, even to a request whose body would be refused, and
+// that no answer is kept for a request whose form is refused.
 func TestReplay(t *testing.T) {
 	f := newFixture(t)
 	store := openStore(t)

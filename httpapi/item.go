@@ -11,8 +11,8 @@ func Item(t *ledger.Transaction) []byte {
 	return o.closed()
 }
 
-// item writes the members of a transaction: always all of them, null where one does not
-// apply.
+// item writes all members of a transaction; a member that does not apply to the transaction
+// is null.
 func (o *object) item(t *ledger.Transaction) {
 	o.text("id", t.ID.String())
 	o.text("transaction_id", t.Public())
@@ -60,8 +60,9 @@ func (o *object) parties(t *ledger.Transaction) {
 	o.textOrNull("payer_bank_name", bankName(t.Counterparty.ISPB))
 }
 
-// outcome writes the reason code, the payout that a DUPL repeats, how much of a payout was
-// returned, and, for a return or a refund, which transaction it refers to.
+// outcome writes the reason code, the payout that a payout rejected with DUPL repeats, the
+// amount of a payout that was returned, and, for a return or a refund, the transaction that
+// it refers to.
 func (o *object) outcome(t *ledger.Transaction) {
 	o.textOrNull("reason_code", t.ReasonCode)
 	o.textOrNull("failure_reason", t.ReasonCode)
@@ -91,7 +92,7 @@ func (o *object) instant(name string, at ledger.Millis) {
 	o.text(name, at.String())
 }
 
-// originalKind is the kind of the transaction that a return or a refund refers to.
+// originalKind returns the kind of the transaction that a return or a refund refers to.
 func originalKind(k ledger.TxKind) ledger.TxKind {
 	if k == ledger.TxReturn {
 		return ledger.TxPayout
@@ -125,7 +126,8 @@ func shownStatus(s ledger.TxStatus) string {
 	return "pending"
 }
 
-// paymentStatus is the payment_status, which only outbound PIX have; else empty.
+// paymentStatus returns a transaction's payment_status, or "" if the transaction is no
+// outbound PIX.
 func paymentStatus(t *ledger.Transaction) string {
 	if !t.Kind.Outbound() {
 		return ""
@@ -136,8 +138,8 @@ func paymentStatus(t *ledger.Transaction) string {
 	return shownStatus(t.Status)
 }
 
-// recipientDocument is the recipient's document as the directory stated it. A CPF is masked
-// unless the merchant sent it itself, as the key or as recipient_document.
+// recipientDocument returns the recipient's document as the directory stated it. A CPF is
+// masked unless the merchant itself sent that CPF, as the key or as recipient_document.
 func recipientDocument(t *ledger.Transaction) string {
 	doc := t.Counterparty.Document
 	if len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {

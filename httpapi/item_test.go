@@ -113,8 +113,8 @@ func TestReadTransaction(t *testing.T) {
 	f.expect(sent{method: "GET", path: path + "broken"}, 500, shape1("500", "internal error"))
 }
 
-// TestFinal checks that an outbound PIX has the field final, which says whether it has
-// ended, and that no other transaction has it.
+// TestFinal checks that an outbound PIX has the field final, which says whether the payment
+// has ended, and that no other transaction has that field.
 func TestFinal(t *testing.T) {
 	f := newFixture(t)
 	tx := ledger.Transaction{ID: itemID, CreatedAt: testNow}

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// The grammar of RFC 8259 except objects, which are in canonical.go. Each function for an
-// element reads it at c.at and appends it to c.out in canonical spelling; it returns false
-// where the body proves to be unusable.
+// This file has the grammar of RFC 8259 except objects, which are in canonical.go. Each
+// function for an element of the grammar reads the element at c.at and appends it to c.out in
+// canonical spelling. It returns false if the body proves to have no canonical form.
 
-// next skips white space and returns the byte that follows, without reading it; 0 at the
-// end of the body. A byte 0 in the body is not JSON either.
+// next skips white space and returns the byte that follows, without reading it. It returns 0
+// at the end of the body; a byte 0 within the body is not JSON either.
 func (c *canonicaliser) next() byte {
 	for ; c.at < len(c.in); c.at++ {
 		switch b := c.in[c.at]; b {
@@ -29,7 +29,7 @@ func (c *canonicaliser) take(b byte) {
 	c.out = append(c.out, b)
 }
 
-// value reads one value of any kind that stands inside level objects and arrays.
+// value reads one value of any kind that is nested in level objects and arrays.
 func (c *canonicaliser) value(level int) bool {
 	switch b := c.next(); {
 	case b == '"':
@@ -82,7 +82,7 @@ func (c *canonicaliser) array(level int) bool {
 	}
 }
 
-// number reads a number and copies it as it is written: to a signature 1.0 and 1 are
+// number reads a number and copies it as it is written, because to a signature 1.0 and 1 are
 // different.
 func (c *canonicaliser) number() bool {
 	start := c.at
@@ -112,7 +112,7 @@ func (c *canonicaliser) number() bool {
 	return true
 }
 
-// digits skips the digits at c.at and reports whether there was one.
+// digits skips the digits at c.at and reports whether there was at least one.
 func (c *canonicaliser) digits() bool {
 	start := c.at
 	for c.at < len(c.in) && digit(c.in[c.at]) {
@@ -186,8 +186,8 @@ func (c *canonicaliser) unicode() bool {
 	return true
 }
 
-// hex4 decodes the \uXXXX at the start of b; it returns 0 and false where b does not start
-// with one.
+// hex4 decodes the \uXXXX at the start of b. It returns 0 and false if b does not start with
+// such an escape.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -207,12 +207,12 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// shortEscapes has, for each control character with an escape of two characters, the second
-// of the two.
+// shortEscapes has, for each control character with a two-character escape, the second
+// character of that escape.
 var shortEscapes = [' ']byte{'\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
-// appendCharacter appends r as a canonical string has it: escaped only where JSON requires
-// it, with the shortest escape.
+// appendCharacter appends r as a canonical string contains it: escaped only if JSON requires
+// that, and with the shortest escape.
 func appendCharacter(b []byte, r rune) []byte {
 	const hex = "0123456789abcdef"
 	switch {

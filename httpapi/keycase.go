@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// appendSnake appends the snake_case form of a key in camelCase, the form in which the
-// service knows its fields: each upper-case ASCII letter becomes "_" and the lower-case
-// letter. So originalTransactionId becomes original_transaction_id, a key in snake_case
-// does not change, and any other spelling (Amount, AMOUNT) gives a name that no field has.
+// appendSnake appends the snake_case form of a key in camelCase, because the service knows
+// its fields by their snake_case names: each upper-case ASCII letter becomes "_" and the
+// lower-case letter. So originalTransactionId becomes original_transaction_id, a key in
+// snake_case does not change, and any other spelling (Amount, AMOUNT) gives a name that no
+// field has.
 func appendSnake[K string | []byte](dst []byte, key K) []byte {
 	for i := range len(key) {
 		if c := key[i]; upper(c) {
@@ -51,18 +52,18 @@ func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // snakeForm is the snake_case form of a member's key.
 type snakeForm struct {
-	start, end int // offsets in the canonicaliser's keys
+	start, end int // offsets of the form's start and end in the canonicaliser's keys
 	of         member
 }
 
-// checkForms refuses two keys with the same snake_case form in the object whose members
-// start at first: one of them would be lost without notice. aliases are several spellings
-// of one field between which an endpoint chooses in an order of its own; two keys that are
-// both aliases may have the same form, but only on the first level, where the endpoint's
-// fields are.
+// checkForms refuses two keys with the same snake_case form in the object whose members start
+// at first: one of the two values would be lost without notice. aliases are several spellings
+// of one field, among which the endpoint chooses in an order of its own. Two keys that are
+// both aliases may have the same form, but only in the outermost object, which has the
+// endpoint's fields.
 func (c *canonicaliser) checkForms(first, level int) bool {
 	members, converted := c.members[first:], false
-	c.forms = c.forms[:0] // their bytes follow the members' keys in c.keys, and are dropped with them
+	c.forms = c.forms[:0] // the forms' bytes are appended to c.keys behind the members' keys, and are dropped together with them
 	for _, m := range members {
 		start := len(c.keys)
 		key := c.keys[m.key:m.keyEnd]
@@ -71,7 +72,7 @@ func (c *canonicaliser) checkForms(first, level int) bool {
 		c.forms = append(c.forms, snakeForm{start, len(c.keys), m})
 	}
 	if !converted {
-		return true // each key is its own form, and equal keys are refused elsewhere
+		return true // each key is its own snake_case form, and reorder or object refuses equal keys
 	}
 	form := func(f snakeForm) []byte { return c.keys[f.start:f.end] }
 	slices.SortFunc(c.forms, func(a, b snakeForm) int { return bytes.Compare(form(a), form(b)) })

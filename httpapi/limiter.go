@@ -13,9 +13,10 @@ import (
 // It has slots for 262,144 addresses in 4 MiB, however many addresses send requests. A new
 // address takes over the slot, and the count, of the address with the smallest count in its
 // set of eight. So no count is too low, except for requests counted at the very moment at
-// which their address loses its slot. A count is too high only where eight other addresses
-// with counts of their own share the set, and the secret seed keeps clients from arranging
-// that. Requests share no lock: the count of an address that has a slot is one atomic word.
+// which their address loses its slot. A count is too high only if at least eight other
+// addresses share the set of eight slots; the secret seed keeps clients from choosing such
+// addresses. Requests share no lock: the count of an address that has a slot is one atomic
+// word.
 type Limiter struct {
 	limit uint32
 	seed  maphash.Seed
@@ -26,7 +27,7 @@ const (
 	addressSets = 1 << 15
 	addressWays = 8
 
-	window = 60_000 // milliseconds
+	window = 60_000 // in milliseconds: a minute
 )
 
 type addressSet struct {
@@ -48,8 +49,9 @@ func NewLimiter(limit int) *Limiter {
 	return l
 }
 
-// Take counts one request of an address. left is how many more the address may send in this
-// minute, -1 without a limit; ok is false where the limit was already reached.
+// Take counts one request of an address. left is the number of requests that the address may
+// still send in this minute, or -1 without a limit. ok is false if the limit was already
+// reached.
 func (l *Limiter) Take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
 	if l.limit == 0 {
 		return -1, true
@@ -81,15 +83,15 @@ func (l *Limiter) add(s *slot, minute uint64) (left int, ok bool) {
 	}
 }
 
-// current reports whether a count is of this minute, or of the next: the request's clock
-// may have been read just before the minute ended. A count of a later minute was made
-// before the clock was set back.
+// current reports whether a count is of this minute or of the next minute: a request's clock
+// may have been read just before the minute ended. A count of a later minute was made before
+// the clock was set back.
 func current(count, minute uint64) bool {
 	return count>>32 == minute || count>>32 == minute+1
 }
 
-// admit gives an address the slot with the smallest count of the set, and that count with
-// it. Where the address has got a slot since its caller looked, admit returns that slot.
+// admit gives an address the slot with the smallest count of the set; the address takes over
+// that count. If the address has got a slot since its caller looked, admit returns that slot.
 func (a *addressSet) admit(tag, minute uint64) *slot {
 	a.mu.Lock()
 	defer a.mu.Unlock()

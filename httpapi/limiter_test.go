@@ -29,12 +29,12 @@ func TestWindows(t *testing.T) {
 		{start + 1, 1, true},
 		{start + minute - 1, 0, true},
 		{start + minute - 1, 0, false},
-		{start + minute, 2, true}, // windows are aligned to the minute, not to the first request
+		{start + minute, 2, true}, // a new minute: windows are aligned to the minute, not to the first request
 		{start + minute - 1, 1, true},
 		{start + minute, 0, true},
 		{start + minute + 1, 0, false},
 		{start + 9*minute, 2, true},
-		{start - 60*minute, 2, true}, // a clock that is set back locks no address out
+		{start - 60*minute, 2, true}, // a clock that is set back by an hour does not lock an address out
 		{start - 60*minute, 1, true},
 	} {
 		if left, ok := l.Take(address(1), v.at); left != v.left || ok != v.ok {
@@ -49,9 +49,10 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestLimiterKeepsCount sends requests from a million light addresses and five heavy ones.
-// It checks that the memory does not grow, that no heavy address gets more than the limit or
-// less than half of it, and that few light addresses are refused.
+// TestLimiterKeepsCount sends requests from a million addresses with few requests each and
+// from five addresses with many. It checks that the memory does not grow, that none of the
+// five gets more than the limit or less than half of it, and that few of the other addresses
+// are refused.
 func TestLimiterKeepsCount(t *testing.T) {
 	const limit = 20
 	l := NewLimiter(limit)
@@ -87,7 +88,7 @@ func TestLimiterKeepsCount(t *testing.T) {
 }
 
 // TestLimiterUnderPressure checks that addresses which take each other's slots again and
-// again get no more requests through than the limit.
+// again do not get more requests through than the limit allows.
 func TestLimiterUnderPressure(t *testing.T) {
 	const limit = 10
 	l := NewLimiter(limit)
@@ -155,7 +156,7 @@ func TestRateLimit(t *testing.T) {
 	}
 	bad := pay
 	bad.body = `{}`
-	if g := f.expect(bad, 400, `{…`); left(g) != "" { // a refused request counts, but only a 2xx states what is left
+	if g := f.expect(bad, 400, `{…`); left(g) != "" { // a refused request counts too, but only a 2xx answer has the header
 		t.Errorf("left %q", left(g))
 	}
 	unsigned := pay
@@ -192,12 +193,12 @@ func TestFailedCredentials(t *testing.T) {
 	if g.header("Retry-After") != "60" {
 		t.Errorf("Retry-After %q", g.header("Retry-After"))
 	}
-	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // the right secret is accepted after the limit too
+	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // the right secret is accepted even after the limit of failures is reached
 	wrong.ip = "10.0.0.1"
 	wrong.headers = append(wrong.headers, "X-Forwarded-For", "127.0.0.1")
-	f.expect(wrong, 429, `{…`) // counted against the client's address
+	f.expect(wrong, 429, `{…`) // counted against the client's address, which has reached its limit
 	wrong.headers[3] = strings.Repeat("?", 3)
-	f.expect(wrong, 401, `{…`) // counted against the proxy's address, where the client's is not valid
+	f.expect(wrong, 401, `{…`) // counted against the proxy's address, because the client's is not valid
 	f.now += window
 	wrong.headers[3] = "127.0.0.1"
 	f.expect(wrong, 401, `{…`)

@@ -31,8 +31,8 @@ func readTransaction(c *call) {
 	}
 }
 
-// unknownTransaction gives the same answer for another merchant's transaction as for an id
-// that no transaction has.
+// unknownTransaction answers 404. The answer is the same for another merchant's transaction
+// as for an id that no transaction has.
 func (c *call) unknownTransaction() {
 	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "transaction not found")
 }

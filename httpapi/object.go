@@ -12,7 +12,7 @@ type object struct {
 	camel bool // names are written in camelCase
 }
 
-// opened begins an object of about room bytes.
+// opened begins an object with a buffer of room bytes, about the object's expected length.
 func opened(camel bool, room int) object {
 	return object{b: append(make([]byte, 0, room), '{'), camel: camel}
 }
@@ -46,7 +46,7 @@ func (o *object) text(name, v string) {
 	o.b = appendText(o.b, v)
 }
 
-// textOrNull writes null for the empty string.
+// textOrNull writes a text member, or null if the text is empty.
 func (o *object) textOrNull(name, v string) {
 	if v == "" {
 		o.null(name)

@@ -9,10 +9,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// clientIP returns the client's address, as IPv4 where it is IPv4-mapped: the peer's,
-// unless the peer is a trusted proxy and X-Forwarded-For names another. It returns false
-// where the peer's address is unknown, or an entry that it reads in the header is not an
-// address.
+// clientIP returns the client's address, an IPv4-mapped one as IPv4. It is the peer's
+// address, unless the peer is a trusted proxy and X-Forwarded-For names another address.
+// clientIP returns false if the peer's address is unknown, or if an entry of X-Forwarded-For
+// that it has to read is not an address.
 func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	peer, ok := PeerOf(ctx)
 	if !ok || !s.trusts(peer) {
@@ -37,8 +37,7 @@ func (s *service) clientIP(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	return client, true
 }
 
-// PeerOf returns the address at the other end of the connection, as IPv4 where it is
-// IPv4-mapped.
+// PeerOf returns the address at the other end of the connection, an IPv4-mapped one as IPv4.
 func PeerOf(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	tcp, ok := ctx.RemoteAddr().(*net.TCPAddr)
 	if !ok {

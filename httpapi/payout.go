@@ -23,8 +23,8 @@ func requestPayout(c *call) {
 	c.do(command, refusePayout)
 }
 
-// reserveEndToEnd reserves the end-to-end id that the merchant named for its account,
-// before anything is held under the id. It returns false where it has answered the request.
+// reserveEndToEnd reserves the end-to-end id that the merchant chose for its account, before
+// any money is held under the id. It returns false if it has already answered the request.
 func (c *call) reserveEndToEnd(id string) bool {
 	ours, err := c.Registry.ReserveEndToEnd(c.key.Account, id)
 	switch {
@@ -67,10 +67,10 @@ func readPayout(c *call) ledger.PayoutForm {
 }
 
 // Queueing has the two times, set by the operator, that the answer to a queued payout
-// states.
+// contains.
 type Queueing struct {
-	Retry time.Duration // from one try to send a queued payout to the next
-	TTL   time.Duration // from the queueing of a payout until it fails for want of capacity
+	Retry time.Duration // time between two tries to send a queued payout
+	TTL   time.Duration // time from a payout's entry into the queue until it fails for want of directory capacity
 }
 
 // The texts that tell merchants the status of a payout.
@@ -81,9 +81,9 @@ const (
 	detailPending  = "Payment awaits approval by the institution"
 )
 
-// renderPayout writes the answer to a payout that was taken. It shows the payout as it was
-// when the request was answered, whatever its status has become since. The status is
-// settled only where the scheme settled the payout before the answer.
+// renderPayout returns the answer to a payout that the account has accepted. It shows the
+// payout as it was when the request was answered, even if its status has changed since. The
+// status is settled only if the scheme settled the payout before the answer.
 func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, detailAccepted
 	switch t.Status {

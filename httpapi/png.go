@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// qrScale is the side of a module in pixels. With four, two modules make one byte of a
-	// row, and a charge's image is about 220 to 260 pixels wide.
+	// qrScale is the side of a module in pixels. With four pixels a module, two modules make
+	// one byte of a row, and a charge's image is about 220 to 260 pixels wide.
 	qrScale = 4
 
 	// qrQuiet is the width of the white frame in modules (ISO/IEC 18004).
@@ -29,14 +29,14 @@ const (
 	pngKind  = "\x01\x00\x00\x00\x00"
 	pngEnd   = "\x00\x00\x00\x00IEND\xae\x42\x60\x82"
 
-	filterUp = 2 // the filter that writes a row as its difference from the row above
+	filterUp = 2 // the PNG filter that writes a row as its difference from the row above
 )
 
 // noDifference is a row of zeros, as long as the widest row: 177 modules and the frame.
 var noDifference [((177+2*qrQuiet)*qrScale + 7) / 8]byte
 
-// pngWriters keeps writers between images: a new compressor takes more memory than a
-// hundred images.
+// pngWriters keeps writers for later images, because a new compressor takes more memory than
+// a hundred images.
 var pngWriters = sync.Pool{New: func() any {
 	w := new(pngWriter)
 	// NewWriter fails only for an unknown level, and this one is known.
@@ -67,7 +67,7 @@ func (w *pngWriter) write(code *goqr.QrCode) ([]byte, error) {
 	w.sum(12)
 
 	start := w.image.Len()
-	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // room for the length, then the type, then zlib's head
+	w.image.WriteString("\x00\x00\x00\x00IDAT\x78\x01") // space for the length, then the type, then zlib's head
 	w.deflate.Reset(&w.image)
 	if _, err := w.deflate.Write(w.rows); err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func (w *pngWriter) number(n uint32) {
 	w.image.Write(binary.BigEndian.AppendUint32(w.image.AvailableBuffer(), n))
 }
 
-// draw fills rows with the image's rows, each a filter byte and its pixels; white is 1. A
-// row that repeats the row above is written as a difference, which is all zeros and costs
-// almost nothing to compress. Three of four rows, and most of the frame, are such rows.
+// draw fills rows with the image's rows, each a filter byte and its pixels; white is 1. A row
+// that repeats the row above is written as a difference, which is all zeros and costs almost
+// nothing to compress. Three of four rows, and most of the frame's, repeat the row above.
 func (w *pngWriter) draw(code *goqr.QrCode) {
 	size := code.Size()
 	width := ((size+2*qrQuiet)*qrScale + 7) / 8
@@ -109,7 +109,7 @@ func (w *pngWriter) draw(code *goqr.QrCode) {
 	w.repeat(width, qrQuiet*qrScale-1)
 }
 
-// repeat appends n rows equal to the last one.
+// repeat appends n rows that equal the last row.
 func (w *pngWriter) repeat(width, n int) {
 	for range n {
 		w.rows = append(w.rows, filterUp)

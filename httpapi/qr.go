@@ -14,13 +14,13 @@ const (
 	qrLevel = goqr.Medium
 
 	// qrMask is one of the eight patterns that the QR standard allows; the code itself says
-	// which one it has. Encoders try all eight by default and choose the best, which takes
-	// ten times as long; readers read any of them.
+	// which one it has. By default encoders try all eight patterns and choose the best one,
+	// which takes ten times as long; readers can read a code with any of the patterns.
 	qrMask = 0
 
-	// alnumRun is the length from which a run of upper-case letters, digits and $%*+-./: is
-	// worth a segment of its own: such a segment takes 5.5 bits a character instead of 8,
-	// but costs two more segment heads of 13 to 17 bits.
+	// alnumRun is the length in characters from which a run of upper-case letters, digits and
+	// $%*+-./: is worth a segment of its own: such a segment takes 5.5 bits a character
+	// instead of 8, but costs two more segment heads of 13 to 17 bits.
 	alnumRun = 12
 
 	pngURI = "data:image/png;base64,"
@@ -52,8 +52,9 @@ func qrImage(dst []byte, text string) ([]byte, error) {
 }
 
 // qrSegments splits text into segments of bytes and segments of the QR standard's
-// alphanumeric set. A BR Code has two or three runs for the latter (its txid is one), so
-// its QR code has fewer modules, which are then larger on the same screen.
+// alphanumeric set. A BR Code has two or three runs of that set (its txid is one of them).
+// With segments of their own its QR code has fewer modules, which are then larger on the same
+// screen.
 func qrSegments(text string) ([]*goqr.QrSegment, error) {
 	segments := make([]*goqr.QrSegment, 0, 8)
 	done := 0

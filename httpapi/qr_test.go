@@ -32,10 +32,10 @@ func pngOf(t interface{ Fatal(...any) }, text string) []byte {
 	return image
 }
 
-// readQR decodes an image with a library that is not the encoder's. With found, the decoder
-// takes the picture to be a code and nothing else; without, it searches the picture for a
-// code. That search misses one code in a hundred, whichever mask the code has. The grid
-// itself, which is what qrImage makes, the decoder always reads.
+// readQR decodes an image with a library other than the encoder's. If found is true, the
+// decoder takes the whole picture to be a code; otherwise it searches the picture for a code.
+// That search misses one code in a hundred, whichever mask the code has. The whole picture,
+// which is all that qrImage makes, is always decoded.
 func readQR(t interface{ Fatal(...any) }, image []byte, found bool) string {
 	picture, err := png.Decode(bytes.NewReader(image))
 	if err != nil {
@@ -60,7 +60,7 @@ func TestQRImageReads(t *testing.T) {
 	texts := []string{
 		chargeText, "a", "A", strings.Repeat("A", 11), strings.Repeat("A", 12), strings.Repeat("A", 13),
 		"x" + strings.Repeat("1", 12) + "y", "Ação ☕ " + chargeText, strings.Repeat("z", 236), chargeText + chargeText,
-		strings.Repeat("z", 2331), // the largest possible code
+		strings.Repeat("z", 2331), // the longest text, which makes the largest possible code
 	}
 	for n := 1; n <= 240; n += 11 {
 		texts = append(texts, (chargeText + chargeText)[:n])

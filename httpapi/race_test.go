@@ -2,5 +2,6 @@
 
 package httpapi
 
-// timed is false: a test's times would be those of the race detector.
+// timed is false under the race detector, because a test would measure the detector's own
+// time.
 const timed = false

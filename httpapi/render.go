@@ -20,13 +20,14 @@ func styleOf(camel bool) ledger.Style {
 type Renderer struct{ Queueing Queueing }
 
 // Render returns the answer to a charge or a payout as it is kept under an idempotency key:
-// HTTP status and body. It returns false for a refusal, which is never kept. It is pure.
+// HTTP status and body. It returns false for a refusal, which is never kept. It has no side
+// effects.
 func (r Renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 	status, body := r.write(a, s == camelKeys)
 	return ledger.Stored{Code: status, Body: body}, status/100 == 2
 }
 
-// write makes the answer to a charge or a payout, or to a refused payout, as it is sent.
+// write returns the answer to a charge, a payout or a refused payout as it is sent.
 func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) {
 	switch {
 	case a.Refusal != nil:

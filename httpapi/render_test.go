@@ -39,8 +39,8 @@ func TestRenderPayout(t *testing.T) {
 }
 
 // TestRenderQueued checks that the answer to a queued payout has the members that every
-// payout has and those of the queue, with the operator's times in whole seconds, rounded
-// up.
+// payout has and the members about the queue, with the operator's times in whole seconds,
+// rounded up.
 func TestRenderQueued(t *testing.T) {
 	p := payout(ledger.StatusQueued)
 	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false)

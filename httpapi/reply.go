@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The four shapes of an error, and how they are sent.
+// The four shapes of an error, and the functions that send them.
 
 func answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.SetStatusCode(status)
@@ -18,8 +18,8 @@ func answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 // camelCase is the only value of the header X-Key-Case that has an effect.
 const camelCase = "camelCase"
 
-// camel reports whether the answer to a request has its keys in camelCase; it also works
-// for an answer that is given before any check.
+// camel reports whether the answer to a request has its keys in camelCase. It reads the
+// request itself, so it also works for an answer that is given before any check.
 func camel(ctx *fasthttp.RequestCtx) bool {
 	return string(ctx.Request.Header.Peek("X-Key-Case")) == camelCase
 }
@@ -69,14 +69,14 @@ func atomBody(camel bool, atom, message string) []byte {
 	return o.closed()
 }
 
-// unavailable answers 503 and asks the client to send the request again: nothing of it was
-// kept.
+// unavailable answers 503 and asks the client to send the request again: nothing of the
+// request was kept.
 func unavailable(ctx *fasthttp.RequestCtx, message string) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(retryAfter))
 	answerError(ctx, fasthttp.StatusServiceUnavailable, message, "")
 }
 
-// tooMany answers 429: the address has reached a limit for this minute.
+// tooMany answers 429, because the address has reached a limit for this minute.
 func tooMany(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
 	answerError(ctx, fasthttp.StatusTooManyRequests, "Too many requests", "")
@@ -84,8 +84,8 @@ func tooMany(ctx *fasthttp.RequestCtx) {
 
 const retryAfter = 1 // the Retry-After of a 503, in seconds
 
-// Cut ends the connection without an answer, where nobody knows whether the request was
-// carried out: the client would take any status for an outcome.
+// Cut ends the connection without an answer. It is for requests of which nobody knows whether
+// they were carried out: the client would take any status for an outcome.
 func Cut(ctx *fasthttp.RequestCtx) {
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(net.Conn) {}) // the connection is closed when this returns

@@ -18,7 +18,7 @@ type route struct {
 	method, path string
 	permission   registry.Permissions
 	serve        func(*call)
-	unlimited    bool // check 6 is skipped: requests neither count against the rate limit nor are refused by it
+	unlimited    bool // check 6 is skipped: these requests neither count against the rate limit nor are refused by it
 }
 
 var routes = []route{
@@ -60,16 +60,16 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 	}
 }
 
-// release returns the canonicaliser that read the request's body to its pool.
+// release returns the canonicaliser that has read the request's body to the pool.
 func (c *call) release() {
 	if c.body != nil {
 		c.body.release()
 	}
 }
 
-// closed returns why the request is refused at admission, before any check, because the
-// engine lacks what new work needs; empty: it is not refused. Only POSTs are refused; reads
-// go on.
+// closed returns the reason for which the request is refused before any check, because the
+// engine cannot take new work; empty: the request is not refused. Only POSTs are refused;
+// reads go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 	if s.Closed == nil || !ctx.IsPost() {
 		return ""
@@ -77,21 +77,22 @@ func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 	return s.Closed()
 }
 
-// Strict makes a router accept paths and methods exactly as they are registered: it makes
-// no redirects and does not answer OPTIONS by itself. A request for a path that is
-// registered only under other methods goes to notAllowed, with those methods in Allow.
+// Strict makes a router accept paths and methods exactly as they are registered: it makes no
+// redirects and does not answer OPTIONS by itself. A request whose path is registered, but
+// only for other methods, goes to notAllowed, with those methods in the header Allow.
 func Strict(r *router.Router, notFound, notAllowed fasthttp.RequestHandler) {
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
 	r.HandleMethodNotAllowed = true
 	r.NotFound = notFound
 	r.MethodNotAllowed = func(ctx *fasthttp.RequestCtx) {
 		if p := string(ctx.URI().PathOriginal()); p == "*" || p == "/*" {
-			// The router takes these paths for a question about all its paths.
+			// The router takes a request for such a path for a question about all its paths.
 			ctx.Response.Header.Del(fasthttp.HeaderAllow)
 			notFound(ctx)
 			return
 		}
-		// The router adds OPTIONS to every list, whether it is registered or not.
+		// The router adds OPTIONS to every list of methods, whether OPTIONS is registered or
+		// not.
 		allow := string(ctx.Response.Header.Peek(fasthttp.HeaderAllow))
 		methods := strings.Split(allow, ", ")
 		kept := methods[:0]

@@ -16,7 +16,7 @@ const (
 	maxHeader = 16 << 10
 
 	readTimeout = 30 * time.Second
-	idleTimeout = 2 * time.Minute // between two requests of a connection
+	idleTimeout = 2 * time.Minute // longest time between two requests of a connection
 	// A payout's answer may take the time of a look-up, a submit and a grace period. This
 	// timeout is longer, so that it never ends such a request.
 	writeTimeout = 2 * time.Minute
@@ -25,8 +25,8 @@ const (
 const bodyTooLarge = "the body is larger than 256 KiB"
 
 // NewServer returns a server that calls h for each request; name identifies its listener in
-// the log. Requests whose end is in doubt are refused before h. The server must be given a
-// Connections to serve, which bounds the number of connections.
+// the log. Requests of which it is uncertain where they end are refused before h. The server
+// must serve a Connections, which bounds the number of connections.
 func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fasthttp.Server {
 	log = log.With("listener", name)
 	b := newBodies()
@@ -42,12 +42,12 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 		ReadBufferSize:     maxHeader,
 		MaxRequestBodySize: maxBody,
 
-		// Never reached: Connections refuses connections beyond its limit before. This
-		// server would answer such a connection in the loop that accepts, and wait there
+		// Never reached, because Connections refuses connections beyond its own, lower limit.
+		// The server would answer such a connection in the loop that accepts, and wait there
 		// for the client's part in the TLS handshake.
 		Concurrency: 2 * MaxConnections,
 
-		SecureErrorLogMessage: true, // else the headers of a failed request are logged, and secrets with them
+		SecureErrorLogMessage: true, // otherwise the server logs the headers of a failed request, and secrets with them
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
@@ -58,7 +58,8 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 	return s
 }
 
-// unreadable answers a request that the server could not read, and that no handler got.
+// unreadable answers a request that the server could not read and that therefore reached no
+// handler.
 func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
@@ -66,7 +67,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case errors.As(err, &plain):
 		answerPlain(plain.Conn)
-		ctx.SetStatusCode(fasthttp.StatusBadRequest) // for the metrics, which count statuses
+		ctx.SetStatusCode(fasthttp.StatusBadRequest) // not sent: the metrics count answers by status
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())
 		answerError(ctx, fasthttp.StatusRequestEntityTooLarge, bodyTooLarge, "")
@@ -79,13 +80,13 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	}
 }
 
-// The bounds on how much of a body that is too large is read and dropped, so that the
-// client finishes sending and reads the answer: closing a connection with unread bytes
-// would reset it.
+// The bounds on reading and dropping the rest of a body that is too large. The client must
+// finish sending before it reads the answer, and closing a connection with unread bytes would
+// reset it.
 const (
 	drainBytes   = 8 << 20
-	drainPatient = 100 * time.Millisecond // the longest wait for another byte
-	drainLong    = 2 * time.Second        // in all, however slowly the bytes arrive
+	drainPatient = 100 * time.Millisecond // the longest wait for the next byte
+	drainLong    = 2 * time.Second        // the longest time in all, however slowly the bytes arrive
 )
 
 func drain(c net.Conn) {
@@ -106,19 +107,19 @@ func drain(c net.Conn) {
 	}
 }
 
-// answerTimeout is how long writing an answer of a few bytes to a connection may take.
+// answerTimeout is the longest time for writing an answer of a few bytes to a connection.
 const answerTimeout = 100 * time.Millisecond
 
-// say writes an answer to a connection that no server serves. It does not wait for a client
-// that does not read.
+// say writes an answer to a connection that no server serves. If the client does not read,
+// say gives up after answerTimeout.
 func say(c net.Conn, answer []byte) {
 	if c.SetWriteDeadline(time.Now().Add(answerTimeout)) == nil {
 		_, _ = c.Write(answer)
 	}
 }
 
-// answerPlain tells a client that speaks plain HTTP to a TLS port to use https. c is the
-// connection below TLS; nil unless the client's first bytes were not TLS.
+// answerPlain tells a client that speaks plain HTTP on a TLS port to use https. c is the
+// connection below TLS; it is nil unless the client's first bytes were not TLS.
 func answerPlain(c net.Conn) {
 	if c != nil {
 		say(c, bare(fasthttp.StatusBadRequest, 0, "this port speaks TLS: use https"))

@@ -56,8 +56,8 @@ func signed(body string) string {
 		cashOut, testSecret, mac, len(body), body)
 }
 
-// TestCut checks that the connection is closed without an answer after an unknown outcome
-// and after a panic.
+// TestCut checks that the connection is closed without an answer if the outcome of a request
+// is unknown or its handler panics.
 func TestCut(t *testing.T) {
 	for name, e := range map[string]*fakeEngine{
 		"unknown": {err: ledger.ErrCut},
@@ -93,12 +93,12 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%d bytes: %v", n, resp.Header)
 		}
 	}
-	// The size is checked first: before the path and the credentials.
+	// The size is checked before the path and the credentials.
 	chunked := "POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n50000\r\n" + strings.Repeat("a", 0x50000) + "\r\n0\r\n\r\n"
 	if line, err := f.dial(addr, chunked).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 413 ") {
 		t.Errorf("chunked: %q, %v", line, err)
 	}
-	// dial writes the whole body: the server must read on, so that the client gets to the
+	// dial writes the whole body, so the server must read on until the client reads the
 	// answer.
 	large := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", 6<<20) + strings.Repeat("a", 6<<20)
 	if line, err := f.dial(addr, large).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 413 ") {
@@ -112,8 +112,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestMultipart checks that a multipart body goes through the checks and is not parsed
-// before them.
+// TestMultipart checks that a multipart body goes through the checks like any other body, and
+// is not parsed before them.
 func TestMultipart(t *testing.T) {
 	f := newFixture(t)
 	raw := "POST " + cashOut + " HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey cli_all:" + testSecret + "\r\nhmac: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 7\r\n\r\nbroken!"
@@ -142,8 +142,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestCommandsAreCopies checks that a command which the engine got does not change when the
-// server reuses its buffers.
+// TestCommandsAreCopies checks that a command that was passed to the engine does not change
+// when the server reuses its buffers for another request.
 func TestCommandsAreCopies(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}

@@ -9,9 +9,9 @@ import (
 // header that it could not read, which may have a credential.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// unquoted replaces the quoted strings in the errors among a message's args. The server's
-// own SecureErrorLogMessage does not cover a header's value with a control character in it,
-// nor the last word of the request line.
+// unquoted replaces the quoted strings in those args of a message that are errors. The
+// server's own SecureErrorLogMessage does not hide a header's value that contains a control
+// character, nor the last word of the request line.
 func unquoted(args []any) []any {
 	args = slices.Clone(args)
 	for i, a := range args {

@@ -9,7 +9,7 @@ import (
 )
 
 // sigResult is the outcome of check 5, the request signature. Its zero value is not an
-// outcome, so that a result which was never set admits nobody.
+// outcome, so that a result which was never set does not pass the check.
 type sigResult int
 
 // The outcomes, in the order in which verify checks for them.
@@ -22,17 +22,16 @@ const (
 	sigValid
 )
 
-// verify checks the hmac header of a POST against its body, both as they were sent. header
-// is empty where the request has none. secret is the secret that the request's credentials
-// presented, empty where the API key does not sign. camel says that the request has
-// X-Key-Case: camelCase, and aliases which spellings of keys may then have the same form
-// (see checkForms).
+// verify checks the hmac header of a POST against its body, both as they were sent. header is
+// empty if the request has none. secret is the secret from the request's credentials, empty
+// if the API key does not sign. camel says that the request has X-Key-Case: camelCase, and
+// aliases are the spellings of keys that may then have the same form (see checkForms).
 //
-// A valid header is, in lower-case hexadecimal, the HMAC-SHA512 of the body's canonical
-// form. The HMAC-SHA512 of the raw body is valid too where all its keys are in canonical
-// order, or where camel is set. The error is an *Unusable, to be logged, with
-// sigUnusableBody, and nil with all other results. After sigValid and sigMismatch, fields
-// returns the body's fields.
+// A valid header is, in lower-case hexadecimal, the HMAC-SHA512 of the body's canonical form.
+// The HMAC-SHA512 of the raw body is valid too if all keys of the body are in canonical
+// order, or if camel is set. The error is an *Unusable, to be logged, with sigUnusableBody,
+// and nil with all other results. After sigValid and sigMismatch, fields returns the body's
+// fields.
 func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
 	switch {
 	case header == "":
@@ -53,9 +52,9 @@ func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, a
 	return sigMismatch, nil
 }
 
-// signed reports whether header is the signature of form, body's canonical form, or of body
-// itself where raw allows that. It tries body first: most clients sign the bytes that they
-// send, and where both are the same bytes there is only one HMAC to compute.
+// signed reports whether header is the signature of form, which is body's canonical form, or,
+// if raw allows it, of body itself. It tries body first: most clients sign the bytes that
+// they send, and if form and body are the same bytes only one HMAC is computed.
 func (c *canonicaliser) signed(secret, body, form []byte, header string, raw bool) bool {
 	var want [sha512.Size]byte
 	if !decodeSignature(&want, header) {

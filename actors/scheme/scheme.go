@@ -1,7 +1,7 @@
-// Package scheme is the port to the PIX scheme: the directory that knows keys (DICT) and
-// the system that settles payments (SPI). It has one contract and several bodies: sim, the
-// simulator in this process; provider, a scheme in another process; Unassigned, which
-// refuses every call. Callers hold a Scheme and nothing more.
+// Package scheme is the port to the PIX scheme: the directory that knows keys (DICT) and the
+// system that settles payments (SPI). It has one contract and several bodies: sim, the
+// simulator in this process; provider, a scheme in another process; Unassigned, which refuses
+// every call. Callers know only the interface Scheme.
 package scheme
 
 import (
@@ -20,8 +20,8 @@ type Scheme interface {
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
 	Lookup(ctx context.Context, q Query) (ledger.Party, error)
-	// Submit submits a payment. The same payment again (same transaction id, same
-	// end-to-end id) gets the first one's answer.
+	// Submit submits a payment. The same payment submitted again (same transaction id, same
+	// end-to-end id) is answered like the first submission and pays nothing more.
 	Submit(ctx context.Context, p Payment) (State, error)
 	// Ask returns the scheme's state of a payment.
 	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
@@ -44,7 +44,7 @@ type Payment struct {
 	EndToEnd      string
 	Amount        ledger.Amount
 	Key           ledger.Key
-	RecipientISPB string // manual routing; may be empty
+	RecipientISPB string // the recipient's ISPB as the merchant states it (manual routing); may be empty
 	Description   string
 	Purpose       string
 }
@@ -56,8 +56,8 @@ type Progress uint8
 const (
 	Unknown  Progress = iota // the payment never arrived
 	Pending                  // the payment is accepted, and not settled
-	Settled                  // final
-	Rejected                 // final; State.Reason is the scheme's code
+	Settled                  // the payment is settled, which is final
+	Rejected                 // the payment is rejected, which is final; State.Reason is the scheme's code
 )
 
 // State is a payment's progress at the scheme.
@@ -81,8 +81,8 @@ const (
 	PaymentRejected                       // a payout of ours was rejected
 	ReturnReceived                        // a payout of ours came back, in full or in part
 
-	InfractionOpened    // a payer reports a payment that we received; no version handles it yet
-	InfractionCancelled // the payer withdraws the report
+	InfractionOpened    // a payer has reported a payment that we received; accounts do not handle this kind yet
+	InfractionCancelled // the payer has withdrawn the report
 )
 
 var kindNames = [...]string{
@@ -98,21 +98,21 @@ func (k NoticeKind) String() string {
 	return kindNames[k]
 }
 
-// Notice is a message of the scheme to us. It comes at least once, perhaps twice, late and
-// in any order; a notice about a payout names our transaction.
+// Notice is a message of the scheme to us. The scheme sends each notice at least once,
+// perhaps twice, late and in any order. A notice about a payout names our transaction.
 type Notice struct {
 	Kind     NoticeKind
 	Tx       ledger.TxID           // the payout's transaction id; zero: the notice is not about a payout
-	EndToEnd string                // the payment's end-to-end id
+	EndToEnd string                // end-to-end id of the payment that the notice is about
 	Account  ledger.AccountID      // our account, as the payment or the key named it; 0: not stated
 	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
-	Arrived  ledger.ReceivePayment // with PaymentArrived
+	Arrived  ledger.ReceivePayment // the payment, in a notice of kind PaymentArrived
 
 	ReturnID string        // with ReturnReceived: the return's own id, D…
 	Amount   ledger.Amount // with ReturnReceived and InfractionOpened: base units
 
 	Infraction string // with InfractionOpened and InfractionCancelled: the infraction's id
-	Situation  string // with InfractionOpened
+	Situation  string // the directory's word for the fraud, in a notice of kind InfractionOpened
 }
 
 // Book is the scheme's book of settled movements, in base units. Its sums only grow.
@@ -125,10 +125,10 @@ type Book struct {
 
 // Sums are the settled movements of an institution or an account.
 type Sums struct {
-	Sent       ledger.Amount // payouts
-	Received   ledger.Amount // customers' payments
-	ReturnedBy ledger.Amount // refunds: the part of Received that was given back
-	ReturnedTo ledger.Amount // the part of Sent that came back
+	Sent       ledger.Amount // sum of the settled payouts
+	Received   ledger.Amount // sum of the customers' payments
+	ReturnedBy ledger.Amount // the part of Received that accounts gave back (refunds)
+	ReturnedTo ledger.Amount // the part of Sent that was returned to accounts
 }
 
 // ParticipantBook is an institution's part of the book.
@@ -144,39 +144,39 @@ type AccountBook struct {
 	Sums
 }
 
-// Feed takes the notices that a body of Scheme delivers. It does not block. It calls done
-// once, from any goroutine: with nil when the notice's effect is durable, with an error
-// when the notice must be delivered again.
+// Feed takes the notices that an implementation of Scheme delivers. It does not block. It
+// calls done once, from any goroutine: with nil when the notice's effect is durable, with an
+// error if the notice must be delivered again.
 type Feed func(n Notice, done func(error))
 
 // ErrUnassigned is the error of every call of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")
 
-// Unassigned is the body that refuses every call. Recovery replays with it, so that a
-// replay which would call the scheme fails.
+// Unassigned implements Scheme by refusing every call. Recovery uses it, so that a replay
+// which would call the scheme fails.
 type Unassigned struct{}
 
-// RegisterKey refuses.
+// RegisterKey returns ErrUnassigned.
 func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
 	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
 }
 
-// Lookup refuses.
+// Lookup returns ErrUnassigned.
 func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Party, error) {
 	return ledger.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
 }
 
-// Submit refuses.
+// Submit returns ErrUnassigned.
 func (Unassigned) Submit(_ context.Context, p Payment) (State, error) {
 	return State{}, fmt.Errorf("scheme: submit %v: %w", p.Tx, ErrUnassigned)
 }
 
-// Ask refuses.
+// Ask returns ErrUnassigned.
 func (Unassigned) Ask(_ context.Context, tx ledger.TxID, _ string) (State, error) {
 	return State{}, fmt.Errorf("scheme: ask for %v: %w", tx, ErrUnassigned)
 }
 
-// Book refuses.
+// Book returns ErrUnassigned.
 func (Unassigned) Book(context.Context) (Book, error) {
 	return Book{}, fmt.Errorf("scheme: read the book: %w", ErrUnassigned)
 }

@@ -30,7 +30,7 @@ func TestUnassigned(t *testing.T) {
 	}
 }
 
-// TestRefusedSaysWhy checks that the error of a refusal has the merchants' code.
+// TestRefusedSaysWhy checks that the text of a *Refused names the code as merchants see it.
 func TestRefusedSaysWhy(t *testing.T) {
 	if got := (&Refused{ledger.RefuseKeyNotFound}).Error(); got != "scheme: refused: dict_key_not_found" {
 		t.Error(got)

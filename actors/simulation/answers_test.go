@@ -11,11 +11,12 @@ import (
 // key.
 type kept struct {
 	request *request
-	claims  []heard // in the order in which their requests were sent
+	claims  []heard // answers in the order in which their requests were sent; each different body is one claim
 }
 
 // heard is one answer under a key, with the simulated times at which the first and the last
-// request that received it were sent. Answers may arrive in another order.
+// request that received this answer were sent. Answers may arrive in another order than their
+// requests were sent.
 type heard struct {
 	body        string
 	first, last ledger.Millis
@@ -32,9 +33,9 @@ func (k *kept) hear(at ledger.Millis, body string) {
 	slices.SortFunc(k.claims, func(a, b heard) int { return int(a.first - b.first) })
 }
 
-// claimed returns the earliest time at which the newest claim may have been made; the
-// request that made it need not have received an answer. asked are the times of all
-// requests with this key. A claim lasts for a day, less slack.
+// claimed returns the earliest simulated time at which the newest claim of the key may have
+// been made; the request that made that claim need not have received an answer. asked are the
+// times of all requests with this key. A claim lasts for a day, less slack.
 func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.Millis) {
 	for i := range k.claims {
 		for _, at := range asked {
@@ -47,8 +48,8 @@ func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.
 	return from
 }
 
-// wrong says what is wrong with the answers under a key. It returns "" where each claim's
-// answer was given for a day, and no other answer meanwhile.
+// wrong says what is wrong with the answers under a key. It returns "" if each claim's answer
+// was given for a day (less slack) and no other answer was given in that day.
 func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
 	for i := 1; i < len(k.claims); i++ {
 		before, next := k.claims[i-1], k.claims[i]

@@ -7,7 +7,8 @@ import (
 	"pixd/wal"
 )
 
-// stillTrue checks that a head which a read showed agrees with the journal's record now.
+// stillTrue checks that an account's head, which a read showed earlier, agrees with the
+// journal's record of the same sequence.
 func (l *life) stillTrue(a *ledger.Account) {
 	if l.flipped[a.ID] {
 		return
@@ -22,7 +23,7 @@ func (l *life) stillTrue(a *ledger.Account) {
 }
 
 // holdsHaveWork checks, at every start of a process, that each account's held amount is the
-// sum of the payouts in its due rows, and that each due row is of a payout in flight.
+// sum of the payouts in its due rows, and that each due row belongs to a payout in flight.
 func (l *life) holdsHaveWork() {
 	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
 	lo, hi := ledger.AllDue()
@@ -59,8 +60,8 @@ func (l *life) holdsHaveWork() {
 	}
 }
 
-// standing returns a payout from the journal, also one that lists do not show yet; nil: the
-// journal has no such payout.
+// standing returns a payout from the journal, even if lists do not show the payout yet. It
+// returns nil if the journal has no such payout.
 func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 	if t, err := l.shown(tx); err == nil && t != nil {
 		return t
@@ -83,8 +84,8 @@ func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
 	return nil
 }
 
-// sentIsKnown checks that the journal has each payout which the scheme has taken, and that
-// this payout is not queued, pending or refused, nor failed without a void.
+// sentIsKnown checks that the journal has each payout which the scheme has taken, and that no
+// such payout is queued, pending or refused, or has failed without a void.
 func (l *life) sentIsKnown() {
 	if len(l.flipped) > 0 {
 		return

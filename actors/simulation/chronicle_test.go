@@ -12,24 +12,24 @@ type chronicle struct {
 	payouts map[ledger.TxID]*chronicled
 	prints  map[ledger.Fingerprint][]*chronicled
 	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
-	returns map[ledger.TxID]ledger.Amount // the amount that returns of each payout have credited
-	given   map[string]ledger.TxID        // the payout that each return's id has credited
-	begun   map[string]moment             // when each end-to-end id was used first; a later payout under it is a repeat
+	returns map[ledger.TxID]ledger.Amount // the sum of each payout's returns that were credited
+	given   map[string]ledger.TxID        // for each return's id, the payout whose account the return has credited
+	begun   map[string]moment             // first use of each end-to-end id; a later payout under the same id is a repeat
 	terms   map[ledger.AccountID]ledger.Settings
 	windows map[ledger.AccountID][]window    // each account's repeat windows, oldest first
 	charges map[string]*ledger.Record        // the newest record of each charge
-	waiting map[ledger.TxID]bool             // whether a payout must wait for an operator
-	under   map[string][]*chronicled         // payouts by each end-to-end id that they have had
-	answers map[answerUnder][16]byte         // hash of the body to which each kept answer belongs
-	shown   map[recordName][]*ledger.Account // heads that reads showed
+	waiting map[ledger.TxID]bool             // payouts that must wait for an operator's approval
+	under   map[string][]*chronicled         // payouts by each end-to-end id that a payout has had, former ids included
+	answers map[answerUnder][16]byte         // for each kept answer, the hash of the request body that the answer belongs to
+	shown   map[recordName][]*ledger.Account // account heads that reads showed, by the record that made the head
 }
 
-// window is a repeat window of length long, set at the simulated time at: for so long after
-// a payout has settled, an equal one is its repeat.
+// window is a repeat window that was set at the simulated time at. For long milliseconds
+// after a payout has settled, an equal payout counts as a repeat of that payout.
 type window struct{ at, long ledger.Millis }
 
-// end returns the end of the repeat window of a payout that settled at the given time. A
-// window that is made longer after its end does not begin again.
+// end returns the end of the repeat window of a payout that settled at the given time. If the
+// setting is lengthened after the payout's window has ended, the window stays ended.
 func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.Millis) {
 	for _, w := range c.windows[id] {
 		if w.at > settled && w.at >= end {
@@ -42,23 +42,23 @@ func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.
 
 // chronicled is what the records say about one payout.
 type chronicled struct {
-	tx      ledger.Transaction // as in the payout's newest record
-	held    ledger.Transaction // as in the payout's first record, its hold
-	out     ledger.Millis      // simulated time at which its end-to-end id was first used
+	tx      ledger.Transaction // the payout as in its newest record
+	held    ledger.Transaction // the payout as in its first record, which holds the money
+	out     ledger.Millis      // simulated time at which the payout's end-to-end id was first used
 	claimed bool               // the request had an idempotency key
-	hold    ledger.Millis      // simulated time of its hold
+	hold    ledger.Millis      // simulated time of the record that holds the money
 	sent    ledger.Millis      // simulated time at which the scheme accepted it
-	queued  written            // when it first entered the queue; zero: it never did
+	queued  written            // state of the simulation when the payout first entered the queue; zero if it never did
 	settled ledger.Millis      // simulated time of its settlement
 	print   ledger.Fingerprint
 	account ledger.AccountID
-	had     map[string]bool // every end-to-end id that it has had
-	ofHeld  bool            // it was rejected as a duplicate of a payout that was only held at that moment
+	had     map[string]bool // every end-to-end id that the payout has had
+	ofHeld  bool            // the payout was rejected as a duplicate of a payout that was only held at that moment
 
-	outBy, settledBy uint64 // sequences of the records made at out and at settled
+	outBy, settledBy uint64 // sequences of the records that were made at the times out and settled
 }
 
-// moment is a simulated time, and the sequence of the account's record that was made then.
+// moment is a simulated time, and the sequence of the account's record made at that time.
 type moment struct {
 	at ledger.Millis
 	by uint64
@@ -89,7 +89,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 	return c
 }
 
-// take applies a record and checks it.
+// take checks the account's next record and adds it to the chronicle.
 func (c *chronicle) take(l *life, r *ledger.Record) {
 	l.count("record: " + r.Kind.String())
 	head := c.heads[r.Account]
@@ -163,7 +163,8 @@ func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	}
 }
 
-// payout takes over one record of a payout and checks it against the records before it.
+// payout adds one record of a payout to the chronicle and checks it against the payout's
+// earlier records.
 func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 	made, p := l.trueTimeOf(r), c.payouts[r.Tx.ID]
 	if p == nil {
@@ -253,8 +254,8 @@ func (c *chronicle) judge(l *life) {
 	}
 }
 
-// once checks that under one key at most one request is carried out in a day, not counting
-// refused ones.
+// once checks that of all requests with one key at most one is carried out in a day. Refused
+// requests do not count.
 func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*chronicled) {
 	var before *chronicled
 	for _, p := range all {
@@ -268,8 +269,9 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*ch
 	}
 }
 
-// keepsOut reports that two equal payouts should not both have been paid: when the second
-// one was sent, the first was on its way, or had settled within the account's window.
+// keepsOut reports that a second payout, equal to p, should not have been paid as well: when
+// the second payout was sent, p was in flight, or had settled within the account's repeat
+// window.
 func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool {
 	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false

@@ -9,8 +9,9 @@ func (l *life) drawSkew() ledger.Millis {
 	return ledger.Millis(l.rng.IntN(2*most+1) - most)
 }
 
-// setRight gives the engine the scheme's time, as the engine's periodic calls to the scheme
-// do, and sometimes lets an operator accept a clock that is right but behind the journal.
+// setRight gives the engine the scheme's time if the scheme can be reached, as the engine's
+// periodic calls to the scheme do. Sometimes an operator accepts engine time that is right
+// but behind the journal's newest record.
 func (l *life) setRight() {
 	if l.clock >= l.outside.down {
 		l.stated()
@@ -22,8 +23,9 @@ func (l *life) setRight() {
 	}
 }
 
-// acceptDifference checks `pixd clock accept` while the scheme's clock is wrong and ours is
-// right: the doubt ends, and begins again only when the difference changes.
+// acceptDifference checks `pixd clock accept` while the scheme's clock is wrong and engine
+// time is right: engine time is no longer doubted, and is doubted again only when the
+// difference between the two clocks changes.
 func (l *life) acceptDifference() {
 	if !l.jumpy || l.time.Now() != l.clock || l.time.Behind() > 0 || l.clock < l.outside.down || !l.odds(4) {
 		return

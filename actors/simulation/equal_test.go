@@ -7,8 +7,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// foreignSuffix names an end-to-end id of the current minute whose end another account has
-// derived: the registry must refuse it.
+// foreignSuffix has an account ask for an end-to-end id of the current minute with the suffix
+// of an id that the engine derived for another account: the registry must refuse it.
 func (l *life) foreignSuffix() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
@@ -20,7 +20,7 @@ func (l *life) foreignSuffix() {
 			return
 		}
 		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
-		before := l.own[own] // the account that named this id before another account derived its end
+		before := l.own[own] // the account, if any, that chose this id before the engine derived the suffix
 		if l.ownID(thief, own) && before != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
 		}
@@ -30,8 +30,8 @@ func (l *life) foreignSuffix() {
 }
 
 // takenAtTheScheme submits a payment to the scheme that the engine does not know of, as if
-// its book were lost. A payout under the same id is then a duplicate of an unknown payment,
-// and equal requests must use that id for as long as the scheme accepts it.
+// the engine had lost its journal. A payout under the same id is then a duplicate of an
+// unknown payment, and equal requests must use that id for as long as the scheme accepts it.
 func (l *life) takenAtTheScheme() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down || l.now() != l.clock {
@@ -57,8 +57,9 @@ func (l *life) takenAtTheScheme() {
 	l.count("met: an id that the scheme has of something unknown")
 }
 
-// foreignSuffixAtOnce has one account name the id that another account derives at the same
-// moment. No account could know that id; even so both payouts must reach a final status.
+// foreignSuffixAtOnce has one account choose the id that the engine derives for another
+// account at the same moment. No account could know that id; even so both payouts must reach
+// a final status.
 func (l *life) foreignSuffixAtOnce() {
 	victim, thief := l.someone(), l.someone()
 	if victim == thief || l.account(victim).Broken() != nil || l.account(thief).Broken() != nil {
@@ -80,8 +81,8 @@ func (l *life) foreignSuffixAtOnce() {
 	l.count("met: an own id and an equal derived one at once")
 }
 
-// refusedThenPaid asks for a payout to a key that the directory first does not know,
-// several times, and then knows: the payment must be made once.
+// refusedThenPaid asks several times for a payout to a key that the directory at first does
+// not know and later knows: the payment must be made exactly once.
 func (l *life) refusedThenPaid() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down {
@@ -107,8 +108,8 @@ func (l *life) refusedThenPaid() {
 	l.count("met: refused again and again, and then paid")
 }
 
-// underFormerID names an end-to-end id that a payout had before its id was renewed: the new
-// payout must count as a repeat of that one.
+// underFormerID asks for a payout under the former end-to-end id of an earlier payout, whose
+// id was renewed since: the new payout must count as a repeat of the earlier one.
 func (l *life) underFormerID() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
@@ -121,7 +122,7 @@ func (l *life) underFormerID() {
 		}
 		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
 		if owner, named := l.own[former]; named && owner != a.account {
-			continue // another account had named this id before it was derived here
+			continue // another account had chosen this id before the engine derived it for the payout
 		}
 		if !l.ownID(a.account, former) {
 			l.fail("%v may not have %s, which was its own", a.account, former)
@@ -181,8 +182,8 @@ func (l *life) exactly() {
 	}})
 }
 
-// returnedOnItsWay has the recipient return a payout which the scheme returns by itself as
-// well, before the first return has arrived.
+// returnedOnItsWay has the recipient return a payout which the scheme's simulator returns as
+// well, while the simulator's return has not arrived at the engine yet.
 func (l *life) returnedOnItsWay() {
 	id := l.someone()
 	if l.account(id).Broken() != nil || l.clock < l.outside.down {

@@ -7,7 +7,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// hear takes the answers that have arrived.
+// hear takes the answers that have arrived for waiting requests.
 func (l *life) hear() {
 	waiting := l.asked[:0]
 	for _, r := range l.asked {
@@ -28,8 +28,8 @@ func (l *life) hear() {
 	l.asked = waiting
 }
 
-// hiccups reports an error that a request may get where an entry was refused or an
-// account's code panicked: nothing of the request was journaled.
+// hiccups reports whether err is the error that a request may get after the journal refused
+// an entry or an account's code panicked: nothing of the request was journaled.
 func (l *life) hiccups(err error) bool {
 	return errors.Is(err, ledger.ErrInternal) && l.seen["fault: entry refused"]+l.seen["fault: panic in an account"] > 0
 }
@@ -75,7 +75,7 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	}
 }
 
-// showsHead records a head that a read or a change of settings has shown.
+// showsHead records an account's head that a read or a change of settings has shown.
 func (l *life) showsHead(r *request, head *ledger.Account) {
 	l.reads = append(l.reads, *head)
 	if c, ok := r.make().(ledger.ChangeSettings); ok && !same(head, &ledger.Account{Opened: head.Opened, Settings: c.Settings, Totals: head.Totals}) {
@@ -95,8 +95,8 @@ func describe(a *ledger.Answer) string {
 	return "nothing"
 }
 
-// outlived checks that an answer is not repeated for longer than a day, in runs whose clock
-// never jumps and for keys never used under doubt.
+// outlived checks that an answer is not repeated for longer than a day. It checks only lives
+// whose wall clock never jumps, and keys that were never used while engine time was doubted.
 func (l *life) outlived(r *request, a *ledger.Answer) {
 	k := l.kept[r.key]
 	if k == nil || a.Stored == nil || l.jumpy || l.unsure[r.key] {
@@ -126,14 +126,15 @@ func (l *life) compare(r *request, a *ledger.Answer) {
 	}
 }
 
-// answered reports whether the newest claim of a key is certainly less than a day old.
+// answered reports whether the newest claim of a key was answered and is certainly less than
+// a day old, so that the same answer must be given again.
 func (l *life) answered(key string) bool {
 	k := l.kept[key]
 	return k != nil && l.clock < k.claimed(l.times[key], l.slack())+day-l.slack()
 }
 
-// slack is by how much a span of engine time may be shorter than the same span of simulated
-// time.
+// slack is the number of ms by which a span of engine time may be shorter than the same span
+// of simulated time. It is 0 where the wall clock never jumps.
 func (l *life) slack() ledger.Millis {
 	if l.jumpy {
 		return clocksDiffer

@@ -5,19 +5,20 @@ import (
 	"pixd/wal"
 )
 
-// written is the state of the simulation when a record was made.
+// written is the state of the simulation at the moment when one record was made.
 type written struct {
-	at      ledger.Millis // simulated time
-	terms   ledger.Terms  // of the process that made the record
-	doubted bool          // the process's engine time was doubted
-	clock   ledger.Millis // the process's engine time
+	at      ledger.Millis // simulated time at which the record was made
+	terms   ledger.Terms  // flags of the process that made the record
+	doubted bool          // that process's engine time was doubted
+	clock   ledger.Millis // that process's engine time
 	active  bool          // the account was active
-	floor   ledger.Millis // time of the newest record of earlier processes
+	floor   ledger.Millis // time of the newest record that earlier processes had made
 	repeats int           // how many payouts may be in flight under one end-to-end id
 }
 
-// observed is the journal that accounts append to. It notes the time of each record, and
-// sometimes makes the journal refuse an entry, by a sequence that does not fit.
+// observed is the journal that accounts append to. It notes the state of the simulation for
+// each record, and sometimes makes the journal refuse an entry by giving the entry a wrong
+// sequence.
 type observed struct{ l *life }
 
 // Append implements account.Journal.
@@ -57,8 +58,8 @@ func (l *life) trueTimeOf(r *ledger.Record) written {
 // expected is the value of a panic that the simulation itself causes in the renderer.
 type expected struct{}
 
-// renderer is the merchant API's renderer with an occasional panic, at most once in 31 s,
-// so that the account is not quarantined.
+// renderer is the merchant API's renderer, except that it sometimes panics, at most once in
+// 31 s of simulated time, so that the account is not quarantined.
 type renderer struct{ l *life }
 
 // Render implements account.Renderer.

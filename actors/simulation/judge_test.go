@@ -57,7 +57,7 @@ func (l *life) remembered() {
 	}
 }
 
-// shown returns a transaction as lists show it; nil: lists do not show it.
+// shown returns a transaction as lists show it, or nil if lists do not show the transaction.
 func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
 	b, ok, err := l.journal.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
@@ -99,7 +99,7 @@ func (l *life) atRest() {
 		a := l.account(id)
 		if l.flipped[id] {
 			if a.Broken() == nil {
-				continue // nothing has read the damaged record yet
+				continue // the account has not read its damaged record yet, so it is not quarantined
 			}
 			continue
 		}
@@ -127,9 +127,9 @@ func (l *life) atRest() {
 func first(a, _ []byte) []byte  { return a }
 func second(_, b []byte) []byte { return b }
 
-// theBooks checks that each account's balance is what the scheme and the operators moved,
-// to the base unit, and that the engine has settled, once, each payout that the scheme
-// settled.
+// theBooks checks that each account's balance is, to the base unit, the sum of the amounts
+// that the scheme and the operators moved, and that the engine has settled, once, each payout
+// that the scheme settled.
 func (l *life) theBooks() {
 	want := map[ledger.AccountID]ledger.Amount{}
 	for reference, done := range sorted(l.credited) {
@@ -173,8 +173,8 @@ func (l *life) theBooks() {
 	}
 }
 
-// cashInFee returns the fee in the record of a customer's payment; the fee itself was
-// checked when that record was.
+// cashInFee returns the fee in the record of a customer's payment. The amount of the fee was
+// checked when the record itself was checked.
 func (l *life) cashInFee(m sim.Movement) ledger.Amount {
 	b, ok, err := l.journal.Get(ledger.ReceivedKey(m.EndToEnd, m.Account))
 	if err != nil || !ok {
@@ -201,8 +201,8 @@ func (l *life) settledHere(m sim.Movement) {
 	}
 }
 
-// orphans checks that each payout which is settled or rejected here is so at the scheme
-// too.
+// orphans checks that each payout which the engine has settled or rejected is settled or
+// rejected at the scheme too.
 func (l *life) orphans() {
 	for i := range l.answers {
 		a := &l.answers[i]
@@ -227,8 +227,8 @@ func (l *life) orphans() {
 	}
 }
 
-// quarantineWithWork flips a bit in the newest record of an account with six more payouts
-// in flight than before, about which the scheme stays silent.
+// quarantineWithWork starts six more payouts of an account, about which the scheme stays
+// silent, and then flips a bit in the account's newest record.
 func (l *life) quarantineWithWork() {
 	if l.mood.flip == 0 || len(l.flipped) > 0 || l.clock < l.outside.down {
 		return

@@ -30,24 +30,24 @@ type life struct {
 	jumpy  bool                // the wall clock jumps in this run
 	living bool                // the run is in its middle part, where faults happen
 	healed ledger.Millis       // simulated time at which all faults ended; 0: they have not
-	tries  map[ledger.TxID]int // how often each queued payout was tried after healed
+	tries  map[ledger.TxID]int // number of tries of each queued payout since healed
 	tells  bool
 	story  strings.Builder // log of the run, for the reader of a failure
-	wrong  []string        // checks that failed
-	seen   map[string]int  // how often each named event happened
+	wrong  []string        // messages of the checks that failed
+	seen   map[string]int  // number of times that each event, by its name, has happened
 
 	known ledger.AccountID // the highest account number; accounts are numbered from 1
 
-	clock      ledger.Millis // simulated time, also of the scheme's simulator; it only goes forward
-	skew       ledger.Millis // how far the wall clock of the engine's machine is from clock
+	clock      ledger.Millis // simulated time, which only goes forward; the scheme's simulator runs by it
+	skew       ledger.Millis // difference between the engine's wall clock and clock, in ms
 	bounds     due.Bounds
 	drawn      uint64
 	stalled    ledger.Millis // the journal does not move before this time
 	written    map[recordName]written
 	chronicle0 *chronicle        // built from the records by the last call of rebuilt
 	panicked   ledger.Millis     // simulated time at which an account's code panicked last
-	forged     int               // how many false notices were sent
-	panics     bool              // the next answer that is rendered panics
+	forged     int               // number of false notices that were sent
+	panics     bool              // the renderer panics at the next answer
 	refuses    bool              // the journal refuses the next entry
 	failing    int               // turns until the engine notices that its disk has failed; 0: the disk works
 	journal    *waltest.InMemory // the engine's journal
@@ -60,7 +60,7 @@ type life struct {
 
 // process is the state that a crash destroys.
 type process struct {
-	terms     ledger.Terms // as this process's flags set them
+	terms     ledger.Terms // the flags of this process
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
 	deps      account.Dependencies
@@ -70,12 +70,12 @@ type process struct {
 	children  []*child
 	mail      []letter
 	watch     *watch
-	filter    *keyed.Filter                  // the filter over end-to-end rows while it is still to be filled; nil: it is filled
-	tasks     map[due.Task]int               // how many of each due task are under way
+	filter    *keyed.Filter                  // the filter over end-to-end rows, until it is filled; nil once it is filled
+	tasks     map[due.Task]int               // number of due tasks under way, by task
 	unheard   []func()                       // called at a crash: each fails one notice if it is not acknowledged yet
 	floor     ledger.Millis                  // time of the newest record when this process started
 	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time
-	unsettled map[ledger.AccountID]bool      // an entry of the account was refused
+	unsettled map[ledger.AccountID]bool      // accounts of which the journal has refused an entry
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on
 }
@@ -96,7 +96,7 @@ var terms = ledger.Terms{
 	OwnISPB: ispb, OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
 }
 
-// drawTerms returns the flags of a new process: the usual ones, or random others.
+// drawTerms returns the flags of a new process: the default flags, or random ones.
 func (l *life) drawTerms() ledger.Terms {
 	t := terms
 	if l.odds(4) {
@@ -165,8 +165,8 @@ func (l *life) fail(format string, args ...any) {
 // now returns engine time.
 func (l *life) now() ledger.Millis { return l.time.Now() }
 
-// engineTime returns the clock of a new process: its wall clock may be wrong, its elapsed
-// time is always right.
+// engineTime returns engine time for a new process, whose wall clock may be wrong. The
+// elapsed time since the start is always right.
 func (l *life) engineTime() *clock.Clock {
 	newest := l.newest()
 	return clock.New(clock.Sources{
@@ -181,7 +181,8 @@ func (l *life) newest() ledger.Millis {
 	return ledger.Millis(newest)
 }
 
-// stated gives the engine the scheme's time, as each answer and notice of the scheme does.
+// stated gives the engine the time of the scheme's clock, as each answer and notice of the
+// scheme does.
 func (l *life) stated() {
 	if l.time.Stated(l.clock+l.theirs) != "" {
 		l.count("clock: differs from the scheme's")
@@ -232,7 +233,8 @@ func (l *life) boot() {
 	}
 }
 
-// account returns an account in memory; one that is not in memory is restored first.
+// account returns the driver of an account. If the account is not in memory, it is restored
+// first.
 func (l *life) account(id ledger.AccountID) *accounttest.Driver {
 	a := l.accounts[id]
 	if a == nil {
@@ -259,8 +261,8 @@ func (l *life) active(id ledger.AccountID) bool {
 type powerCut struct{}
 
 // write implements Dependencies.Write: it appends the entry and lets the journal work until
-// the entry is durable. An account contains panics, so a crash at this point is a disk that
-// fails: the process ends one turn later.
+// the entry is durable. An account recovers panics, so the simulated crash cannot happen in
+// this call; the disk fails instead, and the process ends one turn later.
 func (l *life) write(e *wal.Entry) error {
 	done := make(released, 1)
 	e.Out = append(e.Out, done)
@@ -282,7 +284,8 @@ type released chan error
 // Release implements wal.Out.
 func (r released) Release(err error) { r <- err }
 
-// patient is the journal for callers that wait: when Append returns, the entry is durable.
+// patient is the journal for callers that wait for the disk: when Append returns, the entry
+// is durable.
 type patient struct{ l *life }
 
 // Append implements registry.Journal.
@@ -292,7 +295,7 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 	return t
 }
 
-// wait lets the journal finish its work, or the process crashes meanwhile.
+// wait lets the journal finish its work. Sometimes the process crashes instead.
 func (l *life) wait() {
 	if l.living && l.odds(l.mood.crash/4) {
 		l.journal.Commit(l.rng.IntN(6))
@@ -312,7 +315,7 @@ func (p patient) Read(s wal.Stream, from, prev uint64, fn func(wal.Record) error
 	return p.l.journal.Read(s, from, prev, fn)
 }
 
-// settle lets the journal finish its work and takes the answers that this brought.
+// settle lets the journal finish its work and takes the answers that the work released.
 func (l *life) settle() {
 	l.journal.Settle()
 	l.hear()

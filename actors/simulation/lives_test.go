@@ -68,7 +68,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// failure is a life in which a check failed.
+// failure is a seed whose life failed a check, and the failed check.
 type failure struct {
 	seed uint64
 	err  error
@@ -98,7 +98,7 @@ func lives(seeds []uint64) (failed []failure, seen map[string]int) {
 					mu.Lock()
 					failed = append(failed, failure{seeds[i], err})
 					mu.Unlock()
-					if *simEnd { // seeds before this one are already running
+					if *simEnd { // all seeds before this one are done or running
 						next.Store(int64(len(seeds)))
 					}
 				}
@@ -109,7 +109,7 @@ func lives(seeds []uint64) (failed []failure, seen map[string]int) {
 	return failed, seen
 }
 
-// keptSeeds returns the seeds in testdata/kept.txt, which have failed once.
+// keptSeeds returns the seeds in testdata/kept.txt. The life of each of them failed once.
 func keptSeeds(t *testing.T) (seeds []uint64) {
 	b, err := os.ReadFile(filepath.Join("testdata", "kept.txt"))
 	if err != nil {

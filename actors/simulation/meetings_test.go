@@ -11,7 +11,7 @@ import (
 // The functions of this file bring about coincidences that chance alone seldom produces,
 // and count them.
 
-// meet brings about one such coincidence.
+// meet brings about one random coincidence.
 func (l *life) meet() {
 	if l.mood.flip > 0 && l.odds(3) {
 		l.quarantineWithWork()
@@ -66,7 +66,7 @@ func (l *life) settlesAfterVoid() {
 			for range 5 {
 				l.look()
 				for n := 0; n < 30 && len(l.children) > 0; n++ {
-					l.clock += 500 // a child in doubt gives up after enough time
+					l.clock += 500 // a child whose payout is in doubt gives up after enough time
 					l.carry(0)
 				}
 				l.settle()
@@ -94,7 +94,7 @@ func (l *life) settlesAfterVoid() {
 }
 
 // equalApprovals lets two equal payouts wait for an operator until their end-to-end ids are
-// too old, and then approves both.
+// too old to be sent, and then approves both payouts.
 func (l *life) equalApprovals() {
 	id := l.someone()
 	a := l.account(id)
@@ -122,7 +122,7 @@ func (l *life) equalApprovals() {
 		return
 	}
 	l.clock += 11*3_600_000 + 60_001 + ledger.Millis(l.rng.IntN(3_600_000))
-	limited := l.odds(2) // then the payout that is approved first waits for directory capacity
+	limited := l.odds(2) // if so, the payout that is approved first waits for directory capacity
 	for i, tx := range waiting {
 		if limited && i == 0 && l.outside.sim.SetCapacity(ctx, sim.ClientLimited) != nil {
 			l.fail("capacity not set")
@@ -185,7 +185,7 @@ func (l *life) overtaken() {
 	if len(l.children) != running+1 || l.children[running].account != id {
 		return
 	}
-	l.carry(running) // the lookup
+	l.carry(running) // the child looks the key up
 	if len(l.children) != running+1 || l.children[running].act != transfer.Submit {
 		return
 	}
@@ -207,7 +207,7 @@ func (l *life) overtaken() {
 }
 
 // againUnderAnotherClock pays, starts a process whose wall clock is wrong by more than the
-// repeat window, and asks for the same payment again at once.
+// repeat window, and asks for the same payment again immediately.
 func (l *life) againUnderAnotherClock() {
 	id := l.someone()
 	a := l.account(id)
@@ -250,7 +250,8 @@ func (l *life) againUnderAnotherClock() {
 	}
 }
 
-// nearlyADay sends a request with a key, and again just before its answer is a day old.
+// nearlyADay sends a request with a key, and repeats the request just before the first
+// request's answer is a day old.
 func (l *life) nearlyADay() {
 	id := l.someone()
 	before := len(l.asked)

@@ -6,7 +6,7 @@ type mutation struct {
 	name   string
 	breaks string // what the mutation breaks, in one line
 	file   string // path from the module's root
-	old    string // the text that is replaced; it occurs in file exactly once
+	old    string // the text in file that is replaced; it occurs exactly once
 	new    string
 }
 

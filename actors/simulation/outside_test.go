@@ -20,9 +20,9 @@ type outside struct {
 	l    *life
 	sim  *sim.Sim
 	down ledger.Millis          // the scheme cannot be reached before this time
-	gone string                 // a key that the directory no longer knows
+	gone string                 // the key that the directory has forgotten
 	deaf bool                   // the scheme's next answer is lost
-	late []scheme.Payment       // submissions that have not reached the scheme yet
+	late []scheme.Payment       // submissions that are delayed and have not reached the scheme yet
 	held []delivery             // notices that have not reached the engine yet; any of them may arrive next
 	sent map[ledger.TxID]string // payouts that the scheme has taken, with their end-to-end ids
 	book sim.Options
@@ -42,7 +42,7 @@ type delivery struct {
 	done   func(error)
 }
 
-// prompt is the store of the scheme's simulator: an entry is durable when Append returns.
+// prompt is the store of the scheme's simulator. Its entries are durable when Append returns.
 type prompt struct{ *waltest.InMemory }
 
 // Append implements sim.Store.
@@ -72,8 +72,8 @@ func (o *outside) open() {
 	o.sim = s
 }
 
-// restart ends the scheme's simulator and starts it again. Acknowledgements of notices that
-// it sent before are lost, so it sends those notices again.
+// restart ends the scheme's simulator and starts it again. The acknowledgements of notices
+// that are still on their way are lost, so the new simulator sends those notices again.
 func (o *outside) restart() {
 	o.l.count("fault: the scheme restarts")
 	before := o.sim
@@ -142,8 +142,9 @@ func (o *outside) replied(r transfer.Reply, err error) transfer.Reply {
 	return r
 }
 
-// submit submits a payment: it may arrive, arrive later, arrive twice, or be refused by a
-// gateway before the scheme, whatever happened to earlier submissions of the payment.
+// submit submits a payment. The submission may arrive, arrive later, arrive twice, or be
+// refused by a gateway in front of the scheme. Earlier submissions of the same payment do not
+// change these chances.
 func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
 	m := &o.l.mood
 	switch {
@@ -156,7 +157,7 @@ func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
 		o.l.count("fault: submission limited")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseBucket}
 		return r
-	case m.limited > 0 && p.Tx[15]%6 == 0: // the gateway refuses some payouts always
+	case m.limited > 0 && p.Tx[15]%6 == 0: // a gateway refuses every submission of some payouts
 		o.l.count("fault: submission refused")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
 		return r
@@ -189,7 +190,8 @@ func (o *outside) arrive() {
 	o.l.say("late submission of %v arrives: %v %v", p.Tx, state, err)
 }
 
-// tell takes one notice further: it is lost, doubled, delayed, falsified, or delivered.
+// tell handles one notice of the scheme: the notice is lost, doubled, delayed, falsified, or
+// delivered.
 func (o *outside) tell() bool {
 	if len(o.held) > 0 && o.l.odds(2) {
 		i := o.l.rng.IntN(len(o.held))
@@ -225,8 +227,8 @@ func (o *outside) tell() bool {
 		o.l.take(delivery{n, func(error) {}})
 		o.l.take(d)
 	case m.doubled > 0 && o.l.odds(20) && n.Kind != scheme.PaymentArrived:
-		// The scheme confuses two payments: a notice names our payout with another
-		// payment's id,
+		// The scheme confuses two payments: a false notice names our payout with another
+		// payment's end-to-end id.
 		o.l.count("fault: notice of another id")
 		o.l.forged++
 		wrong := n
@@ -239,7 +241,7 @@ func (o *outside) tell() bool {
 		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)
-	case o.l.odds(m.lost): // the notice arrives, its acknowledgement is lost
+	case o.l.odds(m.lost): // the notice arrives, and its acknowledgement is lost
 		o.l.count("fault: acknowledgement lost")
 		o.l.take(delivery{n, func(error) {}})
 		done(errLost)
@@ -249,8 +251,8 @@ func (o *outside) tell() bool {
 	return true
 }
 
-// returnedTwice returns a done which, once the notice of a return is acknowledged, sends
-// the same return again for another payout.
+// returnedTwice returns the callback for a notice of a return. When the notice is
+// acknowledged, the callback reports the same return again, for another payout.
 func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 	return func(err error) {
 		done(err)
@@ -267,8 +269,8 @@ func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 	}
 }
 
-// anotherMinute sometimes sends a false notice of settlement for a payout whose key was
-// just looked up, under an end-to-end id of another minute.
+// anotherMinute sometimes sends a false notice of settlement for a payout whose key was just
+// looked up. The notice has the payout's end-to-end id with another minute.
 func (o *outside) anotherMinute(p scheme.Payment) {
 	if o.l.mood.doubled == 0 || !o.l.odds(20) || !o.l.living {
 		return
@@ -278,14 +280,14 @@ func (o *outside) anotherMinute(p scheme.Payment) {
 	o.forge("fault: notice of another minute", scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.Tx, EndToEnd: other})
 }
 
-// forge sends a false notice.
+// forge sends a notice that is false.
 func (o *outside) forge(what string, n scheme.Notice) {
 	o.l.count(what)
 	o.l.forged++
 	o.held = append(o.held, delivery{n, func(error) {}})
 }
 
-// pay pays an amount to an account as its customer.
+// pay has a customer pay an amount to an account.
 func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // the customer does not wait for the engine's acknowledgement
@@ -298,7 +300,8 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 	o.l.say("a customer pays %v %d as %s", id, amount, e2e)
 }
 
-// giveBack returns a part of a settled payout; 0: all of it.
+// giveBack has the recipient return an amount of a settled payout; with amount 0 the
+// recipient returns all of it.
 func (o *outside) giveBack(endToEnd string, amount ledger.Amount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -12,7 +12,7 @@ type people struct {
 	asked    []*request                 // requests without an answer yet
 	answers  []answer                   // every answer about a transaction
 	kept     map[string]*kept           // answers by idempotency key
-	credited map[string]bool            // references of credits, and whether each credit was confirmed
+	credited map[string]bool            // for each credit's reference, whether the credit was confirmed
 	times    map[string][]ledger.Millis // the simulated times of the requests with each key
 	unsure   map[string]bool            // keys with a request while engine time was doubted
 	reads    []ledger.Account           // heads that reads showed
@@ -21,7 +21,8 @@ type people struct {
 	entries
 }
 
-// request is a command, and the function that makes it again.
+// request is one request of a client or an operator, and the function that makes its command
+// again.
 type request struct {
 	account ledger.AccountID
 	make    func() ledger.Command
@@ -29,10 +30,10 @@ type request struct {
 	at      ledger.Millis
 	asked   *account.Asked
 	verdict *verdict // the answer that a payout request must get; nil: unknown
-	joins   bool     // a request with the same key was sent before
-	other   bool     // its body differs from the body of the key's first request
-	atOnce  bool     // the key's first request may still have been in progress
-	renewed bool     // its end-to-end id is the former id of a payout that is in flight or settled
+	joins   bool     // a request with the same key was sent before this one
+	other   bool     // the request's body differs from the body of the key's first request
+	atOnce  bool     // the key's first request may still have been in progress when this one was sent
+	renewed bool     // the request's end-to-end id is the former id of a payout in flight or settled
 }
 
 // answer is an answer about a transaction that a client has received.
@@ -86,7 +87,8 @@ var scripts = []string{
 	"provider-rejected@pix.test", "client-limited@pix.test",
 }
 
-// payout asks for a payout. Amounts and keys are few, so that many payouts are equal.
+// payout asks for a payout. Amounts and PIX keys come from a small set, so that many payouts
+// are equal.
 func (l *life) payout() {
 	id := l.someone()
 	pix := l.someKey()
@@ -127,7 +129,8 @@ func (l *life) chargeOf(id ledger.AccountID) {
 	}})
 }
 
-// credit credits an account once, however often the request is sent.
+// credit credits an account with an amount under a new reference. Repeats of the request must
+// credit the amount once.
 func (l *life) credit(id ledger.AccountID, amount ledger.Amount) {
 	l.numbers++
 	reference := fmt.Sprintf("%d %d %d", id, amount, l.numbers)
@@ -163,7 +166,8 @@ func (l *life) creditOtherwise() {
 	}
 }
 
-// again repeats a request that has a key: one that is waiting, or one of long ago.
+// again repeats a request that has a key: a request that still waits, or one that was
+// answered earlier.
 func (l *life) again() {
 	if len(l.asked) > 0 && l.odds(2) {
 		if r := l.asked[l.rng.IntN(len(l.asked))]; r.key != "" && !r.other {
@@ -190,11 +194,12 @@ func (l *life) again() {
 
 const day = ledger.Millis(24 * 3_600_000)
 
-// clocksDiffer is how far, in ms, a span of engine time may differ from simulated time
-// without a doubt: engine time may be wrong at the beginning of the span and at its end.
+// clocksDiffer is how far, in ms, a span of engine time may differ from simulated time while
+// engine time is not doubted: engine time may be wrong at both ends of the span.
 const clocksDiffer = ledger.Millis(125_000)
 
-// idle keeps an answer under a key with a request that changes nothing else.
+// idle sends a request with a key that changes nothing in the account. Its answer is kept
+// under the key.
 func (l *life) idle() {
 	l.numbers++
 	key, said := fmt.Sprintf("k%d", l.numbers), 0
@@ -204,7 +209,8 @@ func (l *life) idle() {
 	}})
 }
 
-// perhapsRecalled returns the request again, or only the question for its kept answer.
+// perhapsRecalled returns the request itself, or a request that only asks for the answer that
+// is kept under its key.
 func (l *life) perhapsRecalled(r *request) *request {
 	if !l.odds(3) {
 		return r
@@ -214,7 +220,8 @@ func (l *life) perhapsRecalled(r *request) *request {
 	return &recall
 }
 
-// recalledNothing checks that the key was not answered less than a day ago.
+// recalledNothing checks that a key for which the engine found no kept answer was not
+// answered less than a day ago.
 func (l *life) recalledNothing(r *request) {
 	if l.answered(r.key) {
 		l.fail("%v: nothing is known of %s, which was answered", r.account, r.key)

@@ -10,9 +10,10 @@ import (
 	"pixd/wal"
 )
 
-// The functions of this file derive what each record must say, independently of the engine.
+// The functions of this file derive the contents that each record must have, independently of
+// the engine.
 
-// announces are the events of each kind of record, in order.
+// announces lists the events that a record of each kind must have, in order.
 var announces = map[ledger.RecordKind][]ledger.EventKind{
 	ledger.PayoutSettled:     {ledger.EventPayoutConfirmed, ledger.EventCompleted},
 	ledger.PayoutSettledLate: {ledger.EventPayoutConfirmed, ledger.EventCompleted},
@@ -23,7 +24,7 @@ var announces = map[ledger.RecordKind][]ledger.EventKind{
 	ledger.PayoutReturned:    {ledger.EventPayoutReturned},
 }
 
-// events checks that a record has exactly the events of its kind.
+// events checks that a record has exactly the events that its kind must have.
 func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction) {
 	want := announces[r.Kind]
 	switch {
@@ -32,7 +33,7 @@ func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction
 	case r.Kind == ledger.PaymentReceived:
 		want = []ledger.EventKind{ledger.EventReceived, ledger.EventCompleted}
 	case r.Kind == ledger.PayoutRequeued && before.Payout.QueueEnds == 0:
-		want = []ledger.EventKind{ledger.EventPayoutQueued} // an approved payout that enters the queue for the first time
+		want = []ledger.EventKind{ledger.EventPayoutQueued} // the payout was approved and now enters the queue for the first time
 	}
 	if !slices.Equal(r.Events, want) {
 		l.fail("record %d of %v (%v) has the events %v, and should have %v", r.Seq, r.Account, r.Kind, r.Events, want)
@@ -66,8 +67,8 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 	}
 }
 
-// stamped checks that a record's time is engine time, or the time of the account's record
-// before it or of the newest record of an earlier process, where that is later.
+// stamped checks that a record's time is the latest of three times: engine time, the time of
+// the account's record before it, and the time of the newest record of earlier processes.
 func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, made written) {
 	if want := max(made.clock, made.floor, head.Time); r.Time != want {
 		l.fail("record %d of %v is stamped %v, engine time is %v", r.Seq, r.Account, r.Time, want)
@@ -77,8 +78,8 @@ func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, mad
 	}
 }
 
-// unchanged checks that amount, fee, key and texts of a payout stay the same, and that its
-// id changes only when it is approved or leaves the queue.
+// unchanged checks that a payout's amount, fee, key and texts stay the same, and that its
+// end-to-end id changes only when the payout is approved or leaves the queue.
 func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	t, h := r.Tx, &p.held
 	if t.Amount != h.Amount || t.Fee != h.Fee || t.Payout.Key.Value != h.Payout.Key.Value || t.Payout.Key.Type != h.Payout.Key.Type || t.ExternalID != h.ExternalID ||
@@ -95,7 +96,7 @@ func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 	}
 }
 
-// decided checks that a payout has the decision that its operator made.
+// decided checks that a payout has the approval or refusal that its operator decided.
 func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	t, want := r.Tx, before
 	switch {
@@ -139,7 +140,7 @@ func (c *chronicle) keepsID(l *life, p *chronicled, made written) {
 	for _, first := range c.prints[p.print] {
 		t := &first.tx
 		open := t.Voided() || unknownDuplicate(t)
-		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // then it takes the other payout's id when it is sent
+		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // a payout that waits takes the other payout's id when it is sent
 		if first == p || (!t.Status.InFlight() || waits) && !(open && made.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
 		}
@@ -150,13 +151,14 @@ func (c *chronicle) keepsID(l *life, p *chronicled, made written) {
 	}
 }
 
-// unknownDuplicate reports a payout that was rejected as a duplicate of an unknown payment.
+// unknownDuplicate reports whether a payout was rejected as a duplicate of a payment that the
+// engine does not know.
 func unknownDuplicate(t *ledger.Transaction) bool {
 	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
-// young checks that no derived id is sent which, by an undoubted clock, the scheme may
-// refuse for its age.
+// young checks that no derived end-to-end id is sent which the scheme may already refuse for
+// its age, unless engine time was doubted when the record was made.
 func (c *chronicle) young(l *life, r *ledger.Record, made written) {
 	t := r.Tx
 	if r.Kind != ledger.PayoutApproved && r.Kind != ledger.PayoutSending || t.Payout.OwnEndToEnd || made.doubted || t.Payout.Repeat || t.Doubted {
@@ -180,8 +182,8 @@ func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 	c.waiting[t.ID] = v.pending
 }
 
-// waitsFirst checks that a payout which needs an operator waits for one before anything
-// else.
+// waitsFirst checks that a held payout becomes pending if and only if it needs an operator's
+// approval.
 func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transaction) {
 	if before == nil || before.Status != ledger.StatusHeld {
 		return
@@ -191,7 +193,8 @@ func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transac
 	}
 }
 
-// repeats checks that no more payouts are in flight under one id than allowed.
+// repeats checks that the number of payouts in flight under one end-to-end id stays within
+// its bound.
 func (c *chronicle) repeats(l *life, r *ledger.Record, made written) {
 	most := made.repeats
 	if most == 0 {
@@ -206,13 +209,13 @@ func (c *chronicle) repeats(l *life, r *ledger.Record, made written) {
 			under++
 		}
 	}
-	if under+1 > most { // counting the payout of this record
+	if under+1 > most { // plus one for the payout of this record
 		l.fail("record %d of %v: %d payouts under %s, at most %d may be", r.Seq, r.Account, under+1, r.Tx.EndToEnd, most)
 	}
 }
 
-// doubt checks that only an accepted payout is in doubt, and none that the scheme has
-// answered.
+// doubt checks that only an accepted payout is in doubt, and that no payout is in doubt about
+// which the scheme has answered.
 func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	t := r.Tx
 	if t.Transfer.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
@@ -220,9 +223,9 @@ func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	}
 }
 
-// rightlyFailed checks that a payout which may have been sent does not fail by the
-// directory's no or the account's control on companies, and that a queued payout does not
-// fail because the directory cannot be asked.
+// rightlyFailed checks two rules. The directory's refusal or the account's control on
+// companies does not fail a payout that may have been sent. A directory that cannot be asked
+// does not fail a queued payout.
 func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transaction) {
 	switch code := r.Tx.ReasonCode; {
 	case old.Transfer.Doubt && (byDirectory(code) || limits(code)):
@@ -237,7 +240,8 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	}
 }
 
-// byDirectory reports a code with which a lookup, before any submission, ends a payout.
+// byDirectory reports whether a code is one with which a lookup ends a payout before any
+// submission.
 func byDirectory(code string) bool {
 	switch code {
 	case ledger.RefuseKeyNotFound.String(), ledger.RefuseKeyBlocked.String(), ledger.RefuseLookupFailed.String(), ledger.RefuseCNPJBlocked.String():
@@ -250,13 +254,13 @@ func limits(code string) bool {
 	return code == ledger.RefuseRateLimited.String() || code == ledger.RefuseBucket.String()
 }
 
-// tried checks that a payout which had half an hour left in the queue when all faults ended
-// was retried several times before it failed there.
+// tried checks that a payout which had at least half an hour left in the queue when all
+// faults ended was tried at least three times (with small bounds once) before it timed out.
 func (c *chronicle) tried(l *life, r *ledger.Record, old *ledger.Transaction) {
 	if l.healed == 0 || l.trueTimeOf(r).at < l.healed || old.Payout.QueueEnds < l.healed+30*60_000 || old.Doubted {
 		return
 	}
-	least := 1 // with small bounds the turns of one payout are rare
+	least := 1 // with small bounds it takes long until one payout is tried again
 	if l.bounds == due.DefaultBounds() {
 		least = 3
 	}
@@ -288,8 +292,8 @@ func (c *chronicle) charge(l *life, r *ledger.Record) {
 	}
 }
 
-// holders checks that each duplicate names another payout of the account that has had its
-// id.
+// holders checks that each payout rejected as a duplicate names another payout of the same
+// account which has had the same end-to-end id.
 func (c *chronicle) holders(l *life) {
 	for id, p := range c.payouts {
 		if p.tx.Status != ledger.StatusRejected || p.tx.ReasonCode != ledger.ReasonDuplicate {
@@ -316,7 +320,7 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 		case q == p || q.account != p.account || q.tx.EndToEnd != p.tx.EndToEnd:
 		case q.tx.Status == ledger.StatusSettled:
 			return 2
-		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // the account has had a report of its child
+		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // the child of q has reported to the account
 			return 1
 		}
 		return 0
@@ -324,7 +328,7 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 	named := 0
 	if of := p.tx.Payout.DuplicateOf; of != nil && c.payouts[*of] != nil {
 		named = rank(c.payouts[*of])
-		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // which may never reach the scheme
+		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // a held payout may never reach the scheme
 	}
 	for _, other := range c.under[p.tx.EndToEnd] {
 		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Transfer.Doubt
@@ -343,5 +347,5 @@ func (c *chronicle) asShown(l *life, head *ledger.Account) {
 	}
 }
 
-// same reports whether two heads are stored alike: in opening, settings and totals.
+// same reports whether two heads have the same stored form: opening, settings and totals.
 func same(a, b *ledger.Account) bool { return bytes.Equal(a.EncodeHead(), b.EncodeHead()) }

@@ -10,13 +10,13 @@ import (
 	"pixd/actors/registry"
 )
 
-// entries are the changes that the registry has confirmed. Changes interrupted by a crash
-// are not among them.
+// entries are the changes that the registry has confirmed. A change that a crash interrupted
+// is not among them.
 type entries struct {
 	pixKeys map[string]ledger.AccountID
 	apiKeys map[string]registry.APIKey
 	turned  map[ledger.AccountID]bool   // whether each account is active
-	own     map[string]ledger.AccountID // end-to-end ids that accounts have named
+	own     map[string]ledger.AccountID // end-to-end ids that accounts have chosen, with the account that chose each id
 }
 
 func newEntries() entries {
@@ -61,7 +61,7 @@ func (l *life) administer() {
 
 var addresses = []string{"127.0.0.1", "10.0.0.7", "2001:db8::1"}
 
-// drawAddresses returns random addresses from which a credential may be used.
+// drawAddresses returns a random list of addresses from which a credential may be used.
 func (l *life) drawAddresses() (from []string) {
 	for _, a := range addresses {
 		if l.odds(2) {
@@ -80,7 +80,8 @@ func (l *life) confirmed(name string, k *registry.APIKey, err error) {
 	l.apiKeys[name] = *k
 }
 
-// reservePixKey asks for one of six keys: each key may belong to one account only.
+// reservePixKey reserves one of six PIX keys for an account: each key may belong to one
+// account only.
 func (l *life) reservePixKey(id ledger.AccountID) {
 	key := fmt.Sprintf("loja%d@example.com", l.rng.IntN(6))
 	k, err := l.registry.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
@@ -102,7 +103,8 @@ func (l *life) reservePixKey(id ledger.AccountID) {
 	}
 }
 
-// ownID reserves an end-to-end id that an account names itself; false: it is refused.
+// ownID reserves an end-to-end id that an account has chosen. It returns false if the
+// registry refuses the id.
 func (l *life) ownID(id ledger.AccountID, own string) bool {
 	mine, err := l.registry.ReserveEndToEnd(id, own)
 	if err != nil {
@@ -133,7 +135,7 @@ func (l *life) setActive(id ledger.AccountID, active bool) {
 	l.entriesKept()
 }
 
-// entriesKept checks the registry against the changes that it has confirmed.
+// entriesKept checks that the registry still has every change that it has confirmed.
 func (l *life) entriesKept() {
 	for key, owner := range l.pixKeys {
 		k, ok := l.registry.PixKey(key)

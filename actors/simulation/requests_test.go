@@ -7,17 +7,17 @@ import (
 	"pixd/actors/ledger"
 )
 
-// The functions of this file derive what an account must answer from the contract, and not
-// from the engine's code.
+// The functions of this file derive the answers that an account must give. They follow the
+// contract, not the engine's code.
 
-// verdict is the answer that a payout request must get, with the account in its present
-// state.
+// verdict is the answer that a payout request must get, given the account's present state.
 type verdict struct {
-	refusal ledger.RefusalCode // RefuseNothing: the money is held
+	refusal ledger.RefusalCode // code of the refusal; RefuseNothing: the money is held
 	pending bool               // the payout waits for an operator
 }
 
-// feeOf is a fee by its definition: a fixed part, and basis points rounded half up.
+// feeOf computes a fee by its definition: a fixed part plus basis points of the amount,
+// rounded half up.
 func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
 	bps := amount * ledger.Amount(f.BPS)
 	whole, rest := bps/10_000, bps%10_000
@@ -27,10 +27,10 @@ func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
 	return f.Fixed + whole
 }
 
-// company reports a document to which the control on companies applies: a CNPJ.
+// company reports whether a document is a CNPJ. The control on companies applies to those.
 func company(document string) bool { return len(document) == 14 }
 
-// keepsFrom reports whether the account's control refuses payouts to a document.
+// keepsFrom reports whether the account's control on companies refuses payouts to a document.
 func keepsFrom(s *ledger.Settings, document string) bool {
 	if !s.BlockCNPJOut || !company(document) {
 		return false
@@ -43,7 +43,8 @@ func keepsFrom(s *ledger.Settings, document string) bool {
 	return true
 }
 
-// verdictOn is the first refusal of a payout request that applies, in the contract's order.
+// verdictOn returns the verdict on a payout request: the refusal that comes first in the
+// contract's order, if any applies.
 func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	s := &head.Settings
 	document := c.GivenDocument
@@ -65,7 +66,7 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	return verdict{pending: s.ApprovalThreshold != nil && c.Amount >= *s.ApprovalThreshold}
 }
 
-// judged notes the answer that a payout request must get.
+// judged notes in the request the answer that it must get.
 func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	a := l.account(r.account)
 	if a.Broken() != nil || l.unsettled[r.account] {
@@ -76,7 +77,7 @@ func (l *life) judged(r *request, c *ledger.RequestPayout) {
 	r.verdict = &v
 }
 
-// inTime reports a refusal that comes before anything is held.
+// inTime reports whether a code is a refusal that is decided before any money is held.
 func inTime(c ledger.RefusalCode) bool {
 	switch c {
 	case ledger.RefuseSameInstitution, ledger.RefuseDocumentRequired, ledger.RefuseCNPJBlocked, ledger.RefuseCeiling,
@@ -96,7 +97,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 		refused = a.Refusal.Code
 	}
 	if refused == ledger.RefuseEndToEnd && c.EndToEnd != "" {
-		return // the id belongs to another account
+		return // the end-to-end id belongs to another account, which the verdict does not know
 	}
 	if v := r.verdict; v != nil {
 		switch {
@@ -174,8 +175,8 @@ func (l *life) oneBody(r *request, a *ledger.Answer) {
 	}
 }
 
-// bodies checks, for each repeated answer, that a differing body was reported if and only
-// if the records have another body's hash.
+// bodies checks each repeated answer: the engine must have reported a differing body if and
+// only if the records have the hash of another body.
 func (c *chronicle) bodies(l *life) {
 	for _, r := range l.replays {
 		first, known := c.answers[answerUnder{r.account, r.answer}]
@@ -185,7 +186,7 @@ func (c *chronicle) bodies(l *life) {
 	}
 }
 
-// answerUnder names a kept answer.
+// answerUnder identifies a kept answer.
 type answerUnder struct {
 	account ledger.AccountID
 	answer  string
@@ -201,7 +202,8 @@ func (l *life) nobodyWaits() {
 	}
 }
 
-// someKey returns a key to pay to. There are few, so that many payouts are equal.
+// someKey returns a random PIX key to pay to, from a small set, so that many payouts are
+// equal.
 func (l *life) someKey() ledger.Key {
 	switch l.rng.IntN(12) {
 	case 0:

@@ -11,8 +11,8 @@ import (
 	"pixd/wal/waltest"
 )
 
-// rebuilt checks every record, and compares the rows with those that the records alone
-// make.
+// rebuilt checks every record, and compares the journal's rows with the rows that the records
+// alone make.
 func (l *life) rebuilt() {
 	maps.DeleteFunc(l.seen, func(what string, _ int) bool {
 		return strings.HasPrefix(what, "record: ") || strings.HasPrefix(what, "money: ") || strings.HasPrefix(what, "meeting: ")
@@ -50,7 +50,7 @@ func (l *life) rebuilt() {
 	chronicled.judge(l)
 	l.chronicle0 = chronicled
 	if len(l.flipped) > 0 {
-		return // the rows of damaged accounts are not told from the rows of others
+		return // the rows of an account with a damaged record cannot be told from the rows of others
 	}
 	have := dump(l.journal)
 	for k, v := range dump(want) {
@@ -64,7 +64,7 @@ func (l *life) rebuilt() {
 	}
 }
 
-// claimsAgain writes the rows that a record of the registry makes.
+// claimsAgain writes to want the rows that one record of the registry makes.
 func (l *life) claimsAgain(seq uint64, want *waltest.InMemory) error {
 	w, _, err := l.journal.Record(registry.Stream, seq)
 	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
@@ -88,7 +88,7 @@ func number(b []byte) (n uint64) {
 	return n
 }
 
-// dump returns the rows that records make, without head rows.
+// dump returns the rows of p that records make, without the head rows.
 func dump(p *waltest.InMemory) map[string][]byte {
 	out := map[string][]byte{}
 	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {

@@ -56,14 +56,14 @@ func (l *life) passivate() {
 	}
 }
 
-// crash ends the process and starts the next one. The journal's batch under way is kept or
-// lost.
+// crash ends the process and starts the next one. A random choice decides whether the
+// journal's batch under way is kept or lost.
 func (l *life) crash(why string) {
 	kept := l.odds(2)
 	l.say("CRASH (%s), the batch under way is kept: %v", why, kept)
 	l.count("crash: " + why)
 	l.journal = l.journal.Crash(kept)
-	l.asked = nil // requests that waited are never answered
+	l.asked = nil // requests that waited get no answer after a crash
 	for _, lost := range l.unheard {
 		lost()
 	}

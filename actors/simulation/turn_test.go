@@ -6,14 +6,15 @@ import (
 	"pixd/actors/scheme/sim"
 )
 
-// mood is how often each fault happens in a run: once in so many chances; 0: never.
+// mood is how often each fault happens in a life. A value of n means one chance in n; 0 means
+// never.
 type mood struct {
-	lost, late, doubled int // messages between engine and scheme
-	linger              int // once in so many turns a late submission arrives
+	lost, late, doubled int // messages between engine and scheme that are lost, delayed or sent twice
+	linger              int // in one turn of linger, a delayed submission reaches the scheme
 	crash, fail, flip   int // crashes of the process, failures of the disk, flipped bits
-	jump                int // jumps of the wall clock
+	jump                int // jumps of the engine's wall clock
 	steps               int
-	lazy, stall         int // the journal moves at one chance in lazy; once in stall turns it stops for up to 60 s
+	lazy, stall         int // in one chance of lazy the journal moves; in one turn of stall it stops for up to 60 s
 	limited             int // submissions that a gateway refuses
 	refuse, panic       int // entries that the journal refuses, and panics in an account's code
 }
@@ -29,7 +30,8 @@ func (l *life) drawMood() mood {
 	}
 }
 
-// drawBounds returns the scanner's bounds: the engine's, or small ones that are reached.
+// drawBounds returns the scanner's bounds: the engine's own, or small bounds that a life does
+// reach.
 func (l *life) drawBounds() due.Bounds {
 	b := due.DefaultBounds()
 	if l.odds(3) || l.mood.flip > 0 && l.odds(2) {
@@ -40,7 +42,7 @@ func (l *life) drawBounds() due.Bounds {
 	return b
 }
 
-// few returns the given bound, or, in a run with small bounds, sometimes a smaller one.
+// few returns the given bound or, in a life with small bounds, sometimes a smaller one.
 func (l *life) few(bound int) int {
 	if l.bounds == due.DefaultBounds() {
 		return bound
@@ -58,7 +60,7 @@ func (l *life) live() {
 	}
 }
 
-// contained calls f; where f ends the process by a panic, the next process is started.
+// contained calls f. If f panics because the process ends, contained starts the next process.
 func (l *life) contained(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,7 +89,7 @@ func (l *life) turn() {
 		l.say("the disk fails")
 		l.journal.Fail(errDisk)
 		l.failing = 1 + l.rng.IntN(10)
-		if l.odds(2) { // requests arrive before the failure is noticed
+		if l.odds(2) { // requests arrive before the engine notices the failure
 			id := l.someone()
 			l.chargeOf(id)
 			l.ask(&request{account: id, make: func() ledger.Command { return ledger.ReadAccount{} }})
@@ -167,7 +169,7 @@ func (l *life) turn() {
 	l.hear()
 }
 
-// move lets the journal do one step of its work.
+// move lets the journal do one step of its work, or none.
 func (l *life) move() {
 	commit, sync := l.journal.Waiting()
 	switch {
@@ -194,7 +196,7 @@ func (l *life) read() {
 	l.ask(&request{account: l.someone(), make: func() ledger.Command { return ledger.ReadAccount{} }})
 }
 
-// customer pays one of the accounts, perhaps for one of its charges.
+// customer has a customer pay one of the accounts, sometimes for one of its charges.
 func (l *life) customer() {
 	id, txid := l.someone(), ""
 	for i := range l.answers {
@@ -204,7 +206,7 @@ func (l *life) customer() {
 	}
 	amount := ledger.Amount(5_000)
 	if l.odds(4) {
-		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // not the charge's amount, and perhaps less than the fee
+		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // another amount than the charge's, and perhaps less than the fee
 	}
 	l.outside.pay(id, amount, txid)
 }
@@ -240,7 +242,7 @@ func (l *life) heal() {
 	l.repeat()
 }
 
-// repeat sends each request again whose key must still have its answer.
+// repeat sends each request again whose key must still have its kept answer.
 func (l *life) repeat() {
 	for key, k := range sorted(l.kept) {
 		if l.answered(key) {
@@ -250,7 +252,7 @@ func (l *life) repeat() {
 	}
 }
 
-// rest runs until no work is left: where nothing else happens, the clock goes on.
+// rest runs until no work is left. Where nothing else happens, simulated time goes forward.
 func (l *life) rest() {
 	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000}
 	for idle, rounds := 0, 0; idle < 20 || rounds < 6*len(steps)+20; rounds++ {
@@ -279,7 +281,7 @@ func (l *life) rest() {
 		l.look()
 		l.settle()
 		if l.odds(10) {
-			l.outside.arrive() // perhaps after the engine has voided the payout
+			l.outside.arrive() // perhaps a delayed submission arrives after its payout was voided
 		}
 		for rounds >= 100 && len(l.outside.late) > 0 {
 			l.outside.arrive()

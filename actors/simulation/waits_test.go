@@ -2,8 +2,8 @@ package simulation
 
 import "pixd/actors/ledger"
 
-// waits checks that a payout's waiting time is the one that the flags set, in engine time,
-// and that no payout of an inactive account leaves the queue or is approved.
+// waits checks that the time for which a payout waits is the one that the flags set, in
+// engine time, and that no payout of an inactive account leaves the queue or is approved.
 func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, made written) {
 	t, long := r.Tx, ledger.Millis(0)
 	switch r.Kind {
@@ -28,15 +28,15 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, ma
 		long = 3_000
 	}
 	if r.Kind == ledger.PayoutAccepted && !t.Transfer.Doubt {
-		return // the due row of the hold stays, perhaps of an earlier process
+		return // the due row of the hold stays; an earlier process with other flags may have written it
 	}
 	if t.Transfer.DueAt > made.clock+long || (r.Kind == ledger.PayoutQueued || r.Kind == ledger.PayoutRequeued) && t.Transfer.DueAt != made.clock+long {
 		l.fail("%v (%v) waits for %d ms", t.ID, r.Kind, t.Transfer.DueAt-made.clock)
 	}
 }
 
-// gaveUp checks that a payout is not voided, and does not expire, before its time by
-// simulated time, nor while engine time is doubted.
+// gaveUp checks two rules for a payout that was voided or has expired: its whole time limit
+// had passed in simulated time, and engine time was not doubted.
 func (p *chronicled) gaveUp(l *life, made written) {
 	since, limit := ledger.Millis(0), ledger.Millis(0)
 	switch p.tx.ReasonCode {
@@ -45,7 +45,7 @@ func (p *chronicled) gaveUp(l *life, made written) {
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL
 	case ledger.ReasonExpired:
-		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // an end-to-end id that the merchant named may become too old before that
+		if since, limit = p.hold, terms.ApprovalTTL; p.tx.Payout.OwnEndToEnd { // an end-to-end id that the merchant chose may become too old before ApprovalTTL ends
 			since, limit = min(p.hold, expiryOf(p.tx.EndToEnd)-12*3_600_000), 11*3_600_000
 		}
 	default:
@@ -55,7 +55,7 @@ func (p *chronicled) gaveUp(l *life, made written) {
 		l.fail("%v is given up (%s) while the clock is doubted", p.tx.ID, p.tx.ReasonCode)
 	}
 	if p.tx.Doubted && p.tx.ReasonCode != ledger.ReasonVoided {
-		return // its due time was set by a clock that was wrong
+		return // its due time was set while engine time was doubted, so it may be wrong
 	}
 	if made.at-since < limit-l.slack() {
 		l.fail("%v is given up (%s) %v ms after its time began", p.tx.ID, p.tx.ReasonCode, made.at-since)

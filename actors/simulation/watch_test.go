@@ -7,25 +7,26 @@ import (
 	"pixd/actors/ledger"
 )
 
-// watch checks the scanner: due work starts at once, and postponed work soon after its
-// time, whatever else is due and however small the scanner's bounds are.
+// watch checks the scanner: tasks start soon after they are due, and postponed tasks soon
+// after the time to which they were postponed, whatever else is due and however small the
+// scanner's bounds are.
 type watch struct {
 	bounds  due.Bounds
 	running map[ledger.TxID]bool
 	ran     map[ledger.TxID]bool          // payouts whose task ran at least once
-	until   map[ledger.TxID]ledger.Millis // when a payout whose task has ended is due again
-	closed  map[ledger.AccountID]bool     // quarantined accounts: none of their tasks starts
-	working map[bool]int                  // tasks under way, by whether they need the scheme
-	begun   map[bool]int                  // the tasks of working that began at this look
+	until   map[ledger.TxID]ledger.Millis // for each payout whose task has ended, engine time at which the payout is due again
+	closed  map[ledger.AccountID]bool     // quarantined accounts, of which no task may start
+	working map[bool]int                  // number of tasks under way, by whether they need the scheme
+	begun   map[bool]int                  // number of the tasks in working that began at the scanner's newest look
 	needs   map[ledger.TxID]bool
-	quiet   ledger.Millis    // no task that needs the scheme may start before this time, because it could not be reached
-	seen    map[string]sight // due rows that a look could see
-	misses  map[string]int   // for each row, the looks at which it had no task without an excuse
-	last    ledger.Millis    // engine time of the last look
+	quiet   ledger.Millis    // no task that needs the scheme may start before this time, because an earlier task could not reach the scheme
+	seen    map[string]sight // due rows that were visible at the last look
+	misses  map[string]int   // for each row, the number of looks at which the row should have had a task and had none
+	last    ledger.Millis    // engine time of the scanner's last look
 }
 
-// sight is when a due row was first seen, and whether the look before it should have seen
-// the row already: then the row became visible late.
+// sight is the time at which a due row was first seen. late means that the look before should
+// already have seen the row: the row became visible after its due time.
 type sight struct {
 	since ledger.Millis
 	late  bool
@@ -39,17 +40,17 @@ func newWatch(b due.Bounds) *watch {
 	}
 }
 
-// These are the longest times, in ms, that the scanner may take: pace between two looks at
-// due rows, late until it finds a row that became visible after its due time, patience
-// until it finds a postponed row that it has not remembered. With small bounds going
-// through all rows takes several looks.
+// These are the longest times, in ms, that the scanner may take. pace: between two looks at
+// due rows. late: until it finds a row that became visible after its due time. patience:
+// until it finds a postponed row that it could not remember. With small bounds the scanner
+// needs several looks to go through all rows.
 const (
 	pace     = ledger.Millis(200)
 	late     = ledger.Millis(10_000)
 	patience = ledger.Millis(130_000)
 )
 
-// mayMiss is how many looks may pass over a row that should have a task.
+// mayMiss is the number of looks that may pass over a row which should have a task.
 func (w *watch) mayMiss() int {
 	if w.bounds != due.DefaultBounds() {
 		return 40
@@ -88,7 +89,9 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 	}
 }
 
-// excused reports whether no task of a kind needs to start now.
+// excused reports whether no task of a kind has to start now: the scheme could not be reached
+// (for kinds that need it), engine time is doubted (for the other kinds), or enough tasks of
+// the same lane are under way.
 func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	if k.Need() == ledger.NeedsScheme && now.Clock < w.quiet || k.Need() != ledger.NeedsScheme && now.Doubted {
 		return true
@@ -96,7 +99,7 @@ func (w *watch) excused(k ledger.DueKind, now ledger.Reading) bool {
 	return w.working[k.Need() == ledger.NeedsScheme] >= w.bounds.AtOnce-w.bounds.AtOnce/4 || w.begun[k.Need() == ledger.NeedsScheme] >= w.bounds.Look
 }
 
-// looked checks the due rows after a look of the scanner.
+// looked checks all due rows after the scanner has looked at them.
 func (w *watch) looked(l *life) {
 	now, seen := l.time.Read(), map[string]sight{}
 	for _, kind := range ledger.DueKinds() {

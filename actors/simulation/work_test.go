@@ -38,7 +38,7 @@ func (l *life) filled() *keyed.Filter {
 	return f
 }
 
-// fill adds all end-to-end rows to the filter, unless that was done before.
+// fill adds all end-to-end rows to the filter, unless the filter is already filled.
 func (l *life) fill() {
 	if l.filter == nil {
 		return
@@ -49,22 +49,22 @@ func (l *life) fill() {
 	l.filter = nil
 }
 
-// claims returns filters over idempotency claims, which count from the next full hour on,
-// as in the engine.
+// claims returns filters over idempotency claims. As in the engine, the filters are complete
+// from the next full hour on.
 func (l *life) claims() *keyed.Hours {
 	return keyed.NewHours(int64(l.time.Stamp()/3_600_000), 1<<10)
 }
 
-// child carries a payout, one act at a time.
+// child is a child actor that carries one payout to the scheme, one act at a time.
 type child struct {
 	account  ledger.AccountID
 	machine  *transfer.Machine
 	act      transfer.Act
 	deadline ledger.Millis
-	task     *due.Task         // the due task for which it was started
+	task     *due.Task         // the due task for which the child was started; nil: none
 	heard    bool              // the scheme has answered the child's last question
-	said     scheme.State      // the payout's state in that answer
-	settings []ledger.Settings // the account's settings from the payout's newest record until the child began
+	said     scheme.State      // the payout's state at the scheme in that answer
+	settings []ledger.Settings // the settings that the account had from the payout's newest record until the child began
 	owner    string            // the document of the key's owner; empty: the key was not looked up
 }
 
@@ -83,9 +83,9 @@ func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
 	})
 }
 
-// settingsOf returns the settings that the account has had since the payout's newest
-// record: a child's start was decided under one of these. It returns none for a child that
-// only submits what another child has looked up.
+// settingsOf returns the settings that the account has had since the payout's newest record:
+// the child's start was decided under one of these. It returns none for a child that only
+// submits a payout whose key an earlier child has looked up.
 func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	if j.Goal == ledger.GoalSend {
 		return nil
@@ -99,7 +99,7 @@ func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	for seq := newest; seq > 0; seq-- {
 		r, err := rows{l.journal}.Record(j.Account, seq)
 		if err != nil {
-			return nil // a damaged record
+			return nil // the record is damaged
 		}
 		if r.Settings != nil {
 			return append(s, *r.Settings)
@@ -108,7 +108,7 @@ func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 	return nil
 }
 
-// recordAfter returns the account's next record; nil: there is none.
+// recordAfter returns the account's record after seq, or nil if there is none.
 func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	r, err := rows{l.journal}.Record(j.Account, seq+1)
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *life) recordAfter(j *transfer.Job, seq uint64) *ledger.Record {
 	return r
 }
 
-// kept reports whether all of c.settings refuse payouts to the key's owner.
+// kept reports whether all of c.settings refuse payouts to the owner of the PIX key.
 func (c *child) kept() bool {
 	return c.owner != "" && len(c.settings) > 0 && !slices.ContainsFunc(c.settings, func(s ledger.Settings) bool {
 		return !s.RefusesPayoutTo(c.owner)
@@ -127,7 +127,7 @@ func (c *child) kept() bool {
 var goals = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 // carryNewest lets the journal finish its work and takes the newest children some acts
-// further, so that the newest request's payout is submitted.
+// further, so that the payout of the newest request is submitted.
 func (l *life) carryNewest() {
 	l.settle()
 	for n := 0; n < 8 && len(l.children) > 0; n++ {
@@ -136,7 +136,8 @@ func (l *life) carryNewest() {
 	l.settle()
 }
 
-// carry performs one act of a child, and reports its outcome after the last act.
+// carry performs one act of a child. After the child's last act it reports the outcome to the
+// account.
 func (l *life) carry(i int) {
 	c := l.children[i]
 	act := c.act
@@ -165,7 +166,7 @@ func (l *life) carry(i int) {
 	l.report(c)
 }
 
-// submits checks a submission against the payout in the journal.
+// submits checks that a submission agrees with the payout in the journal.
 func (l *life) submits(c *child) {
 	p := c.machine.Payment()
 	if l.flipped[c.account] {
@@ -195,7 +196,8 @@ func (l *life) report(c *child) {
 	l.account(c.account).Report(account.Report{Account: c.account, Outcome: out, Task: c.task})
 }
 
-// NotTaken implements account.Children: the report is sent again after other letters.
+// NotTaken implements account.Children: the report is sent again, after the letters that
+// already wait.
 func (l *life) NotTaken(r *account.Report, err error) {
 	l.say("outcome of %v not taken: %v", r.Outcome.ID, err)
 	again := *r
@@ -206,7 +208,7 @@ func (l *life) NotTaken(r *account.Report, err error) {
 	}})
 }
 
-// take passes a notice to the account as the engine does.
+// take passes a notice to the account that it concerns, as the engine does.
 func (l *life) take(d delivery) {
 	l.stated()
 	l.say("notice %d of %v %s", d.notice.Kind, d.notice.Tx, d.notice.EndToEnd)

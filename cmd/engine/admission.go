@@ -14,24 +14,24 @@ import (
 	"pixd/wal"
 )
 
-// admission decides whether merchants' new work is refused before anything is held or
-// written: because the disk is nearly full, the journal does not answer, or too many
-// requests are in hand. Reads, notices, outcomes and operators' requests are never refused
-// here: they end work, and must go on.
+// admission decides whether merchants' new work is refused before any money is held or any
+// row written: because the disk is nearly full, the journal does not answer, or too many
+// requests are in hand. Reads, notices, outcomes and operators' requests are never refused by
+// it, because they help to finish work that has begun.
 type admission struct {
 	free     func() (uint64, error) // free bytes of the disk on which the journal lies
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
-	inHand   *atomic.Int64 // merchants' requests in hand
+	inHand   *atomic.Int64 // number of merchants' requests in hand
 	alerts   *alerts
 	log      *slog.Logger
 
-	lowDisk, stalled atomic.Bool // written by watch alone
+	lowDisk, stalled atomic.Bool // written by the goroutine of watch alone
 
 	// The state that watch keeps between two calls of look.
-	diskAt   time.Time // when the disk is looked at next
-	blind    bool      // the free space could not be read
-	waiting  bool      // an entry was submitted that is not durable
+	diskAt   time.Time // time at which lookAtDisk runs next
+	blind    bool      // the last attempt to read the free space failed
+	waiting  bool      // at the last look, an entry was submitted that was not durable yet
 	last     wal.Ticket
 	movedAt  time.Time     // when last was first seen as the newest durable ticket
 	deadline time.Duration // longest time without a newly durable entry while entries wait
@@ -56,7 +56,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	d := &admission{
 		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
-			durable := s.Durable() // read first, so that it is never more than what was submitted
+			durable := s.Durable() // read before submitted, so that durable is never more than submitted
 			return s.Submitted(), durable
 		},
 	}
@@ -64,7 +64,8 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	return d
 }
 
-// Closed returns why new work is refused; empty: it is not. It costs three atomic loads.
+// Closed returns why new work is refused; empty: new work is accepted. The call costs three
+// atomic loads.
 func (d *admission) Closed() string {
 	switch {
 	case d.lowDisk.Load():
@@ -99,8 +100,8 @@ func (d *admission) look(at time.Time) {
 	}
 }
 
-// lookAtJournal finds a commit that takes longer than deadline: entries wait, and for that
-// long no further entry has become durable.
+// lookAtJournal finds a commit that takes longer than deadline: entries wait to become
+// durable, and for that long none has become durable.
 func (d *admission) lookAtJournal(at time.Time) {
 	submitted, durable := d.progress()
 	if waited := d.waiting; submitted == durable {

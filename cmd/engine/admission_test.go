@@ -56,7 +56,7 @@ func TestAdmissionAndDisk(t *testing.T) {
 		{10, nil, ""}, // exactly the least free space is enough
 		{9, nil, closedDisk},
 		{0, nil, closedDisk},
-		{0, errors.New("gone"), closedDisk}, // the answer stays as it was
+		{0, errors.New("gone"), closedDisk}, // the free space cannot be read, so the answer stays as it was
 		{10, nil, ""},
 		{0, errors.New("gone"), ""},
 		{9, nil, closedDisk},
@@ -84,7 +84,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(time.Minute); got != "" {
 		t.Errorf("idle: %q", got)
 	}
-	c.submitted = 3 // after an idle time the five seconds begin when the new entry is first seen
+	c.submitted = 3 // the journal was idle for a long time: the five seconds begin only when look first sees the new entry
 	if got := c.after(commitLimit); got != "" {
 		t.Errorf("waits for %v: %q", commitLimit-lookEvery, got)
 	}
@@ -95,7 +95,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(time.Minute); got != closedStalled {
 		t.Errorf("waits still: %q", got)
 	}
-	c.durable = 4 // some of the entries
+	c.durable = 4 // some of the waiting entries became durable
 	if got := c.after(lookEvery); got != "" {
 		t.Errorf("moved: %q", got)
 	}
@@ -106,7 +106,7 @@ func TestAdmissionAndJournal(t *testing.T) {
 	if got := c.after(lookEvery); got != "" {
 		t.Errorf("all is durable: %q", got)
 	}
-	for range 100 { // the journal is slow, but moves
+	for range 100 { // the journal is slow, but one more entry becomes durable before each look
 		c.submitted++
 		if got := c.after(commitLimit - lookEvery); got != "" {
 			t.Fatalf("slow: %q", got)

@@ -30,11 +30,12 @@ type alertBook struct {
 	early []wal.Op
 }
 
-// metaAlert begins the key of an alert's value. Then come the alert's time as 13 decimal
-// digits of milliseconds, which keeps alerts in order, a slash, and the alert's id.
+// metaAlert begins the key of an alert's row. The key goes on with the alert's time as 13
+// decimal digits of milliseconds, which keeps alerts in order of time, a slash, and the
+// alert's id.
 const metaAlert = "alert/"
 
-// keptAlerts is how long an alert is kept, from when it was raised.
+// keptAlerts is how long an alert is kept after it was raised.
 const keptAlerts = 90 * 24 * time.Hour
 
 // alertForm is the stored form of an alert.
@@ -64,7 +65,7 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 type alerts struct {
 	book   alertBook
 	closed closedOff
-	count  *prometheus.CounterVec // nil: alerts are not counted
+	count  *prometheus.CounterVec // counter of alerts by kind; nil: alerts are not counted
 	log    *slog.Logger
 }
 
@@ -109,8 +110,9 @@ func (a *alerts) tell(f alertForm) {
 	a.log.Error(f.Message, attrs...)
 }
 
-// raise writes an alert without waiting, so that any goroutine may call it. at is the wall
-// clock's time, which an alert gets that is raised before engine time begins.
+// raise writes an alert without waiting until it is durable, so that any goroutine may call
+// it. at is the wall clock's time; it becomes the alert's time only if engine time has not
+// begun yet.
 func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +123,8 @@ func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}, Shared: true})
 }
 
-// open sets the journal for alerts, and engine time, and writes the alerts raised before.
+// open sets the journal for alerts, and engine time, and writes the alerts that were raised
+// earlier.
 func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,9 +135,9 @@ func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 	}
 }
 
-// read returns at most limit alerts raised at or after since, oldest first. after, unless
-// empty, is the next of an earlier call, behind which the list goes on; next is empty where
-// there are no more alerts.
+// read returns at most limit alerts that were raised at or after since, oldest first. after,
+// unless empty, is the next that an earlier call returned: the list goes on behind it. The
+// returned next is empty if there are no more alerts.
 func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []admin.Alert, next string, err error) {
 	lo, hi := alertRange(since)
 	if after != "" {
@@ -175,10 +178,10 @@ func readAlert(k, v []byte) (admin.Alert, error) {
 	return admin.Alert{ID: id, Kind: f.Kind, Account: f.Account, Transaction: f.Transaction, Message: f.Message, At: ledger.Millis(millis)}, nil
 }
 
-// droppedAtOnce is how many alerts one batch deletes at most.
+// droppedAtOnce is the largest number of alerts that one batch deletes.
 const droppedAtOnce = 1000
 
-// drop deletes the alerts raised earlier than before.
+// drop deletes the alerts that were raised earlier than the time before.
 func (b *alertBook) drop(before ledger.Millis) error {
 	lo, _ := alertRange(0)
 	hi, _ := alertRange(before)

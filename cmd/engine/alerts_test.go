@@ -47,7 +47,7 @@ func TestAlertsAreKept(t *testing.T) {
 	m.Raise(7, ledger.Alert{Kind: "quarantine", Message: "account closed off"})
 	late := ledger.Alert{Kind: ledger.AlertLate, Public: "PIXOUT7", Message: "late"}
 	s.Append(&wal.Entry{Ops: []wal.Op{m.Row(8, late, now())}})
-	m.Raised(8, late) // the row was written by the caller
+	m.Raised(8, late) // Raised does not write the row: the Append above did
 	settled(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -100,10 +100,10 @@ func TestAlertsAreKept(t *testing.T) {
 	}
 }
 
-// sortedLines sorts lines, because alerts of one millisecond have no fixed order.
+// sortedLines sorts lines, because alerts raised in the same millisecond have no fixed order.
 func sortedLines(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
 
-// TestAlertForm checks that a stored alert can be read.
+// TestAlertForm checks that an alert in the documented stored bytes can be read.
 func TestAlertForm(t *testing.T) {
 	const key = "21616c6572742f313737323336363430303230312f616c725f61"
 	const value = "a4016f6c6174655f736574746c656d656e7402656163635f3703675049584f55543704646c617465"

@@ -22,8 +22,9 @@ const moduleRoot = "../.."
 // folders are the only folders in the module's root, besides those that begin with a dot.
 var folders = []string{"actors", "bench", "cmd", "docs", "examples", "httpapi", "snapshot", "wal"}
 
-// knows lists, for each package, the packages of this module that it may import. A
-// package ending in /** stands for all below it. A package without a row fails.
+// knows lists, for each package of this module, the other packages of the module that it may
+// import. A name that ends in /** stands for all packages below that folder. A package
+// without a row fails.
 var knows = []struct {
 	pkg    string
 	others []string
@@ -66,7 +67,7 @@ var knows = []struct {
 
 // outside lists packages of other modules that only some of our packages may import.
 var outside = []struct {
-	path     string // and everything below it
+	path     string // the path of an imported package; it stands for every package below that path too
 	packages []string
 }{
 	{"github.com/asynkron/protoactor-go", []string{"actors/**"}},
@@ -74,7 +75,7 @@ var outside = []struct {
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
 	{"github.com/fasthttp/router", []string{"httpapi/**"}},
-	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // it uses entropy
+	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // the package uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},
 	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
 }
@@ -86,19 +87,19 @@ var ledgerImports = []string{
 	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
-// readsClock lists the files outside cmd that may read a clock or wait, with the reason;
-// all others get clock and entropy from cmd.
+// readsClock lists the calls by which files outside cmd and bench may read a clock or wait.
+// All other files get clock and entropy from cmd.
 var readsClock = []struct{ file, what string }{
 	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is a time of the wall clock; nothing is decided by it
 	{"httpapi/connections.go", "time.Sleep"},              // without file descriptors; some may be free a moment later
 	{"wal/waltest/bench.go", "time.Now"},                  // the deadline of a test
-	{"wal/waltest/bench.go", "time.Sleep"},                // the time between two looks of a test
+	{"wal/waltest/bench.go", "time.Sleep"},                // the time between two checks of a test
 	{"actors/scheme/schemetest/stories.go", "time.Sleep"}, // waits for a notice that must not come
 }
 
 // source is one Go file that is not a test.
 type source struct {
-	file string // path from the root, with slashes
+	file string // path from the module's root, with slashes
 	pkg  string
 	ast  *ast.File
 }
@@ -174,7 +175,7 @@ func (s source) draws() (found []string) {
 	})
 }
 
-// serves returns the first use of fasthttp's server in a package that may not serve.
+// serves returns the first use of fasthttp's server in a package that must not open a server.
 func (s source) serves() (found string) {
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -237,7 +238,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestArrows checks every file's imports, clocks and entropy against the tables above.
+// TestArrows checks every file's imports, clocks and entropy against the tables knows,
+// outside and readsClock.
 func TestArrows(t *testing.T) {
 	ledger := map[string]bool{}
 	for _, s := range layout(t) {

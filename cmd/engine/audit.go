@@ -16,8 +16,9 @@ import (
 	"pixd/wal"
 )
 
-// auditEvery is the time between two readings of the books of a running engine while they
-// differ; auditPatience, from the audit's beginning on, is how long they are read again.
+// auditEvery is the time between two readings of the scheme's book and the engine's accounts
+// in one audit, while they differ. auditPatience is the longest time from the audit's
+// beginning for which they are read again.
 const (
 	auditEvery    = 250 * time.Millisecond
 	auditPatience = 30 * time.Second
@@ -29,7 +30,7 @@ type auditor struct {
 	running, ended bool
 	work           sync.WaitGroup
 
-	patience time.Duration // set by tests; 0: auditPatience
+	patience time.Duration // longest time of an audit, set by tests; 0: auditPatience
 }
 
 func (a *auditor) patient() time.Duration {
@@ -60,7 +61,8 @@ func (a *auditor) done() {
 	a.work.Done()
 }
 
-// end waits for the running audit, which the engine's end cancels, and refuses later ones.
+// end waits for the running audit, whose context the engine's end cancels, and refuses every
+// later audit.
 func (a *auditor) end() {
 	a.mu.Lock()
 	a.ended = true
@@ -109,8 +111,8 @@ func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
 	return r, err
 }
 
-// book reads the scheme's book. A scheme that does not answer in time is reported like one
-// that cannot be reached.
+// book reads the scheme's book of settled payments. A scheme that does not answer in time is
+// reported like a scheme that cannot be reached.
 func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.auditor.patient())
 	defer cancel()
@@ -122,8 +124,8 @@ func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 	return b, nil
 }
 
-// compare compares the books, and reads them again while they differ and notices on their
-// way may be the reason.
+// compare compares the accounts' settled sums with the scheme's book. While they differ, and
+// notices on their way may be the reason, it reads both again.
 func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
 	var c audit.Comparison
 	for sure := 0; ; {
@@ -155,7 +157,8 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 	}
 }
 
-// look reads one view of the store, and returns once everything in that view is durable.
+// look lets read read one view of the store, and returns once everything in that view is
+// durable.
 func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
 	if err := e.Store.Look(0, read); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"pixd/wal"
 )
 
-// books holds the movements that each account has settled with the scheme, and up to which
-// record the account was read: a later reading goes on from that record.
+// books holds, for each account, the sums that it has settled with the scheme, and the last
+// record that was read: a later reading goes on after that record.
 type books struct{ accounts map[ledger.AccountID]*read }
 
 type read struct {
@@ -20,7 +20,7 @@ type read struct {
 	settled  scheme.Sums
 }
 
-// errRecord is the error of an undamaged record that cannot be decoded.
+// errRecord is the error for a record that is undamaged but cannot be decoded.
 var errRecord = errors.New("record cannot be read")
 
 // derive reads every account from its first record on, one account after the other, and
@@ -48,7 +48,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 		b.accounts[id] = at
 		r.take(a)
 	}
-	for _, id := range waiting.Left() { // rows of accounts that do not exist
+	for _, id := range waiting.Left() { // due rows and other rows of accounts that do not exist
 		a := audit.NewAccount(id)
 		if err := a.Check(v, waiting); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 	return nil
 }
 
-// goOn reads the new records of the accounts that differ.
+// goOn reads the new records of the accounts in differ.
 func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference) error {
 	done := map[ledger.AccountID]bool{}
 	for _, d := range differ {
@@ -83,7 +83,7 @@ func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference
 	return nil
 }
 
-// goOn reads an account's records after those that were read before.
+// goOn reads an account's records after the last record that was read before.
 func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take func(*ledger.Record)) error {
 	return v.Read(wal.Stream(id), at.seq+1, at.sum, func(w wal.Record) error {
 		if w.Seq%1024 == 0 && ctx.Err() != nil {

@@ -17,9 +17,9 @@ import (
 	"pixd/wal"
 )
 
-// Audit compares the books of a data folder with each other, without an engine, and with
-// the simulator's book if the folder has one. The journal is opened read-only. A folder in
-// use is an error that names the process.
+// Audit audits a data folder whose engine does not run: it compares each account's records
+// with the account's rows, and with the simulator's book if the folder has one. The journal
+// is opened read-only. A folder in use is an error that names the process.
 func Audit(ctx context.Context, c Config) (*AuditReport, error) {
 	dir := filepath.Join(c.DataDir, journalFolder)
 	if c.FS == nil {
@@ -62,8 +62,8 @@ func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, 
 	return r.finished(), nil
 }
 
-// compareOffline opens the simulator's book if there is one. Movements that the simulator
-// has sent and the engine has not acknowledged are in flight.
+// compareOffline compares the accounts with the simulator's book, if there is one. A movement
+// whose notice the engine has not acknowledged counts as in flight.
 func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) error {
 	c := &e.Config
 	if c.FS == nil {
@@ -112,8 +112,8 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 	return nil
 }
 
-// heard is the simulator's book without the movements since the oldest unacknowledged
-// notice: the engine has acknowledged everything before them.
+// heard returns the simulator's book without the movements since the oldest unacknowledged
+// notice. The engine has acknowledged the notices of all earlier movements.
 func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, error) {
 	floor := *book
 	floor.OldestOpen, floor.Accounts = 0, slices.Clone(book.Accounts)

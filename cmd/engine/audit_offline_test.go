@@ -15,7 +15,7 @@ import (
 	"pixd/wal"
 )
 
-// wrongTotals journals a credit with wrong totals, as a bug might.
+// wrongTotals journals a credit whose record has wrong account totals, as a bug might.
 func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 	t.Helper()
 	seq, sum, err := s.Last(wal.Stream(id))
@@ -126,8 +126,8 @@ func TestAuditOfflineBook(t *testing.T) {
 	if err != nil || len(r.Differences) != 1 || r.Book != compared || *r.Differences[0].Field != "received" || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)
 	}
-	time.Sleep(2 * time.Millisecond) // a later millisecond
-	pay(nil)                         // this notice is not acknowledged, which does not excuse the acknowledged ones
+	time.Sleep(2 * time.Millisecond) // so that the next payment has a later millisecond
+	pay(nil)                         // the new payment's notice is not acknowledged; the earlier payment's is, so it is still a difference
 	r, err = Audit(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)

@@ -11,8 +11,8 @@ import (
 
 // AuditReport is the result of an audit. Amounts are base units.
 type AuditReport struct {
-	At          string            `json:"at"`       // when the engine was read
-	Book        string            `json:"book"`     // whether the scheme's book was compared, or why not
+	At          string            `json:"at"`       // when the engine's accounts were read
+	Book        string            `json:"book"`     // that the scheme's book was compared, or why it was not
 	Accounts    int               `json:"accounts"` // the number of accounts
 	Records     uint64            `json:"records"`
 	InFlight    int               `json:"in_flight"` // transactions that hold money
@@ -20,16 +20,17 @@ type AuditReport struct {
 	Pending     *big.Int          `json:"pending"`
 	Differences []AuditDifference `json:"differences"`
 	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and up to auditRows others
-	LeftOut     int               `json:"left_out"` // accounts without a difference that have no line in Rows
+	LeftOut     int               `json:"left_out"` // number of accounts that have no difference and no line in Rows
 }
 
-// AuditDifference is a difference between two books.
+// AuditDifference is one difference between what two sources say about an account, such as
+// its records and the scheme's book.
 type AuditDifference struct {
 	Account     string         `json:"account_id"`
 	Kind        string         `json:"kind"`
 	Transaction *string        `json:"transaction_id"`
 	Message     string         `json:"message"`
-	Field       *string        `json:"field"` // set where kind is "book", else null
+	Field       *string        `json:"field"` // the differing sum, if kind is "book"; else null
 	Engine      *ledger.Amount `json:"engine"`
 	Scheme      *ledger.Amount `json:"scheme"`
 }
@@ -52,7 +53,7 @@ const (
 	notCompared = "not compared: "
 )
 
-// auditRows is how many accounts without a difference get a line.
+// auditRows is the largest number of accounts without a difference that get a line.
 const auditRows = 1000
 
 func newAuditReport(at ledger.Millis) *AuditReport {

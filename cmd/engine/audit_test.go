@@ -17,7 +17,7 @@ import (
 	"pixd/wal"
 )
 
-// keptBook is a scheme whose book the test sets.
+// keptBook is a scheme whose book of settled payments the test sets.
 type keptBook struct {
 	scheme.Scheme
 	read func() scheme.Book
@@ -26,7 +26,8 @@ type keptBook struct {
 
 func (k *keptBook) Book(context.Context) (scheme.Book, error) { k.n.Add(1); return k.read(), nil }
 
-// booked is the book of an idle scheme in which the merchant has sent and received so much.
+// booked returns the book of an idle scheme at which the merchant has sent and received the
+// given amounts.
 func (w *harness) booked(sent, received ledger.Amount) scheme.Book {
 	id, _ := ledger.ParseAccountID(w.ID)
 	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
@@ -60,9 +61,9 @@ func (w *harness) pays() {
 	})
 }
 
-// TestAuditLive checks that equal books have no differences, that work in flight is
-// reported, and that a different scheme's book is a difference once all its notices are
-// acknowledged.
+// TestAuditLive checks that an audit finds no differences where the engine and the scheme's
+// book agree, that it reports work in flight, and that a wrong book of the scheme is a
+// difference once all its notices are acknowledged.
 func TestAuditLive(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -87,7 +88,8 @@ func TestAuditLive(t *testing.T) {
 	}
 }
 
-// TestAuditWaits checks that an audit waits for notices on their way, but not for ever.
+// TestAuditWaits checks that an audit waits for notices on their way, but only for a limited
+// time.
 func TestAuditWaits(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -132,8 +134,8 @@ func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
 	return scheme.Book{}, ctx.Err()
 }
 
-// TestAuditUnanswered checks that an audit whose scheme does not send its book ends in
-// time, and says why.
+// TestAuditUnanswered checks that an audit ends in time with an error that says why, if the
+// scheme does not send its book.
 func TestAuditUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
@@ -149,7 +151,8 @@ func TestAuditUnanswered(t *testing.T) {
 }
 
 // TestAuditUnderLoad audits with the simulator's own book while payouts and payments go on
-// and some are rejected, and again when idle, where the books must be exactly equal.
+// and some are rejected. It audits again when the engine is idle: then the engine's sums and
+// the book must be exactly equal.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
@@ -246,8 +249,8 @@ func TestAuditPlanted(t *testing.T) {
 	}
 }
 
-// TestAuditOneAtATime checks that a second audit at once is refused, and that none begins
-// during the shutdown.
+// TestAuditOneAtATime checks that an audit is refused while another one runs, and that no
+// audit begins during the shutdown.
 func TestAuditOneAtATime(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())

@@ -10,23 +10,24 @@ import (
 	"pixd/wal"
 )
 
-// claimsFilter is the size, in bytes, of the filter over one hour's idempotency claims.
-// There are at most 26 such filters, each made with the first claim of its hour: 104 MiB at
-// most. A new key asks 25 of them. At a million claims in each hour one new key in a
-// hundred is looked up in vain, at three million one in four, at 5.4 million (1 500 a
-// second, around the clock) three in four. Of the lookups in vain the tables' own filters
-// answer all but one in fifty from memory.
+// claimsFilter is the size, in bytes, of the filter over one hour's idempotency claims. There
+// are at most 26 such filters, each made with the first claim of its hour: 104 MiB at most.
+// For a new key 25 filters are asked. With a million claims in each hour one new key in a
+// hundred is looked up in the store in vain, with three million one in four, with 5.4 million
+// (1,500 a second, around the clock) three in four. The filters of the store's tables answer
+// all but one in fifty of these lookups from memory.
 const claimsFilter = 4 << 20
 
-// newClaims returns filters that count from the next full hour on: claims of this hour may
-// have been made before the start, by a clock that was ahead, whose time the journal has.
+// newClaims returns filters over claims that are complete from the next full hour on. Claims
+// of this hour may have been made before the start, by a process whose clock was ahead; the
+// journal has that process's time.
 func newClaims(c *clock.Clock) *keyed.Hours {
 	const hour = ledger.Millis(time.Hour / time.Millisecond)
 	return keyed.NewHours(int64(c.Stamp()/hour), claimsFilter)
 }
 
-// Claims older than 24 h are dropped by the day: a day's claims at most an hour after that
-// day has become the third before today.
+// Claims older than 24 h are dropped by whole days: the claims of a day are dropped within an
+// hour after that day has become the third before today.
 const (
 	dropEvery = time.Hour
 	keptDays  = 3
@@ -47,7 +48,8 @@ func (e *Engine) keepClaims(ctx context.Context) {
 	}
 }
 
-// oldestKept is the first day whose claims are kept at a time; 0: all days' claims are.
+// oldestKept returns the first day whose claims are kept at the given time; 0: the claims of
+// all days are kept.
 func oldestKept(at ledger.Millis) uint16 {
 	today := ledger.BucketOf(at)
 	if today < keptDays {
@@ -56,9 +58,9 @@ func oldestKept(at ledger.Millis) uint16 {
 	return today - keptDays + 1
 }
 
-// dropClaims removes the claims of days before oldestKept, by the earlier of engine time
-// and the time of the journal's newest record; it removes none while engine time is
-// doubted.
+// dropClaims removes the claims of the days before oldestKept. The time that counts is the
+// earlier of engine time and the time of the journal's newest record. It removes none while
+// engine time is doubted.
 func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
 	now := e.Clock.Read()

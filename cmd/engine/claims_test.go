@@ -32,7 +32,7 @@ func TestDropClaims(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := populate(e); err != nil { // now the journal's newest record is of today
+	if _, err := populate(e); err != nil { // populate makes records of today, so that the journal's newest record is of today
 		t.Fatal(err)
 	}
 	_, newest, _ := e.Store.Head()
@@ -53,7 +53,7 @@ func TestDropClaims(t *testing.T) {
 	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme states that the clock is two days ahead
+	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme's stated time says that engine time is two days ahead
 	if err := e.dropClaims(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +94,9 @@ func (f readFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.File.ReadAt(p, at)
 }
 
-// TestMissReadsNoDisk checks that, while the filters over claims cannot be trusted yet
-// after a start, looking up a new key hardly ever reads the disk, once the tables' own
-// filters are in memory.
+// TestMissReadsNoDisk checks that looking up a new key hardly ever reads the disk, even after
+// a start, when the filters over claims are not complete yet: the tables' own filters are in
+// memory.
 func TestMissReadsNoDisk(t *testing.T) {
 	const kept, asked = 200_000, 20_000
 	reads := new(atomic.Int64)

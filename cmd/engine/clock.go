@@ -22,11 +22,10 @@ func sources() clock.Sources {
 	}
 }
 
-// compareEvery is how often the wall clock is compared with engine time.
+// compareEvery is the time between two comparisons of the wall clock with engine time.
 const compareEvery = time.Second
 
-// keepClock raises an alert while engine time is doubted, or after the wall clock has
-// jumped.
+// keepClock raises an alert when engine time is doubted, and when the wall clock has jumped.
 func (e *Engine) keepClock(ctx context.Context) {
 	if behind := e.Clock.Behind(); behind > 0 {
 		e.Config.alerts.raise(alertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
@@ -71,7 +70,8 @@ func newEntropy() *entropy {
 func (c *entropy) draw() (b [10]byte) {
 	n := c.count.Add(1)
 	binary.BigEndian.PutUint64(b[2:], mrand.Uint64())
-	// Bits kept of the ten bytes: the low 4 of b[0], b[1], the low 6 of b[2], then all.
+	// Of the ten bytes a transaction id keeps the low 4 bits of b[0], all of b[1], the low 6
+	// bits of b[2], and all of the other bytes.
 	b[0], b[1] = byte(n>>16), byte(n>>8)
 	b[2], b[3] = byte(n>>2)&0x3f, byte(n)<<6|b[3]&0x3f
 	return b

@@ -18,7 +18,7 @@ import (
 // the test.
 type clocks struct {
 	start         time.Time
-	wall, elapsed atomic.Int64 // milliseconds
+	wall, elapsed atomic.Int64 // ms by which the test has moved each clock
 }
 
 func newClocks() *clocks { return &clocks{start: time.Now()} }
@@ -30,7 +30,7 @@ func (c *clocks) sources() *clock.Sources {
 	return &clock.Sources{Wall: at(&c.wall, c.start.UnixMilli()), Elapsed: at(&c.elapsed, 0)}
 }
 
-// pass moves both clocks on.
+// pass moves both clocks forward by d.
 func (c *clocks) pass(d time.Duration) {
 	c.wall.Add(d.Milliseconds())
 	c.elapsed.Add(d.Milliseconds())
@@ -61,7 +61,7 @@ func (w *harness) payout(key string, amount ledger.Amount) *ledger.Transaction {
 	return a.Tx
 }
 
-// hears waits for an alert of a kind.
+// hears waits until an alert of the given kind has been raised.
 func (w *harness) hears(kind string) {
 	w.t.Helper()
 	w.becomes("alert "+kind, 5*time.Second, func() bool {
@@ -70,7 +70,7 @@ func (w *harness) hears(kind string) {
 	})
 }
 
-// status is the status of a payout that lookups show.
+// status returns the status of a payout as lookups show it.
 func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
 	w.t.Helper()
 	id, _ := ledger.ParseAccountID(w.ID)
@@ -81,8 +81,8 @@ func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
 	return got.Status
 }
 
-// TestClockWrongForAMoment checks that payouts are voided after thirty minutes, and not
-// before, though the wall clock goes four hours ahead and back, and then a day ahead.
+// TestClockWrongForAMoment checks that payouts are voided after thirty minutes and not
+// earlier, although the wall clock goes four hours ahead and back, and then a day ahead.
 func TestClockWrongForAMoment(t *testing.T) {
 	c := newClocks()
 	w := newHarness(t, vfs.NewMem(), func(o *Config) { o.Clocks = c.sources() })
@@ -118,9 +118,9 @@ func TestClockWrongForAMoment(t *testing.T) {
 	})
 }
 
-// TestStartBehindTheJournal checks that engine time is doubted, and nothing is voided,
-// after a start with the right time behind a process whose clock was four hours ahead,
-// until an operator accepts the clock.
+// TestStartBehindTheJournal checks a start with the right time after a process whose clock
+// was four hours ahead: engine time is doubted and nothing is voided until an operator
+// accepts the clock.
 func TestStartBehindTheJournal(t *testing.T) {
 	fs := vfs.NewMem()
 	ahead := newClocks()
@@ -160,8 +160,8 @@ func TestStartBehindTheJournal(t *testing.T) {
 
 var clockForm = regexp.MustCompile(`^{"now":"[^"]+Z","doubted":false,"behind_journal_ms":0,"wall_difference_ms":-?[0-9]+,"scheme_difference_ms":-?[0-9]+}`)
 
-// TestClockAPI checks which requests about the clock the operator API accepts, and its
-// answer.
+// TestClockAPI checks which requests about the clock the operator API accepts, and what it
+// answers.
 func TestClockAPI(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	for body, want := range map[string]int{
@@ -176,8 +176,8 @@ func TestClockAPI(t *testing.T) {
 	}
 }
 
-// TestNoBoottime checks that elapsed counts: by CLOCK_BOOTTIME, or by the time of the
-// process on a machine without it.
+// TestNoBoottime checks that elapsed counts up, with CLOCK_BOOTTIME and, on a machine without
+// that clock, with the time since the process started.
 func TestNoBoottime(t *testing.T) {
 	if got := elapsed(func() time.Duration { return 5 * time.Second })(); got == 0 {
 		t.Error("no time has elapsed since the machine started")

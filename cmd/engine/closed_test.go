@@ -124,8 +124,8 @@ func (w *harness) balance() (int, string) {
 	return status, got
 }
 
-// refusing reports whether new work is refused, and checks the documented form of the
-// answer.
+// refusing reports whether new work is refused. A refusal must have the documented form and
+// the given reason.
 func (w *harness) refusing(why string) bool {
 	status, got, header := w.charge()
 	if status == 200 {
@@ -148,8 +148,8 @@ func (w *harness) becomes(what string, within time.Duration, holds func() bool) 
 	w.t.Fatalf("not within %v: %s", within, what)
 }
 
-// TestLowDisk checks that with too little free space new work is refused and everything
-// else goes on.
+// TestLowDisk checks that with too little free space new work is refused and all other
+// requests are still served.
 func TestLowDisk(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -209,9 +209,9 @@ func (h *hanging) hang() (release func()) {
 	return func() { h.until.Store(nil); close(c) }
 }
 
-// TestHangingSync checks that, while a commit hangs longer than the limit (five seconds,
-// here less), new work is refused at once, and that waiting requests are answered when the
-// commit is done.
+// TestHangingSync checks that new work is refused at once while a commit hangs longer than
+// the limit (five seconds; in this test less), and that waiting requests are answered when
+// the commit is done.
 func TestHangingSync(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()
@@ -264,7 +264,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
 	}
 	stop, scraped := make(chan struct{}), make(chan struct{})
-	go func() { // a reader of the metrics during the start
+	go func() { // reads /metrics while the engine starts
 		defer close(scraped)
 		for {
 			select {
@@ -286,7 +286,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("metrics %d", status)
 	}
 	w.setUp()
-	release = fs.hang() // one request stays in hand
+	release = fs.hang() // while the sync hangs, one request stays in hand
 	first := make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
 	w.becomes("in hand", 5*time.Second, func() bool { return w.meters.merchant.inHand.Load() == 1 })

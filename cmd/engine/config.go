@@ -22,8 +22,8 @@ import (
 // flags that are not given.
 type Config struct {
 	DataDir     string
-	Listen      string // merchant API
-	AdminListen string // operator API, metrics, health
+	Listen      string // address of the merchant API
+	AdminListen string // address of the operator API, the metrics and the probes
 	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
@@ -34,27 +34,27 @@ type Config struct {
 	SchemeSecret   string // the secret shared with a provider; at least provider.SecretBytes
 	SchemeCA       string // file with the certificates by which an https Scheme is trusted; empty: the system's authorities
 	SchemeListen   string // address for a provider's notices; empty: the operator API takes them
-	SimDir         string // empty: <data-dir>/sim
+	SimDir         string // folder of the simulator's book; empty: <data-dir>/sim
 	SettleDelay    time.Duration
 	SchemeTimeout  time.Duration
 	OrphanAfter    time.Duration // from a payout's acceptance until the scheme is asked once more and the payout may be voided
-	QueueRetry     time.Duration // between two tries of queued payouts
+	QueueRetry     time.Duration // time between two tries to send queued payouts
 	QueueTTL       time.Duration // from a payout's entry into the queue until it fails
 	ApprovalTTL    time.Duration // from a payout's wait for an operator until it fails
 
-	RateLimit        int   // requests of one address in a minute; 0: no limit
+	RateLimit        int   // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
 	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
-	MinFreeDisk      int64 // bytes; with less of it free, merchants' new work is refused
+	MinFreeDisk      int64 // least number of free bytes on the disk; with fewer, merchants' new work is refused
 
-	FS        wal.FS         // nil: the disk
-	Clocks    *clock.Sources // nil: this machine's
+	FS        wal.FS         // nil: the machine's file system
+	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger
-	OnFailure func(error) // called when the journal has failed; nothing more is answered
+	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
-	wrap        func(account.Journal) account.Journal // set by tests: a fault between accounts and journal
+	wrap        func(account.Journal) account.Journal // set by tests: wraps the journal that accounts append to, to put in a fault
 	alerts      *alerts                               // nil: alerts go only to the log and the journal
-	commitLimit time.Duration                         // set by tests; 0: the constant commitLimit
+	commitLimit time.Duration                         // longest time of a commit, set by tests; 0: the constant commitLimit
 	patience    time.Duration                         // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits
 	cache       int64                                 // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
 	memTable    uint64                                // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults

@@ -26,14 +26,14 @@ import (
 
 var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash test")
 
-// answered is one answer that a client has received.
+// answered is one answer that a client has received, with the request's details.
 type answered struct {
 	account ledger.AccountID
-	tx      ledger.Transaction // with the status that the answer showed
+	tx      ledger.Transaction // the transaction, with the status that the answer showed
 	key     *ledger.Claim      // idempotency key of the request
 	stored  string             // the answer stored under that key
 	command ledger.Command
-	head    *ledger.Account // the head that a read showed
+	head    *ledger.Account // the head that a read showed; nil: the request was no read
 }
 
 // clients drive an engine from several goroutines and keep every answer.
@@ -66,7 +66,7 @@ func crashConfig(fs wal.FS) Config {
 
 const crashAccounts = 3
 
-// populate makes funded accounts before the disk fails.
+// populate makes accounts with money, before any fault happens.
 func populate(e *Engine) ([]ledger.AccountID, error) {
 	var ids []ledger.AccountID
 	for n := range crashAccounts {
@@ -129,7 +129,8 @@ func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
 	}
 }
 
-// writes counts the writes to the disk, and simulates a power cut before the n-th.
+// writes counts the writes to the disk, and simulates a power cut before the write with
+// number at.
 type writes struct {
 	count atomic.Int64
 	at    atomic.Int64
@@ -144,18 +145,18 @@ func (w *writes) MaybeError(op errorfs.Op) error {
 		return nil
 	}
 	n, at := w.count.Add(1), w.at.Load()
-	if at > 0 && n >= at && w.at.CompareAndSwap(at, 0) { // only once
+	if at > 0 && n >= at && w.at.CompareAndSwap(at, 0) { // the cut happens only once
 		w.cut()
 	}
 	return nil
 }
 
-// cutWrites is the number of writes before each of which the power is cut, in a run of its
-// own.
+// cutWrites is the number of power cuts that TestPowerCut simulates: one before each of the
+// load's first cutWrites writes, each cut in a run of its own.
 const cutWrites = 400
 
 // powerCut runs an engine under load, cuts the power before one write, and checks an engine
-// started on the disk as it then was.
+// started on the disk that the cut left.
 func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	disk := vfs.NewCrashableMem()
@@ -202,7 +203,8 @@ func powerCut(seed uint64, wrap func(account.Journal) account.Journal) error {
 	return judge(kept, held)
 }
 
-// judge starts an engine on the disk after the fault, and checks every answer given before.
+// judge starts an engine on the disk that the fault left, and checks every answer that was
+// given before the fault.
 func judge(kept *vfs.MemFS, held []answered) error {
 	e, err := Open(crashConfig(kept))
 	if err != nil {
@@ -226,7 +228,7 @@ func judge(kept *vfs.MemFS, held []answered) error {
 	return verifyOn(kept)
 }
 
-// stands checks that an answer is still true; the error says why it is not.
+// stands checks that an answer given earlier is still true; the error says why it is not.
 func (a *answered) stands(e *Engine) error {
 	now, err := e.Accounts.Do(a.account, ledger.ReadAccount{})
 	if err != nil {
@@ -258,9 +260,9 @@ func (a *answered) stands(e *Engine) error {
 	return nil
 }
 
-// comesToRest waits until no payout is in flight, except those that only the scheme's
-// answer or its long silence may end: held by the last process, never received by the
-// scheme, and refused by the directory now.
+// comesToRest waits until no payout is in flight. It does not wait for payouts that only the
+// scheme's long silence may end: payouts of the last process that the scheme never received
+// and whose key the directory now refuses.
 func comesToRest(e *Engine) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -314,9 +316,9 @@ func verifyOn(fs wal.FS) error {
 	return err
 }
 
-// TestPowerCut checks that after a power cut no answered operation is missing, no read had
-// shown more than the restarted engine has, the answers under keys are the same, and every
-// held payout comes to its end.
+// TestPowerCut checks an engine that is restarted after a power cut: it has every answered
+// operation and everything that reads have shown, it gives the same answers under keys, and
+// every held payout reaches a final status.
 func TestPowerCut(t *testing.T) {
 	step := uint64(1)
 	if testing.Short() {
@@ -332,7 +334,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// early is a journal with a planted bug: it releases entries before they are durable.
+// early is a journal with a planted bug: it reports entries as durable before they are.
 type early struct{ account.Journal }
 
 func (j early) Append(e *wal.Entry) wal.Ticket {

@@ -45,7 +45,8 @@ func TestDocsNameWhatIs(t *testing.T) {
 	}
 }
 
-// TestDocsAreJudged checks that missing names are found, and that other texts are ignored.
+// TestDocsAreJudged checks that known.judge finds names that do not exist, and ignores texts
+// that are no names of ours.
 func TestDocsAreJudged(t *testing.T) {
 	k := readKnown(t)
 	for name, want := range map[string][2]bool{ // whether the text is a name of ours, and whether that name exists
@@ -73,9 +74,9 @@ var (
 	option     = regexp.MustCompile(`^--([a-z][a-z-]+)\b`)
 )
 
-// known is everything that may be named.
+// known is every name that the docs may use.
 type known struct {
-	files    []string // files and folders, from the root
+	files    []string // paths of all files and folders, from the module's root
 	declared map[string]bool
 	packages map[string]bool
 	targets  map[string]bool
@@ -99,13 +100,13 @@ func (k *known) judge(name string) (is, there bool) {
 		return true, k.targets[m[1]]
 	}
 	if m := option.FindStringSubmatch(name); m != nil {
-		of, ca := strings.CutSuffix(m[1], "-ca") // each flag for a URL has one for its CA
+		of, ca := strings.CutSuffix(m[1], "-ca") // each flag for a URL also has a flag with -ca for its certificates
 		return true, k.texts[m[1]] || ca && k.texts["-ca"] && k.texts[of]
 	}
 	return false, false
 }
 
-// file looks for a path; a path that begins with */ may be in any folder.
+// file reports whether a path exists; a path that begins with */ may be in any folder.
 func (k *known) file(pattern string) bool {
 	name, anywhere := strings.CutPrefix(pattern, "*/")
 	for _, f := range k.files {
@@ -148,8 +149,8 @@ func readKnown(t *testing.T) *known {
 	return k
 }
 
-// read adds the declarations of a file: functions, types with their methods and fields, and
-// values. A method is also known without its type.
+// read adds a file's declarations: functions, types with their methods and fields, variables
+// and constants. A method is also known by its name alone.
 func (k *known) read(s source) {
 	pkg := s.ast.Name.Name
 	k.packages[pkg] = true

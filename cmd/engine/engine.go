@@ -38,18 +38,17 @@ type Engine struct {
 	registrar *registrar
 	uses      *lastUsed
 	auditor   auditor
-	endToEnd  *keyed.Filter // every end-to-end row, once filled
+	endToEnd  *keyed.Filter // filter over every end-to-end row, complete once fill has run
 	entropy   *entropy
 	scanner   *due.Scanner
 	ready     atomic.Bool
-	ending    context.Context // ends when Close begins
+	ending    context.Context // cancelled when Close begins
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
 }
 
-// Open restores an engine from its data folder, or makes a new one, and starts its
-// background work. An error says what failed and where; a folder that is not usable is not
-// written to.
+// Open restores an engine from its data folder, or makes a new one, and starts its background
+// work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: newEntropy(), endToEnd: keyed.NewFilter(endToEndFilter)}
 	if err := e.open(); err != nil {
@@ -112,8 +111,8 @@ func (e *Engine) open() error {
 	return e.start()
 }
 
-// connect opens the simulator in this process, or prepares the provider; it sends nothing
-// to the latter yet.
+// connect opens the simulator in this process, or prepares the provider in another process;
+// to a provider it sends nothing yet.
 func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
@@ -158,7 +157,7 @@ func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
 	return *a.Opening, true
 }
 
-// keyOwner returns the account to which one of our PIX keys belongs.
+// keyOwner returns the account that has a PIX key, if one of our accounts has it.
 func (e *Engine) keyOwner(key string) (ledger.AccountID, bool) {
 	k, ok := e.Registry.PixKey(key)
 	if !ok {
@@ -172,12 +171,12 @@ func (e *Engine) active(id ledger.AccountID) bool {
 	return ok && a.Active
 }
 
-// endToEndFilter is the size, in bytes, of the filter over end-to-end rows: enough for
-// thirteen million rows; with more rows the store is read more often in vain.
+// endToEndFilter is the size, in bytes, of the filter over end-to-end rows. It is enough for
+// thirteen million rows; with more rows, more lookups read the store in vain.
 const endToEndFilter = 16 << 20
 
-// fill adds every stored end-to-end row to the filter; rows written meanwhile are added
-// when they are written.
+// fill adds every stored end-to-end row to the filter. Rows that are written while it runs
+// are added by their writers.
 func (e *Engine) fill(ctx context.Context) {
 	lo, hi := ledger.EndToEndRange()
 	err := e.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
@@ -191,7 +190,7 @@ func (e *Engine) fill(ctx context.Context) {
 	}
 }
 
-// start begins the work that needs no request.
+// start begins the background work.
 func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
@@ -214,7 +213,8 @@ func (e *Engine) start() error {
 	return nil
 }
 
-// How often accounts are trimmed, and how often idle ones are looked for.
+// trimEvery is the time between two trims of accounts; passivateEvery is the time between two
+// searches for idle accounts.
 const (
 	trimEvery      = 2 * time.Second
 	passivateEvery = 10 * time.Second
@@ -237,8 +237,8 @@ func (e *Engine) reapIdle(ctx context.Context) {
 	}
 }
 
-// Close ends the engine's work and closes its stores; everything answered is durable
-// already.
+// Close ends the engine's work and closes its stores. Everything that was answered is already
+// durable.
 func (e *Engine) Close() error {
 	e.ready.Store(false)
 	return e.closeAll()

@@ -24,10 +24,10 @@ var (
 	faultsAt   = flag.Int64("faults.at", 0, "fail only this one")
 )
 
-// failing makes one operation that changes the disk fail, once.
+// failing makes one write, sync or other operation that changes the disk fail, once.
 type failing struct {
 	count atomic.Int64
-	at    atomic.Int64 // number of the operation that fails; 0: none
+	at    atomic.Int64 // number of the operation that fails, counted from 1; 0: none fails
 	cause error
 	hit   atomic.Pointer[errorfs.Op]
 }
@@ -50,11 +50,11 @@ var mustEnd = map[errorfs.OpKind]bool{
 	errorfs.OpFileSyncData: true, errorfs.OpFileSyncTo: true,
 }
 
-// faultAnswers is how many answers the load takes when no operation fails.
+// faultAnswers is the number of answers after which the load ends if no operation fails.
 const faultAnswers = 150
 
-// faulty is one run: an engine under load, one failed operation, and an engine started on
-// the disk as it then was.
+// faulty is one run: an engine under load, one failed operation, and a second engine, started
+// on the disk that the failure left.
 type faulty struct {
 	disk   *vfs.MemFS
 	inject *failing
@@ -91,7 +91,7 @@ func (f *faulty) live(seed uint64, wrap func(account.Journal) account.Journal) e
 	go func() { load.Wait(); close(over) }()
 	select {
 	case <-over:
-	case why := <-f.failed: // clients that wait for answers which never come
+	case why := <-f.failed: // clients may wait for answers that never come, so the run goes on without them
 		f.failed <- why
 	}
 	return nil
@@ -115,8 +115,8 @@ func (f *faulty) end() (stopped bool, err error) {
 	return true, f.silent()
 }
 
-// silent checks that an engine whose journal has stopped answers no request. Where the
-// simulator's book failed, the journal goes on until the process ends.
+// silent checks that an engine whose journal has failed answers no request. If the
+// simulator's book failed instead, the journal still works, and nothing is checked.
 func (f *faulty) silent() error {
 	f.engine.cancel()
 	if f.engine.Store.Err() == nil {
@@ -135,8 +135,8 @@ func (f *faulty) silent() error {
 	}
 }
 
-// failOnce reports whether the load had at least n operations, and whether the failure of
-// the n-th ended the engine.
+// failOnce makes the n-th operation of a load fail. reached reports whether the load had n
+// operations, stopped whether the failure ended the engine.
 func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) (reached, stopped bool, err error) {
 	f := &faulty{disk: vfs.NewCrashableMem(), inject: &failing{cause: cause}, failed: make(chan error, 8)}
 	if err = f.live(uint64(n), wrap); err != nil {
@@ -145,15 +145,15 @@ func failOnce(n int64, cause error, wrap func(account.Journal) account.Journal) 
 	if stopped, err = f.end(); err != nil {
 		return true, stopped, err
 	}
-	held := f.c.sofar() // before the clone: a journal that has not failed still writes
+	held := f.c.sofar() // collected before the clone, because a journal that has not failed still writes
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	kept := f.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 	return f.inject.hit.Load() != nil, stopped, judge(kept, held)
 }
 
-// TestFailedDisk fails one operation that changes the disk, another one each time. It
-// checks that the engine stops, that nothing more is answered, and that an engine started
-// on the same disk has every answer that was given.
+// TestFailedDisk makes one operation that changes the disk fail, in each run another one. It
+// checks that the engine stops, that nothing more is answered, and that an engine started on
+// the same disk has every answer that was given.
 func TestFailedDisk(t *testing.T) {
 	step := *faultsStep
 	switch {

@@ -41,7 +41,7 @@ func TestInactiveAccount(t *testing.T) {
 			t.Errorf("%s is %+v", id, got)
 		}
 	}
-	if got := w.money(); !strings.Contains(got, `"balance":950900,"available":950900`) { // 1,000,000 - 500 centavos + 200 + 700 base units
+	if got := w.money(); !strings.Contains(got, `"balance":950900,"available":950900`) { // 1,000,000 - 500 centavos + 200 + 700 base units; 100 base units are a centavo
 		t.Errorf("balance %s", got)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"pixd/actors/scheme"
 )
 
-// registrar registers our PIX keys with the scheme: each key when it is reserved, and keys
-// that the scheme has not taken yet again at intervals.
+// registrar registers our PIX keys with the scheme: each key when it is reserved, and at
+// intervals again the keys that the scheme has not taken yet.
 type registrar struct {
 	registry *registry.Registry
 	scheme   scheme.Scheme
 	log      *slog.Logger
 	timeout  time.Duration
-	// forgetful: the scheme may lose its book while this process runs.
+	// forgetful says that the scheme may lose its registered keys while this process runs.
 	forgetful bool
 }
 
-// register registers one key with the scheme; true once the scheme has taken it, and the
-// registry's note of that is durable.
+// register registers one key with the scheme. It returns true once the scheme has taken the
+// key and the registry's record of that is durable.
 func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
@@ -37,16 +37,16 @@ func (r *registrar) register(a ledger.AccountID, k ledger.Key) bool {
 	return true
 }
 
-// retryEvery is the time between two attempts to register keys that the scheme has not
-// taken; remindAtOnce is the number of accounts whose other keys are then registered again,
-// in rotation: the scheme may have lost its book, and registering a key again is harmless.
+// retryEvery is the time between two attempts to register keys that the scheme has not taken.
+// If there are none and the scheme may lose keys, each attempt registers the keys of the next
+// remindAtOnce accounts again, in rotation; registering a key again is harmless.
 const (
 	retryEvery   = 5 * time.Second
 	remindAtOnce = 100
 )
 
-// run registers keys until ctx ends. It begins with every key that the scheme has taken
-// before.
+// run registers keys until ctx ends. It begins with every key that the scheme took from
+// earlier processes.
 func (r *registrar) run(ctx context.Context) {
 	left, from := r.known(ctx), 0
 	ticker := time.NewTicker(retryEvery)
@@ -67,8 +67,8 @@ func (r *registrar) run(ctx context.Context) {
 	}
 }
 
-// some returns the keys, taken by the scheme before, of the next few accounts, and the
-// account with which the next call goes on.
+// some returns those keys of the next remindAtOnce accounts that the scheme has taken, and
+// the position with which the next call goes on.
 func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
 	ids, next := r.registry.Accounts(from, remindAtOnce)
 	for _, id := range ids {
@@ -77,7 +77,7 @@ func (r *registrar) some(from int) (keys []*registry.PixKey, next int) {
 	return keys, max(next, 0)
 }
 
-// taken returns an account's keys that the scheme has taken.
+// taken returns those keys of an account that the scheme has taken.
 func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
 	a, _ := r.registry.Account(id)
 	for _, key := range a.PixKeys {
@@ -88,12 +88,12 @@ func (r *registrar) taken(id ledger.AccountID) (keys []*registry.PixKey) {
 	return keys
 }
 
-// giveUp is the number of failures in a row after which a pass ends.
+// giveUp is the number of failed keys in a row after which a pass ends.
 const giveUp = 3
 
-// pass calls tell for each key and returns the keys for the next pass: those not reached,
-// and after them those that failed, so that a few keys which the scheme refuses do not
-// delay the others.
+// pass calls tell for each key and returns the keys for the next pass: first the keys that
+// this pass did not reach, then the keys that failed, so that a few keys which the scheme
+// refuses do not delay the other keys.
 func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func(context.Context, *registry.PixKey) bool) []*registry.PixKey {
 	var failed []*registry.PixKey
 	for i, row := 0, 0; i < len(keys); i++ {
@@ -110,7 +110,7 @@ func (r *registrar) pass(ctx context.Context, keys []*registry.PixKey, tell func
 	return failed
 }
 
-// known returns all keys that the scheme has taken before.
+// known returns all keys that the scheme has taken earlier.
 func (r *registrar) known(ctx context.Context) (keys []*registry.PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
 		var ids []ledger.AccountID

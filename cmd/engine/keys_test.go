@@ -29,8 +29,9 @@ func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.Acco
 	return nil
 }
 
-// TestRemindGoesOn checks that a key which the scheme refuses does not delay the others,
-// that a pass ends when the scheme refuses all, and that the remaining keys come again.
+// TestRemindGoesOn checks that a key which the scheme refuses does not delay the other keys,
+// that a pass ends when the scheme refuses every key, and that the next pass begins with the
+// keys that were not reached.
 func TestRemindGoesOn(t *testing.T) {
 	var keys []*registry.PixKey
 	for n := range 10 {

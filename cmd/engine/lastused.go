@@ -12,13 +12,13 @@ import (
 	"pixd/wal"
 )
 
-// metaLastUsed begins the key of the value that holds when an API key was last used. The
-// client id follows; the value is the time in 8 bytes.
+// metaLastUsed begins the key of the row that says when an API key was last used. The key
+// goes on with the client id; the value is the time in 8 bytes.
 const metaLastUsed = "last-used/"
 
-// lastUsed keeps beside the journal when API keys were last used, so that unused keys can
-// be recognised after a restart. These times are no records: a kill loses those since the
-// last round, and no money depends on them.
+// lastUsed keeps beside the journal when API keys were last used, so that unused keys can be
+// recognised after a restart. These times are not records, because no money depends on them:
+// a killed process loses the times since it last wrote them.
 type lastUsed struct {
 	registry *registry.Registry
 	store    *wal.Store
@@ -42,11 +42,11 @@ func (l *lastUsed) load() error {
 }
 
 const (
-	// keepUsesEvery is how often new times of use are written: a kill loses at most so
-	// much.
+	// keepUsesEvery is the time between two writes of new times of use, and so the longest
+	// span of which a killed process loses the times.
 	keepUsesEvery = time.Minute
-	// usesAtOnce is how many times one batch writes. Each batch waits until the one before
-	// it is durable, so that payments' entries come between.
+	// usesAtOnce is the number of times of use in one batch. Each batch waits until the batch
+	// before it is durable, so that payments' entries can come between two batches.
 	usesAtOnce = 1000
 )
 
@@ -66,7 +66,7 @@ func (l *lastUsed) run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// keep writes the times that have changed, if any.
+// keep writes the times of use that have changed since the last call, if any.
 func (l *lastUsed) keep() error {
 	err := l.registry.NewUses(func(clientID string, at ledger.Millis) error {
 		l.ops = append(l.ops, wal.Op{

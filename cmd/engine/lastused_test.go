@@ -53,8 +53,8 @@ func (e *Engine) used(id string) ledger.Millis {
 	return k.LastUsed()
 }
 
-// TestLastUsedSurvives checks that times of use survive a clean close, also of a revoked
-// key, and do not change without use. There are more keys than one batch takes.
+// TestLastUsedSurvives checks that times of use survive a clean close, even for a revoked
+// key, and change only when the key is used. There are more keys than one batch takes.
 func TestLastUsedSurvives(t *testing.T) {
 	const n = 2*usesAtOnce + 3
 	disk := vfs.NewMem()
@@ -83,13 +83,14 @@ func TestLastUsedSurvives(t *testing.T) {
 	}
 }
 
-// TestLastUsedWritesNews checks that keep writes nothing without changes, and one value for
-// each key that was used, in the bytes that docs/formats.md describes.
+// TestLastUsedWritesNews checks that keep writes nothing if no time has changed, and
+// otherwise one value for each key that was used, in the bytes that docs/formats.md
+// describes.
 func TestLastUsedWritesNews(t *testing.T) {
 	disk := vfs.NewMem()
 	e := reopened(t, disk)
 	keys := keysOf(t, e, 3)
-	for _, k := range e.Registry.Unregistered() { // the registrar would otherwise write meanwhile
+	for _, k := range e.Registry.Unregistered() { // otherwise the registrar would write while the test counts the writes
 		e.registrar.register(k.Account, ledger.Key{Type: k.Type, Value: k.Key})
 	}
 	writes := func(want uint64) {
@@ -104,7 +105,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 	}
 	writes(0)
 	keys[1].Used(0x0102030405)
-	writes(1 + 1) // two keys are written: the value's, and that of the batch's position
+	writes(1 + 1) // two rows are written: the time of use, and the position of the batch
 	writes(0)
 	keys[1].Used(0x0102030406)
 	keys[2].Used(5)
@@ -122,7 +123,8 @@ func TestLastUsedWritesNews(t *testing.T) {
 	closed(t, e)
 }
 
-// TestLastUsedUnreadable checks that a value of a wrong length is an error at the start.
+// TestLastUsedUnreadable checks that a time of use with a wrong length is an error at the
+// start.
 func TestLastUsedUnreadable(t *testing.T) {
 	disk := vfs.NewMem()
 	e := reopened(t, disk)

@@ -34,11 +34,11 @@ type Served struct {
 
 	certs           [2]*certificate // of the merchant API and of the operator API; nil: plain HTTP
 	meters          *meters
-	connections     *httpapi.Connections // the merchant API's
+	connections     *httpapi.Connections // open connections of the merchant API
 	admission       *admission
 	merchant, admin *fasthttp.Server
-	schemePort      net.Listener                            // nil where SchemeAddr is nil
-	notices         *fasthttp.Server                        // serves schemePort
+	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
+	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
 	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
 	failed          chan error                              // receives an error when a listener ends by itself
 }
@@ -86,7 +86,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	s.probe(c, p.admin)
 	if err := s.serve(c, b, p.merchant); err != nil {
 		err = errors.Join(err, s.lastProbe())
-		p.close() // the operator API's port is closed already, unless the failure came before its server
+		p.close() // the operator API's port is closed already, unless the start failed before its server began
 		return nil, err
 	}
 	return s, nil
@@ -180,7 +180,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	operate := admin.New(o)
-	s.operate.Store(&operate) // all fields above are set by now
+	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
 	return nil
@@ -188,8 +188,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 
 const (
 	// adminConnections is how many connections may be open at once on the operator API; one
-	// address may have an eighth of them, so that operators and probes get in even if
-	// others reach the port. Connections from this machine (simulated payments, load tests)
+	// address may have an eighth of them, so that operators and probes get in even if other
+	// clients reach the port. Connections from this machine (simulated payments, load tests)
 	// have no limit by address.
 	adminConnections = 1024
 	// spareFiles is how many file descriptors are kept for the stores of the journal and
@@ -201,8 +201,8 @@ const (
 // loopback are this machine's own addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// room is how many connections merchants may have: a store that cannot open its next file
-// ends the process, so connections must leave descriptors to the stores.
+// room returns how many connections merchants may have. Connections must leave file
+// descriptors to the stores: a store that cannot open its next file ends the process.
 func room(log *slog.Logger) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

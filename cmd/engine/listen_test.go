@@ -25,8 +25,8 @@ func served(t *testing.T) *Served {
 	return s
 }
 
-// TestShutdownDoesNotWaitForSilence checks that a connection without any request, and one
-// kept open for a next request, do not delay the shutdown.
+// TestShutdownDoesNotWaitForSilence checks that neither a connection without any request nor
+// a connection kept open for a next request delays the shutdown.
 func TestShutdownDoesNotWaitForSilence(t *testing.T) {
 	s := served(t)
 	silent, err := net.Dial("tcp", s.MerchantAddr.String())
@@ -52,7 +52,7 @@ func TestShutdownDoesNotWaitForSilence(t *testing.T) {
 	}
 }
 
-// TestListensWhereTold checks that an IPv4 address means IPv4 alone.
+// TestListensWhereTold checks that listening on an IPv4 address does not take IPv6 addresses.
 func TestListensWhereTold(t *testing.T) {
 	l, err := listen("0.0.0.0:0")
 	if err != nil {

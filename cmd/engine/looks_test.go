@@ -9,8 +9,8 @@ import (
 	"pixd/wal"
 )
 
-// TestLooksWaitForTheDisk checks that a commit which can be read and is not synced yet is
-// not shown: a lookup, a list, a balance and an audit are answered only after the sync.
+// TestLooksWaitForTheDisk checks that lookups, lists, balances and audits which see a commit
+// that is not synced yet are answered only after the sync.
 func TestLooksWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	fs := newHanging()
@@ -45,7 +45,7 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	for range 4 {
 		reported += <-answers
 	}
-	if strings.Count(reported, `"balance":999575,`) < 2 { // the merchant's balance, and the audit's
+	if strings.Count(reported, `"balance":999575,`) < 2 { // the merchant's balance, once in the list and once in the audit
 		t.Error(reported)
 	}
 }

@@ -59,7 +59,7 @@ func ofProcess(l ...*traffic) *prometheus.Registry {
 // traffic counts a listener's requests by their outcome.
 type traffic struct {
 	listener string
-	rare     bool // shown only where the listener is open
+	rare     bool // shown in /metrics only if the listener is open
 	inHand   atomic.Int64
 	answers  [600]atomic.Uint64 // answers by status; 0: the connection was cut without an answer
 	open     func() int64       // number of open connections; nil until the listener is open
@@ -79,7 +79,7 @@ func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// watch counts a server's requests and takes over the number of its connections.
+// watch counts a server's requests, and shows the number of its open connections.
 func (t *traffic) watch(s *fasthttp.Server, l *httpapi.Connections) {
 	s.Handler = t.count(s.Handler)
 	unreadable := s.ErrorHandler

@@ -77,8 +77,8 @@ func alertsAtZero() (lines []string) {
 	return lines
 }
 
-// TestAlertsCount checks that an alert is counted even where the log's level hides its
-// line, and that this line has the field alert.
+// TestAlertsCount checks that an alert is counted even if the log's level hides the alert's
+// line, and that the line has the field alert.
 func TestAlertsCount(t *testing.T) {
 	for level, lines := range map[slog.Level]int{slog.LevelInfo: 3, slog.LevelError + 4: 0} {
 		m := newMeters()

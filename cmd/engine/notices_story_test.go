@@ -14,8 +14,8 @@ import (
 	"pixd/wal"
 )
 
-// contradicts sends a notice twice and checks that each copy is acknowledged, changes
-// nothing, and raises one alert about the payout.
+// contradicts sends a contradicting notice twice and checks that each copy is acknowledged
+// and changes nothing, and that each copy raises one more alert about the payout.
 func (w *harness) contradicts(o *otherSide, why, transaction string, n scheme.Notice) {
 	w.t.Helper()
 	before, money := w.found(transaction), w.money()
@@ -62,7 +62,7 @@ func TestNoticesThatContradict(t *testing.T) {
 	back := scheme.Notice{Kind: scheme.ReturnReceived, Tx: first.tx(), EndToEnd: first.EndToEnd, ReturnID: returnID(1), Amount: 100, Reason: "MD06"}
 	o.notify(w, back, nil)
 	money := w.money()
-	o.notify(w, back, nil) // a repeated notice is no contradiction
+	o.notify(w, back, nil) // the same notice again, which is no contradiction
 	if got := w.found(first.TransactionID); got.Returned == nil || *got.Returned != 100 || w.money() != money {
 		t.Errorf("%+v, %s, was %s", got, w.money(), money)
 	}
@@ -77,9 +77,9 @@ func TestNoticesThatContradict(t *testing.T) {
 
 func returnID(n int) string { return fmt.Sprintf("D9999900520260301120%012d", n) }
 
-// TestAlertsOutliveACut checks that alerts of a late settlement and of contradicting
-// notices are there after a power cut right after the acknowledgement: one alert for the
-// settlement, however often its notice comes, and one for each contradicting notice.
+// TestAlertsOutliveACut cuts the power right after notices are acknowledged, and checks that
+// their alerts are still listed: one alert for a late settlement, however often its notice
+// comes, and one for each contradicting notice.
 func TestAlertsOutliveACut(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
@@ -113,7 +113,8 @@ func TestAlertsOutliveACut(t *testing.T) {
 	w.eventsOf(p.tx(), ledger.PayoutSettledLate)
 }
 
-// eventsOf checks that a settled payout's record has the event confirmed before completed.
+// eventsOf checks that the record of a settled payout has the event confirmed, and after it
+// the event completed.
 func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	w.t.Helper()
 	account, _ := ledger.ParseAccountID(w.ID)
@@ -133,8 +134,8 @@ func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
 	}
 }
 
-// TestConfirmedBeforeCompleted checks the events in the record of a payout that settles
-// inside the submit call, and of one that settles by a notice.
+// TestConfirmedBeforeCompleted checks the order of the events of a payout that settles within
+// the submit call, and of a payout that settles by a notice.
 func TestConfirmedBeforeCompleted(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)
@@ -150,9 +151,9 @@ func TestConfirmedBeforeCompleted(t *testing.T) {
 	w.eventsOf(at.tx(), ledger.PayoutSettled)
 }
 
-// TestDuplicateOfUnknown checks a payout that the scheme rejects as a duplicate of a
-// payment unknown here: it names no transaction, and the next equal request uses the same
-// end-to-end id, also after a power cut.
+// TestDuplicateOfUnknown checks a payout that the scheme rejects as a duplicate of a payment
+// that the engine does not know: the payout names no transaction, and the next equal request
+// uses the same end-to-end id, also after a power cut.
 func TestDuplicateOfUnknown(t *testing.T) {
 	t.Parallel()
 	o := newOtherSide(t)

@@ -13,8 +13,8 @@ import (
 
 const takenID = `{"errors":{"bad_request":{"end_to_end_id":["end_to_end_id is used already"]}}}`
 
-// naming is the body of a payout with the merchant's own end-to-end id, whose minute is ago
-// before now and whose last 11 characters are suffix.
+// naming returns the body of a payout request with an end-to-end id that the merchant chose.
+// The id's minute is now less ago, and its last 11 characters are suffix.
 func naming(ago time.Duration, suffix string) string {
 	id := "E99999004" + time.Now().UTC().Add(-ago).Format("200601021504") + suffix
 	return fmt.Sprintf(`{"amount":500,"end_to_end_id":%q,"pix_key":"settle-now@pix.test"}`, id)
@@ -37,9 +37,9 @@ func atOnce(merchants []*harness, body string, answered func(m int, status int, 
 	work.Wait()
 }
 
-// TestNamedIDs checks that accounts may not name an end-to-end id whose end was derived for
-// another account, and that of several accounts which name a free id exactly one gets it,
-// also when repeated and after a power cut.
+// TestNamedIDs checks that an account may not choose an end-to-end id with a suffix that the
+// engine derived for another account, and that of several accounts which choose the same free
+// id exactly one gets it, also when they repeat the request and after a power cut.
 func TestNamedIDs(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewCrashableMem()

@@ -52,7 +52,7 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 	return message
 }
 
-// tell delivers a notice and waits until it is acknowledged.
+// tell hands a notice to the engine and waits until it is acknowledged.
 func (w *harness) tell(n scheme.Notice) {
 	w.t.Helper()
 	done := make(chan error, 1)
@@ -62,7 +62,7 @@ func (w *harness) tell(n scheme.Notice) {
 	}
 }
 
-// TestPayoutAlerts checks the alerts, with account and payout, when the scheme reports a
+// TestPayoutAlerts checks that an alert names account and payout when the scheme reports a
 // settlement too late, contradicts a final status, or cannot be reached.
 func TestPayoutAlerts(t *testing.T) {
 	t.Parallel()
@@ -103,13 +103,13 @@ func TestPayoutAlerts(t *testing.T) {
 	<-ended
 }
 
-// unheard are accounts whose scheme cannot be reached.
+// unheard answers each due task as an account does whose scheme cannot be reached.
 type unheard struct{ scanner *due.Scanner }
 
 // Due implements due.Accounts.
 func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true}) }
 
-// onlyDue are rows with one payout that is always due.
+// onlyDue are rows in which one payout is always due, and nothing else is.
 type onlyDue struct {
 	due.Rows
 	account ledger.AccountID

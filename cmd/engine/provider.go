@@ -16,7 +16,8 @@ import (
 	"pixd/httpapi/notices"
 )
 
-// speaks returns the options with which either end of the scheme protocol sends requests.
+// speaks returns the options with which the engine or the simulator sends requests of the
+// scheme protocol to its peer.
 func speaks(to peer, secret string, now func() ledger.Millis, log *slog.Logger) (provider.Options, error) {
 	s, err := provider.NewSecret(secret)
 	if err != nil {
@@ -51,8 +52,8 @@ func (s *Served) noticeOptions() (notices.Options, error) {
 
 var errNotReady = errors.New("the engine is starting or ending")
 
-// takeNotice refuses notices once the engine's end has begun, because the store is closing.
-// The provider sends them again.
+// takeNotice takes a notice, or refuses it once the engine's end has begun, because the store
+// is closing. The provider sends a refused notice again.
 func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
 	if !s.ready.Load() {
 		done(errNotReady)
@@ -61,8 +62,8 @@ func (s *Served) takeNotice(n scheme.Notice, done func(error)) {
 	s.feed.Take(n, done)
 }
 
-// besideOperators returns the options for notices on the operator API; nil where notices
-// have a listener of their own or come from the simulator in this process.
+// besideOperators returns the options for receiving notices on the operator API. It returns
+// nil if notices have a listener of their own or come from the simulator in this process.
 func (s *Served) besideOperators() (*notices.Options, error) {
 	if s.Config.inProcess() || s.Config.SchemeListen != "" {
 		return nil, nil
@@ -71,7 +72,7 @@ func (s *Served) besideOperators() (*notices.Options, error) {
 	return &o, err
 }
 
-// takeNotices opens the listener for notices, if one is configured.
+// takeNotices opens the listener for notices, if the flags give it an address.
 func (s *Served) takeNotices() error {
 	if s.schemePort == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"pixd/wal"
 )
 
-// deaf is a journal that takes left entries with records and then ignores all others, as if
-// the process had died.
+// deaf is a journal that takes as many entries with records as left says and ignores every
+// later one, as if the process had died.
 type deaf struct {
 	account.Journal
 	left *atomic.Int64
@@ -27,8 +27,8 @@ func (j deaf) Append(e *wal.Entry) wal.Ticket {
 	return j.Journal.Append(e)
 }
 
-// TestResumeUnderOtherFlags checks that a payout held by the last process is resumed, even
-// by a process with other time limits.
+// TestResumeUnderOtherFlags checks that a payout held by the last process is resumed by the
+// next process, even if that process has other time limits.
 func TestResumeUnderOtherFlags(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"the same":               func(*Config) {},
@@ -59,7 +59,7 @@ func TestResumeUnderOtherFlags(t *testing.T) {
 	}
 }
 
-// heldAndLost is the disk of a process that held a payout, sent it, and died before it
+// heldAndLost returns the disk of a process that held a payout, sent it, and died before it
 // could record the outcome.
 func heldAndLost(t *testing.T) *vfs.MemFS {
 	t.Helper()
@@ -77,7 +77,7 @@ func heldAndLost(t *testing.T) *vfs.MemFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left.Store(1) // the journal takes the hold, and nothing after it
+	left.Store(1) // the journal takes the entry that holds the money, and no entry after it
 	go func() {
 		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{
 			Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: "settle-now@pix.test"},

@@ -9,8 +9,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// shutdownPatience is how long requests in hand may take to finish; lastWords is how long,
-// after the last handler has returned, answers may take to be sent.
+// shutdownPatience is the longest time from the beginning of a shutdown for which requests in
+// hand may go on. lastWords is the time, after the last handler has returned, in which
+// answers may still be sent.
 const (
 	shutdownPatience = 10 * time.Second
 	lastWords        = 250 * time.Millisecond
@@ -23,8 +24,8 @@ func (s *Served) Shutdown() error {
 	return errors.Join(err, s.lastProbe(), s.Engine.Close())
 }
 
-// lastProbe ends the operator API and the listener for notices: the scheme sends notices
-// that are not acknowledged by then again.
+// lastProbe ends the operator API and the listener for notices. The scheme sends notices that
+// are not acknowledged by this time again.
 func (s *Served) lastProbe() error {
 	err := lastOf(s.admin)
 	if s.notices != nil {
@@ -33,7 +34,7 @@ func (s *Served) lastProbe() error {
 	return err
 }
 
-// lastOf ends a server; requests in hand after lastWords are cut.
+// lastOf ends a server. Requests that are still in hand after lastWords are cut.
 func lastOf(server *fasthttp.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
@@ -43,7 +44,7 @@ func lastOf(server *fasthttp.Server) error {
 	return nil
 }
 
-// finish waits for the requests in hand, including those still arriving, but not for idle
+// finish waits for the requests in hand, including requests still arriving, but not for idle
 // connections.
 func (s *Served) finish() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
@@ -53,7 +54,8 @@ func (s *Served) finish() error {
 	}, s.Config.Log)
 }
 
-// drained ends a server once it was idle at two ticks in a row, or ctx has ended.
+// drained ends a server: it returns when no request was in hand at two ticks in a row, or
+// when ctx has ended.
 func drained(ctx context.Context, server *fasthttp.Server, busy func() bool, log *slog.Logger) error {
 	done := make(chan error, 1)
 	go func() { done <- server.ShutdownWithContext(ctx) }()
@@ -70,7 +72,7 @@ func drained(ctx context.Context, server *fasthttp.Server, busy func() bool, log
 			return err
 		case <-tick.C:
 			if now := !busy(); now && idle {
-				return nil // the rest are connections without a request
+				return nil // the connections that are still open have no request
 			} else {
 				idle = now
 			}

@@ -29,13 +29,13 @@ type SimConfig struct {
 	Listen       string
 	TLS          TLSFiles
 	SettleDelay  time.Duration
-	Engine       string // base URL for an engine's notices
+	Engine       string // base URL to which notices for an engine are sent
 	EngineCA     string // file with the certificates by which an https Engine is trusted; empty: the system's authorities
 	ISPB         string // the engine's own ISPB: 8 digits or capital letters
 	SchemeSecret string
 	AdminToken   string // the token that requests to /sim need
 
-	Clocks    *clock.Sources // nil: this machine's
+	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error)
 }
@@ -91,15 +91,15 @@ type ServedSim struct {
 	sim      *sim.Sim
 	notifier *provider.Notifier
 	server   *fasthttp.Server
-	cert     *certificate // nil: plain HTTP
+	cert     *certificate // the listener's certificate; nil: plain HTTP
 	traffic  traffic
 	ready    atomic.Bool
 	failed   chan error
 }
 
-// ServeSim opens the simulator's book and serves the provider's side, for an engine, and
-// the operators' side. As in Serve, certificates are read and the port is taken before
-// anything is written.
+// ServeSim opens the simulator's book and serves two sets of requests: an engine's, as a
+// provider does, and operators'. As in Serve, certificates are read and the port is taken
+// before anything is written.
 func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	cert, err := readCertificate(simTLS, c.TLS)
 	if err != nil {
@@ -159,8 +159,8 @@ func (s *ServedSim) open(b Build) error {
 	return s.sim.Start(s.notifier.Take)
 }
 
-// whileReady refuses requests once the simulator's end has begun, because the book is
-// closing.
+// whileReady wraps a handler so that it refuses requests once the simulator's end has begun,
+// because the book is closing.
 func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if !s.ready.Load() {
@@ -171,8 +171,8 @@ func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandle
 	}
 }
 
-// Reload reads the certificate files again; if they cannot be used, that is logged, and the
-// certificate before stays in use.
+// Reload reads the certificate files again. If they cannot be used, the error is logged, and
+// the earlier certificate stays in use.
 func (s *ServedSim) Reload() { reload(s.config.Log, s.cert) }
 
 // Failed returns a channel that receives an error when the listener ends by itself.

@@ -17,12 +17,12 @@ import (
 	"pixd/wal"
 )
 
-// heldReads is a file system on which reads of the journal's tables by one function, or by
-// functions that it calls, wait while the file system is shut.
+// heldReads is a file system that can be shut. While it is shut, reads of the journal's
+// tables wait if one given function, or a function that it calls, makes them.
 type heldReads struct {
 	wal.FS
 	mu      sync.Mutex
-	held    chan struct{} // nil: reads do not wait
+	held    chan struct{} // the function whose reads wait, as it is named in stacks
 	who     string        // the function, as it is named in stacks
 	waiting int
 }
@@ -73,9 +73,9 @@ func (s *heldReads) readers() int {
 	return s.waiting
 }
 
-// onTables returns an engine whose rows are in tables, more of them than its start reads,
-// and one of its merchant's transactions. Where background is the name of a function, that
-// part of the background work waits in its first read.
+// onTables returns an engine whose rows are in tables, more of them than its start reads, and
+// a transaction of its merchant. If background names a function of the background work, that
+// function waits in its first read.
 func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx string) {
 	t.Helper()
 	disk := vfs.NewMem()
@@ -83,7 +83,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	id, _ := ledger.ParseAccountID(first.ID)
 	var middle atomic.Pointer[ledger.Transaction]
 	var work sync.WaitGroup
-	for g := range 32 { // so many that the rows fill many blocks
+	for g := range 32 { // enough merchants' requests that the rows fill many blocks
 		work.Go(func() {
 			for n := range 40 {
 				key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
@@ -102,7 +102,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	reads = newSlowReads(disk)
 	w = serveHarness(t, reads, func(c *Config) {
 		c.SettleDelay = time.Hour
-		c.wrap = func(j account.Journal) account.Journal { // the background work starts after this call in Open
+		c.wrap = func(j account.Journal) account.Journal { // Open calls wrap before it starts the background work
 			if background != "" {
 				reads.shut(background)
 			}
@@ -114,7 +114,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	return w, reads, middle.Load().Public()
 }
 
-// stopsAfter ends the engine during a read, and checks that the end waits for the read.
+// stopsAfter ends the engine during a read, and checks that the engine waits for the read.
 func (w *harness) stopsAfter(reads *heldReads) {
 	w.t.Helper()
 	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })

@@ -22,7 +22,7 @@ type slowReads struct {
 	folder string
 	delay  time.Duration
 	slow   atomic.Bool
-	inHand atomic.Int64 // reads that are being delayed
+	inHand atomic.Int64 // number of reads that are being delayed now
 }
 
 func (s *slowReads) String() string { return "slow reads" }
@@ -55,8 +55,8 @@ func TestCloseUnderSlowReads(t *testing.T) {
 	}
 }
 
-// owedWords is the disk of a closed engine, whose rows are all in tables, with payouts that
-// the simulator has not settled yet.
+// owedWords returns the disk of a closed engine with payouts that the simulator has not
+// settled yet. All rows are in tables.
 func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	t.Helper()
 	disk = vfs.NewMem()
@@ -85,8 +85,8 @@ func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	return disk, owed
 }
 
-// closeUnder starts an engine, lets it ask for all owed payouts, and closes it some time
-// after the first slow read has begun.
+// closeUnder starts an engine, lets it ask the scheme about all owed payouts, and closes it
+// the given time after the first slow read has begun.
 func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Duration) error {
 	config := crashConfig(errorfs.Wrap(disk, slow))
 	config.SettleDelay, config.OrphanAfter = time.Hour, time.Millisecond
@@ -97,7 +97,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	if err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // the reads of the start are over
+	time.Sleep(300 * time.Millisecond) // after this time the reads of the start are over
 	slow.slow.Store(true)
 	for i := range owed {
 		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)})
@@ -115,7 +115,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	select {
 	case err := <-failed:
 		return err
-	case <-time.After(2 * slow.delay): // there are no reads after the close either
+	case <-time.After(2 * slow.delay): // longer than a slow read takes: no read goes on after the close
 		return nil
 	}
 }
@@ -132,8 +132,8 @@ func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	return ledger.Party{}, errors.New("too late")
 }
 
-// TestCloseOverAStuckChild checks that Close returns an error where a payout's child does
-// not end in time, and that the stores are closed all the same.
+// TestCloseOverAStuckChild checks that Close returns an error if a child actor that carries a
+// payout does not end in time, and that the stores are closed all the same.
 func TestCloseOverAStuckChild(t *testing.T) {
 	disk := vfs.NewMem()
 	config := crashConfig(disk)

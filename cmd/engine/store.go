@@ -12,14 +12,14 @@ import (
 // journalFolder is the journal's folder in a data folder.
 const journalFolder = "journal"
 
-// headEvery is the number of records between two head rows. It is a hard setting: it may
-// not change once there is data.
+// headEvery is the number of records between two head rows of an account. It is a hard
+// setting: it must not change once there is data.
 const headEvery = 256
 
-// hardHeadInterval is the name of that setting in the store.
+// hardHeadInterval is the name under which the store keeps headEvery.
 const hardHeadInterval = "head-interval"
 
-// hard returns the settings that a store keeps for ever.
+// hard returns the settings that are fixed for ever when a store is made.
 func hard(ispb string) map[string]string {
 	return map[string]string{
 		"journal": "pixd-1", "ispb": ispb, hardHeadInterval: fmt.Sprint(headEvery),
@@ -34,21 +34,21 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
-// written receives the result when an entry is durable.
+// written receives an entry's result once the entry is durable.
 type written chan error
 
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
 
-// These say whether rows without records are needed by every copy of the journal or only by
-// this machine: every machine drops expired rows for itself.
+// shared and local say who needs rows that come without records: every copy of the journal,
+// or only this machine. Every machine drops expired rows for itself, so a drop is local.
 const (
 	shared = true
 	local  = false
 )
 
-// write writes rows and returns when they are durable. A journal that has failed does not
-// release entries; write then returns the failure.
+// write writes rows and returns when they are durable. A journal that has failed never
+// reports entries as durable; write then returns the failure.
 func write(s *wal.Store, shared bool, ops ...wal.Op) error {
 	w := make(written, 1)
 	s.Append(&wal.Entry{Ops: ops, Shared: shared, Out: []wal.Out{w}})
@@ -65,11 +65,10 @@ func write(s *wal.Store, shared bool, ops ...wal.Op) error {
 }
 
 const (
-	metaSecret = "e2e-secret" // the key under which end-to-end ids are derived; made once
+	metaSecret = "e2e-secret" // name of the secret from which end-to-end ids are computed; made once
 )
 
-// endToEndSecret returns the store's secret for end-to-end ids, which the first start
-// makes.
+// endToEndSecret returns the store's secret for end-to-end ids. The first start makes it.
 func endToEndSecret(s *wal.Store) ([]byte, error) {
 	b, ok, err := s.Get(wal.MetaKey(metaSecret))
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 
 // certificate is a listener's certificate, which can be read again while it is in use.
 type certificate struct {
-	flag    string // beginning of the flags' names: "tls", "admin-tls"
+	flag    string // first part of the flags' names: "tls" or "admin-tls"
 	files   TLSFiles
 	current atomic.Pointer[tls.Certificate]
 }
 
-// readCertificate reads a listener's certificate; nil where no files are named.
+// readCertificate reads a listener's certificate; it returns nil if no files are named.
 func readCertificate(flag string, files TLSFiles) (*certificate, error) {
 	if files == (TLSFiles{}) {
 		return nil, nil
@@ -25,8 +25,8 @@ func readCertificate(flag string, files TLSFiles) (*certificate, error) {
 	return c, c.read()
 }
 
-// read reads the files again. Where they cannot be used, the certificate before stays in
-// use.
+// read reads the certificate files again. If they cannot be used, the earlier certificate
+// stays in use.
 func (c *certificate) read() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *certificate) tell(log *slog.Logger, what string) {
 	}
 }
 
-// Reload reads the certificate files again; files that cannot be used are logged, and the
-// certificate before stays in use.
+// Reload reads the certificate files again. If files cannot be used, the error is logged, and
+// the earlier certificate stays in use.
 func (s *Served) Reload() { reload(s.Config.Log, s.certs[:]...) }
 
 func reload(log *slog.Logger, certs ...*certificate) {
@@ -82,7 +82,7 @@ func reload(log *slog.Logger, certs ...*certificate) {
 	}
 }
 
-// check returns an error where only one of the two files is named.
+// check returns an error if only one of the two files is named.
 func (f TLSFiles) check(flag string) error {
 	if (f.Cert == "") != (f.Key == "") {
 		return fmt.Errorf("--%s-cert and --%s-key go together: one of them is missing", flag, flag)

@@ -13,11 +13,12 @@ import (
 // TokenFile is the name of the file in a data folder with the operators' token.
 const TokenFile = "admin.token"
 
-// tokenChars is the least length of an operators' token: a shorter one can be
+// tokenChars is the least number of characters of an operators' token: a shorter token can be
 // guessed.
 const tokenChars = 16
 
-// checkToken refuses a token that is not empty and too short, without showing it.
+// checkToken returns an error for a token that is not empty but too short. The error does not
+// show the token.
 func checkToken(source, token string) error {
 	n := utf8.RuneCountInString(strings.TrimSpace(token))
 	if n == 0 || n >= tokenChars {

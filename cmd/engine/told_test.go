@@ -25,8 +25,8 @@ import (
 
 const schemeWord = "a secret of at least thirty-two bytes"
 
-// otherSide is a provider in another process, spoken to over the scheme protocol. It gives
-// the answers that a test sets, and keeps no book.
+// otherSide is a provider outside the engine, which is called over the scheme protocol. It
+// gives the answers that a test sets, and keeps no book.
 type otherSide struct {
 	scheme.Unassigned
 	t      *testing.T
@@ -80,13 +80,13 @@ func (o *otherSide) Ask(context.Context, ledger.TxID, string) (scheme.State, err
 	return *o.answer.Load(), nil
 }
 
-// beside configures an engine to use this provider.
+// beside sets an engine's configuration so that it uses this provider.
 func (o *otherSide) beside(c *Config) {
 	c.Scheme, c.SchemeSecret, c.SchemeTimeout = o.url, schemeWord, 2*time.Second
 }
 
-// notify sends a notice to the engine under a new message id, and calls then right after
-// the acknowledgement.
+// notify sends a notice to the engine under a new message id, and calls then immediately
+// after the acknowledgement.
 func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 	o.t.Helper()
 	tell, err := provider.NewNotifier(provider.Options{
@@ -115,12 +115,12 @@ func (w *harness) another() *harness {
 	return m
 }
 
-// at is the same merchant at an engine that was started again.
+// at returns the same merchant at an engine that was started again.
 func (w *harness) at(again *harness) *harness {
 	return &harness{Served: again.Served, t: w.t, ID: w.ID, Key: w.Key, Sec: w.Sec, EVP: w.EVP, stop: again.stop}
 }
 
-// item holds the fields of a payout, as a merchant sees it, that these tests need.
+// item holds those fields of a payout, as a merchant sees it, that these tests need.
 type item struct {
 	ID            string
 	TransactionID string `json:"transaction_id"`
@@ -145,7 +145,7 @@ func (w *harness) cashOut(body string) (int, string) {
 	return status, got
 }
 
-// paidOut posts a payout that must be accepted, and returns it as a lookup then shows it.
+// paidOut posts a payout that must be accepted, and returns the payout as a lookup shows it.
 func (w *harness) paidOut(body string) item {
 	w.t.Helper()
 	status, got := w.cashOut(body)
@@ -165,14 +165,14 @@ func (w *harness) found(id string) (i item) {
 	return i
 }
 
-// becoming waits until a payout has a status.
+// becoming waits until a payout has the given status.
 func (w *harness) becoming(id, status string) (i item) {
 	w.t.Helper()
 	w.becomes(status, 5*time.Second, func() bool { i = w.found(id); return i.Status == status })
 	return i
 }
 
-// money is the answer to the merchant's request for its balance.
+// money returns the answer to the merchant's request for its balance.
 func (w *harness) money() string {
 	w.t.Helper()
 	status, got := w.balance()
@@ -182,7 +182,8 @@ func (w *harness) money() string {
 	return got
 }
 
-// alerts counts the alerts of a kind about one payout, and those about others.
+// alerts returns the number of alerts of a kind about one payout, and the number of alerts of
+// that kind about other payouts.
 func (w *harness) alerts(kind, transaction string) (about, others int) {
 	w.t.Helper()
 	var l struct {
@@ -207,5 +208,5 @@ func (w *harness) alerts(kind, transaction string) (about, others int) {
 	return about, others
 }
 
-// after is the disk as a power cut at this moment would leave it: without unsynced data.
+// after returns the disk that a power cut at this moment would leave: without unsynced data.
 func after(disk *vfs.MemFS) wal.FS { return disk.CrashClone(vfs.CrashCloneCfg{}) }

@@ -22,11 +22,11 @@ func Trusting(flag, file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
-// peer is the other side of the scheme protocol, as flags name it: --scheme for an engine,
-// --engine for a simulator.
+// peer is the process at the other end of the scheme protocol, as flags name it: --scheme for
+// an engine, --engine for a simulator.
 type peer struct{ flag, url, ca string }
 
-// checkCA refuses a file of certificates without an https URL, because it would have no
+// checkCA returns an error for a CA file without an https URL, because the file would have no
 // effect.
 func (p peer) checkCA() error {
 	if p.ca != "" && !strings.HasPrefix(strings.ToLower(p.url), "https://") {
@@ -35,7 +35,8 @@ func (p peer) checkCA() error {
 	return nil
 }
 
-// trust returns the TLS configuration for the peer; nil: the system's authorities.
+// trust returns the TLS configuration for calls to the peer; nil means that the system's
+// authorities are trusted.
 func (p peer) trust() (*tls.Config, error) {
 	if p.ca == "" {
 		return nil, nil

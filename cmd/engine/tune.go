@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// garbageRoom is by how many bytes the heap may grow before it is collected while the live
-// heap is small. Objects made for a request are short-lived, so collecting an almost empty
-// heap at every doubling would be wasted work; with a large live heap (many accounts in
-// memory) doubling is enough, and keeps garbage from scattering live objects.
+// garbageRoom is the number of bytes by which the heap may grow between two collections while
+// the live heap is small. Objects made for a request are short-lived, so collecting an almost
+// empty heap at every doubling would be wasted work. With a large live heap (many accounts in
+// memory) a collection at every doubling is enough, and keeps live objects from being
+// scattered among garbage.
 const garbageRoom = 64 << 20
 
 // tuneEvery is how often the size of the live heap is read.

@@ -17,17 +17,17 @@ import (
 type VerifyOptions struct {
 	DataDir  string
 	TempDir  string         // folder for the derived rows while they are sorted; empty: the system's
-	Progress func(Progress) // called often, from one goroutine at a time; may be nil
+	Progress func(Progress) // called often, but never by two goroutines at once; may be nil
 	Log      *slog.Logger
 }
 
 // Progress is the progress of a verification.
 type Progress struct {
-	Stage   string // "records", "rows" or "tables"
+	Stage   string // the part that is being verified: "records", "rows" or "tables"
 	Records uint64
 	Rows    uint64
 	Batches uint64
-	Of      uint64 // the number of batches in the journal's head
+	Of      uint64 // number of batches in all, as the journal's head says
 }
 
 // Verified is the result of Verify.
@@ -44,12 +44,12 @@ type Verified struct {
 // every balance, derived again from the records; every head row against the records; and
 // every other row both ways: each row that a record makes must exist, and each existing row
 // must be made by a record. It stops at the first error and says where that is; the result
-// has everything verified before.
+// counts everything verified before the error.
 func Verify(o VerifyOptions) (Verified, error) {
 	return verify(wal.Options{
 		Dir: filepath.Join(o.DataDir, journalFolder), ReadOnly: true, Log: o.Log,
 		CacheBytes:    32 << 20,
-		MemTableBytes: 8 << 20, // read only: it takes only rows that a crash has left in the log
+		MemTableBytes: 8 << 20, // small, because a read-only store has in memory only rows that a crash has left in the log
 	}, o)
 }
 
@@ -75,11 +75,11 @@ func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
 	return v.verified(), err
 }
 
-// verification is one run over a journal: first over its records, whose rows are derived
-// and sorted meanwhile, then over the stored rows.
+// verification is one verification of a journal. It reads the records first, and meanwhile
+// derives and sorts their rows; after that it reads the stored rows.
 type verification struct {
 	store    *wal.Store
-	interval uint64 // number of records between two head rows; 0: the store does not say
+	interval uint64 // number of records between two head rows; 0: the store does not name it
 	derivers []*deriver
 	report   wal.Report
 	tell     func(Progress)
@@ -104,7 +104,7 @@ func (v *verification) run() error {
 	return err
 }
 
-// headInterval returns the store's own interval of head rows, which never changes.
+// headInterval returns the interval of head rows that the store names, which never changes.
 func headInterval(s *wal.Store) (uint64, error) {
 	text, ok, err := s.HardSetting(hardHeadInterval)
 	if err != nil || !ok {
@@ -133,8 +133,8 @@ func (v *verification) verified() Verified {
 
 func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
 
-// heads finds head rows that are ahead of the records, or were not written when they had to
-// be.
+// heads finds head rows that are ahead of the account's records, and head rows that are
+// missing or too old.
 func (v *verification) heads() error {
 	for _, d := range v.derivers {
 		for id, a := range d.accounts {

@@ -12,7 +12,7 @@ import (
 	"pixd/wal"
 )
 
-// deriver derives accounts and rows from the records of some of the streams.
+// deriver derives accounts and rows from the records of its share of the streams.
 type deriver struct {
 	store    *wal.Store
 	sorter   *sorted.Sorter
@@ -20,24 +20,24 @@ type deriver struct {
 	accounts map[ledger.AccountID]*derived
 	rows     []ledger.Row
 
-	next     *chunk      // filled by the walk over the records
-	in, free chan *chunk // in: chunks to derive; free: chunks to fill again
+	next     *chunk      // chunk that the walk over the records is filling
+	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
 
 	failed atomic.Bool
-	err    error    // why run stopped deriving; read only after run has returned
+	err    error    // why run stopped deriving; may be read only after run has returned
 	at     numbered // the record at which err happened
 }
 
-// derived is an account as its records so far make it, and its stored head row, which is
-// compared when the records have reached it.
+// derived is an account as its records read so far make it, with its stored head row. The two
+// are compared when the records have reached the head row's sequence.
 type derived struct {
 	head    ledger.Account
 	stated  []byte
-	at      uint64 // sequence of the head row; 0: none
+	at      uint64 // sequence of the record that the head row names; 0: there is no head row
 	threads threads
 }
 
-// errDerive ends the walk after a deriver has failed.
+// errDerive ends the walk over the records after a deriver has failed.
 var errDerive = errors.New("a record handed on does not hold")
 
 // take copies a record for the deriver.
@@ -65,7 +65,8 @@ func (d *deriver) send() {
 	}
 }
 
-// run derives until the walk has ended; after the first error it ignores further records.
+// run derives records until the walk over the records has ended. After its first error it
+// ignores further records.
 func (d *deriver) run() {
 	for c := range d.in {
 		for i := range c.records {
@@ -104,7 +105,7 @@ func (d *deriver) record(n *numbered) error {
 	return d.keep(n)
 }
 
-// take checks a record of an account against all records before it.
+// take checks that an account's next record follows from the records before it.
 func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 	if err := a.head.Apply(r); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 	return a.compare(sum)
 }
 
-// entry takes a record of the registry.
+// entry derives the rows of a record of the registry.
 func (d *deriver) entry(n *numbered) error {
 	r := registry.Record{Kind: registry.RecordKind(n.Kind), Seq: n.Seq, Time: ledger.Millis(n.Time)}
 	if err := r.Decode(n.Body); err != nil {

@@ -8,13 +8,13 @@ import (
 	"pixd/wal"
 )
 
-// threads follow one account's transactions from record to record: each record must name
-// the one before it about the same transaction, no record may be named twice, and the
-// transition must be legal. Transactions in flight are in memory; records of the others are
-// read again.
+// threads follow one account's transactions from record to record. Each record must name the
+// record before it about the same transaction, no record may be named twice, and the
+// transition must be legal. Transactions in flight are kept in memory; for other transactions
+// the earlier record is read again.
 type threads struct {
 	open  map[ledger.TxID]thread
-	named []uint64 // a bit for each record that another has named
+	named []uint64 // one bit for each record that a later record has named
 }
 
 // thread is the newest record of a transaction in flight.
@@ -46,7 +46,7 @@ func (t *threads) follow(store *wal.Store, r *ledger.Record) error {
 	return nil
 }
 
-// before returns the record that r names as the one before it; nil where r names none.
+// before returns the earlier record that r names, or nil if r names none.
 func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, error) {
 	if r.Prev != 0 && !t.first(r.Prev) {
 		return nil, fmt.Errorf("record %d of %v names record %d as the one before it, which another has named", r.Seq, r.Account, r.Prev)
@@ -66,8 +66,8 @@ func (t *threads) before(store *wal.Store, r *ledger.Record) (*ledger.Record, er
 	return history.Record(store, r.Account, r.Prev)
 }
 
-// first notes that a later record names record seq; false where another one has done so
-// before.
+// first notes that a later record names record seq. It returns false if another record has
+// named seq already.
 func (t *threads) first(seq uint64) bool {
 	for uint64(len(t.named)) <= seq/64 {
 		t.named = append(t.named, make([]uint64, 1+len(t.named)/2)...)

@@ -10,8 +10,8 @@ import (
 	"pixd/wal"
 )
 
-// TestThreads checks that a record which does not follow the one before it about its
-// transaction is found, both for transactions in flight and for ended ones.
+// TestThreads checks that a record which does not follow its transaction's earlier record is
+// found, both for transactions in flight and for ended ones.
 func TestThreads(t *testing.T) {
 	s := openBook(t, vfs.NewMem())
 	defer func() {

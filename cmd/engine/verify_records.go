@@ -10,24 +10,24 @@ import (
 	"pixd/wal"
 )
 
-// One goroutine verifies the records in the order of writing; others decode, replay and
-// project them. Each of these others has some of the streams, and gets the records of its
-// streams in order, in chunks of many records.
+// One goroutine verifies the records in the order of writing. Others, the derivers, decode,
+// replay and project the records. Each deriver has some of the streams, and gets the records
+// of its streams in order, in chunks of many records.
 const (
 	derivers      = 2
 	chunkBytes    = 64 << 10
 	chunksWaiting = 8
-	rowRoom       = 12 << 20 // bytes of rows that each deriver sorts in memory
+	rowRoom       = 12 << 20 // bytes of rows that each deriver sorts in memory at once
 )
 
 // numbered is a record with its position in the order of writing.
 type numbered struct {
 	wal.Record
-	order   uint64 // position, from 1
-	batches uint64 // number of batches before the record's own
+	order   uint64 // position in the order of writing, from 1 on
+	batches uint64 // number of batches written before the record's batch
 }
 
-// chunk is some records of one deriver's streams; bytes holds their bodies.
+// chunk is a number of records of one deriver's streams; bytes holds the records' bodies.
 type chunk struct {
 	records []numbered
 	bytes   []byte
@@ -85,8 +85,8 @@ func (v *verification) records() error {
 	return v.firstOf(err)
 }
 
-// firstOf returns the first error in the order of writing: an error of the walk itself
-// comes after all records that it has handed on.
+// firstOf returns the error that comes first in the order of writing. An error of the walk
+// itself comes after all records that the walk has handed to derivers.
 func (v *verification) firstOf(walked error) error {
 	var first *deriver
 	for _, d := range v.derivers {

@@ -15,19 +15,19 @@ import (
 type comparison struct {
 	derived *sorted.Merged
 	more    bool
-	kept    uint16 // the claims of days before this one may have been dropped
+	kept    uint16 // the first day of which all claims must still be stored
 	account func(ledger.AccountID) bool
 }
 
 func (c *comparison) next() { c.more = c.derived.Next() }
 
-// there takes the next stored row.
+// there compares the next stored row with the derived rows.
 func (c *comparison) there(key, value []byte) error {
 	if err := c.absent(key); err != nil {
 		return err
 	}
 	if id, ok := ledger.HeadOwner(key); ok && c.account(id) {
-		return nil // a head row was compared when the account's records were replayed
+		return nil // a head row is compared when the account's records are replayed
 	}
 	d := c.derived.Row()
 	switch {
@@ -42,8 +42,8 @@ func (c *comparison) there(key, value []byte) error {
 	return nil
 }
 
-// absent skips derived rows with keys before key, which are not stored; a nil key skips
-// all.
+// absent goes past the derived rows whose keys come before key. They are not stored, which is
+// an error unless they may have been dropped. A nil key stands for the end.
 func (c *comparison) absent(key []byte) error {
 	for c.more && (key == nil || bytes.Compare(c.derived.Row().Key, key) < 0) {
 		if d := c.derived.Row(); !d.Deleted && !c.dropped(d.Key) {
@@ -54,7 +54,7 @@ func (c *comparison) absent(key []byte) error {
 	return nil
 }
 
-// end skips the remaining derived rows.
+// end goes past the derived rows that are left after the last stored row.
 func (c *comparison) end() error {
 	if err := c.absent(nil); err != nil {
 		return err
@@ -62,13 +62,13 @@ func (c *comparison) end() error {
 	return c.derived.Err()
 }
 
-// dropped reports whether a row is a claim that may have been dropped.
+// dropped reports whether a row is an idempotency claim so old that it may have been dropped.
 func (c *comparison) dropped(key []byte) bool {
 	_, until := ledger.IdempotencyBefore(c.kept)
 	return ledger.IsIdempotency(key) && bytes.Compare(key, until) < 0
 }
 
-// rowName is the name of a row in an error.
+// rowName returns the name of a row for an error.
 func rowName(key []byte) string {
 	name := ledger.RowName(key)
 	if lo, hi := registry.ReservationRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
@@ -80,7 +80,7 @@ func rowName(key []byte) string {
 	return fmt.Sprintf("%s row %q", name, key)
 }
 
-// recordName is the name, in an error, of the record that writes or deletes a row.
+// recordName returns the name, for an error, of the record that writes or deletes a row.
 func recordName(r *sorted.Row) string {
 	if wal.Stream(r.Stream) == registry.Stream {
 		return fmt.Sprintf("record %d of the registry", r.Seq)

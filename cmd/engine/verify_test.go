@@ -20,7 +20,7 @@ import (
 	"pixd/wal"
 )
 
-// rowTags are the first bytes of the keys of all rows that records make, and of heads.
+// rowTags are the first bytes of the keys of all rows that records make, and of head rows.
 const rowTags = "cdefhikoqrstx"
 
 // TestVerifyRows checks, for each kind of row, that a missing, a changed and an extra row
@@ -41,8 +41,8 @@ func TestVerifyRows(t *testing.T) {
 		more := slices.Clone(key)
 		more[len(more)-2] ^= 0x80
 		for want, op := range map[string]wal.Op{
-			// Of several missing rows of a kind the first one is reported; those of the
-			// last kind come after all stored rows.
+			// If several rows of a kind are missing, the first one is reported. Missing rows
+			// of the last kind are found only after all stored rows.
 			gone[:len(gone)-8]:    {Kind: wal.OpDeleteRange, Key: []byte{tag}, Value: []byte{tag + 1}},
 			gone:                  {Kind: wal.OpDelete, Key: key},
 			other:                 {Kind: wal.OpSet, Key: key, Value: append(slices.Clone(value), 0)},
@@ -81,7 +81,8 @@ func TestVerifyOddRows(t *testing.T) {
 	}
 }
 
-// TestVerifyStaleHead checks that a head row which should have been written again is found.
+// TestVerifyStaleHead checks that an old head row is found which should have been written
+// again since.
 func TestVerifyStaleHead(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	e, err := Open(crashConfig(disk))
@@ -222,8 +223,8 @@ func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
 
 const oneDay = ledger.Millis(24 * 60 * 60 * 1000)
 
-// dated is a journal with charges of account 1 under idempotency keys, one a day, whose
-// account was passivated afterwards.
+// dated returns the disk of a journal in which account 1 made one charge a day under an
+// idempotency key, and was passivated afterwards.
 func dated(t *testing.T, days int) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -265,8 +266,8 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	return disk
 }
 
-// TestVerifyDroppedClaims checks that claims of days which may have been dropped may be
-// missing or not; present ones must be right, and those of later days must be present.
+// TestVerifyDroppedClaims checks the claims of days which may have been dropped: they may be
+// missing, but a claim that is stored must be right. The claims of later days must be stored.
 func TestVerifyDroppedClaims(t *testing.T) {
 	disk := dated(t, 6)
 	key := func(day uint16) []byte { return ledger.IdempotencyKey(20_000+day, 1, [16]byte{1}) }
@@ -290,8 +291,8 @@ func TestVerifyDroppedClaims(t *testing.T) {
 	}
 }
 
-// TestVerifyTellsTheFirst checks that, of errors found by several goroutines, the first in
-// the order of writing is returned, with the counts up to that record.
+// TestVerifyTellsTheFirst checks that, of several goroutines' errors, the error that comes
+// first in the order of writing is returned, with the counts up to that record.
 func TestVerifyTellsTheFirst(t *testing.T) {
 	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
 	v := &verification{derivers: []*deriver{{}, {}, {}}}
@@ -306,8 +307,8 @@ func TestVerifyTellsTheFirst(t *testing.T) {
 	}
 }
 
-// TestVerifyUntilTheDamage checks that the counts up to a wrong record are exact, though
-// the walk has gone further.
+// TestVerifyUntilTheDamage checks that the counts end exactly at a wrong record, although the
+// walk over the records has gone further.
 func TestVerifyUntilTheDamage(t *testing.T) {
 	disk := everyRow(t)
 	copied := disk.CrashClone(vfs.CrashCloneCfg{})
@@ -351,7 +352,7 @@ func TestVerifyProgress(t *testing.T) {
 		t.Fatal(reported, err)
 	}
 	last := reported[len(reported)-1]
-	if reported[0].Stage != "records" || reported[0].Batches != 1 || reported[0].Of != v.Batches || reported[0].Records != 0 || // the first batch is the secret's
+	if reported[0].Stage != "records" || reported[0].Batches != 1 || reported[0].Of != v.Batches || reported[0].Records != 0 || // the first batch holds only the secret, so it has no records
 		reported[1].Records == 0 ||
 		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
 		t.Errorf("%+v, then %+v of %+v", reported[0], last, v)

@@ -7,17 +7,18 @@ import (
 	"pixd/httpapi"
 )
 
-// millis is a duration in the ledger's unit.
+// millis converts a duration to milliseconds, the ledger's unit of time.
 func millis(d time.Duration) ledger.Millis { return ledger.Millis(d / time.Millisecond) }
 
-// terms are the service's own terms, as the flags set them.
+// terms returns the service's own terms, as the flags set them.
 func (c *Config) terms(secret []byte) ledger.Terms {
 	return ledger.Terms{
 		Secret: secret, OwnISPB: c.ISPB, OrphanAfter: millis(c.OrphanAfter), QueueTTL: millis(c.QueueTTL), ApprovalTTL: millis(c.ApprovalTTL),
 	}
 }
 
-// renderer renders answers, with the settings of the queue that merchants read in them.
+// renderer returns the merchant API's renderer, which shows merchants the settings of the
+// queue.
 func (c *Config) renderer() httpapi.Renderer {
 	return httpapi.Renderer{Queueing: httpapi.Queueing{Retry: c.QueueRetry, TTL: c.QueueTTL}}
 }

@@ -112,8 +112,8 @@ func (f *adminFlags) account(c *cobra.Command, method, path string, body map[str
 	return err
 }
 
-// account is an account in the API's answer; nil fields are unknown (the account is
-// quarantined).
+// account is an account in an answer of the operator API. A nil field is unknown, because the
+// account is quarantined.
 type account struct {
 	ID       string `json:"account_id"`
 	Name     string
@@ -147,7 +147,7 @@ func (a *account) state() string {
 	return "inactive"
 }
 
-// known shows an amount, or "-" where the amount is unknown.
+// known shows an amount, or "-" if the amount is unknown.
 func known(a *ledger.Amount, show func(ledger.Amount) string) string {
 	if a == nil {
 		return "-"
@@ -157,7 +157,7 @@ func known(a *ledger.Amount, show func(ledger.Amount) string) string {
 
 func units(a ledger.Amount) string { return fmt.Sprint(int64(a)) }
 
-const longestName = 30 // characters of a name in a list
+const longestName = 30 // largest number of characters of a name in a list
 
 func accounts(all []account) string {
 	if len(all) == 0 {
@@ -210,7 +210,7 @@ func (a *account) facts() string {
 	})
 }
 
-// fee shows a fee.
+// fee shows a fee: its fixed part and its share of the amount.
 func fee(f ledger.Fee) string {
 	share := fmt.Sprintf("%d bps (%d.%02d %%)", f.BPS, f.BPS/100, f.BPS%100)
 	switch {

@@ -23,8 +23,8 @@ type adminFlags struct {
 	ca        string
 	json      bool
 
-	flag string // name of the flag for the URL; empty: admin
-	asks string // kind of the server called: "engine" or "simulator"; empty: "engine"
+	flag string // name of the flag for the server's URL; empty: admin
+	asks string // kind of server that the command calls: "engine" or "simulator"; empty: "engine"
 }
 
 const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +
@@ -63,7 +63,7 @@ func (f *adminFlags) client() (*adminClient, error) {
 	return o, err
 }
 
-// token returns the operators' token, and where it was found.
+// token returns the operators' token, and where it was found, for error messages.
 func (f *adminFlags) token() (token, source string, err error) {
 	given := os.Getenv(adminToken)
 	path := f.tokenFile
@@ -84,7 +84,8 @@ func (f *adminFlags) token() (token, source string, err error) {
 	return token, path, usable(token, path)
 }
 
-// usable refuses a token that cannot be sent in a header, without showing it.
+// usable returns an error for a token that cannot be sent in a header. The error does not
+// show the token.
 func usable(token, source string) error {
 	if token == "" {
 		return fmt.Errorf("operators' token: %s is empty", source)
@@ -108,7 +109,7 @@ func trusting(flag, file string) (*http.Client, error) {
 	return newClient(t), nil
 }
 
-// segment returns an id as a part of a path.
+// segment returns an id escaped as one segment of a URL path.
 func segment(id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
 		return "", fmt.Errorf("%q is no id", id)
@@ -128,7 +129,7 @@ func group(use, short, example string, f *adminFlags, commands ...*cobra.Command
 	return c
 }
 
-// ofOne makes c a command whose only argument is the id of one thing.
+// ofOne makes c a command with exactly one argument, an id; what says what the id names.
 func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) error) *cobra.Command {
 	c.Args = exactly(1, what)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -153,8 +154,8 @@ func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]
 	return o.do(c.Context(), method, path, body)
 }
 
-// exactly accepts exactly n arguments. The value of a switch needs its "=", which is easily
-// forgotten: then the error says so.
+// exactly accepts exactly n arguments. A switch's value needs its "=", as in --active=false;
+// where a user forgot it, the error says so.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == n {

@@ -19,16 +19,17 @@ import (
 // adminClient is a client of the operator API.
 type adminClient struct {
 	base, token string
-	source      string       // where the token was found, for the error about a wrong token
-	http        *http.Client // nil: a client without a CA file
-	asks, flag  string       // kind of the server, and the flag for its URL; both for errors
+	source      string       // where the token was found, for the error about a refused token
+	http        *http.Client // nil: a client that trusts the system's authorities
+	asks, flag  string       // kind of the server, and the flag for its URL, for error messages
 }
 
 const (
-	// adminPatience, the timeout of a request, is longer than the engine waits for a
-	// scheme.
+	// adminPatience is the timeout of a request. It is longer than the time for which the
+	// engine waits for a scheme.
 	adminPatience = 30 * time.Second
-	// longestAnswer is the longest answer read, in bytes; a full page is far shorter.
+	// longestAnswer is the greatest length in bytes of an answer that is read; a full page of
+	// a list is far shorter.
 	longestAnswer = 64 << 20
 )
 
@@ -110,11 +111,11 @@ func (o *adminClient) judge(status int, got []byte) error {
 	return fmt.Errorf("%s (%d)", problem.Error.Message, status)
 }
 
-// unanswered says why there is no answer and, after a change, that the change may have been
-// made all the same.
+// unanswered returns the error for a request without an answer. For a change it says that the
+// change may have been made all the same.
 func (o *adminClient) unanswered(method string, err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
-		err = of.Err // without the URL, which the line has already
+		err = of.Err // without the URL, which the error line names already
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("no %s answers at %s: %w", cmp.Or(o.asks, "engine"), o.base, op.Err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asks runs a command against a server other than our engine.
+// asks runs a command against a server that the test plays.
 func asks(t *testing.T, at string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	return run(t, []string{"PIXD_ADMIN=" + at, "PIXD_ADMIN_TOKEN=" + token}, args...)
@@ -28,7 +28,8 @@ func answering(t *testing.T, status int, body string) *httptest.Server {
 	return s
 }
 
-// TestStrangeAnswers checks that a command ends with one line, whatever the server answers.
+// TestStrangeAnswers checks that a command ends with one error line, whatever the server
+// answers.
 func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -59,7 +60,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// TestRedirect checks that a command does not follow a redirect with its token.
+// TestRedirect checks that a command does not send its token to the target of a redirect.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Bool
@@ -89,8 +90,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestHostileTexts checks that every field of an answer is escaped for the terminal, and
-// that only key create shows a secret.
+// TestHostileTexts checks that every field of an answer is printed with its control
+// characters escaped, and that only key create shows a secret.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	const evil = "x\\u001b]0;owned\\u0007\u009b2J\u202e"
@@ -123,7 +124,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestQuarantinedIsShown checks that unknown amounts of an account are not shown as zero.
+// TestQuarantinedIsShown checks that unknown amounts of a quarantined account are not shown
+// as zero.
 func TestQuarantinedIsShown(t *testing.T) {
 	t.Parallel()
 	s := answering(t, 200, `{"data":[{"account_id":"acc_x","name":"Ana","document":"1","city":null,"active":true,"fees":null,`+
@@ -139,8 +141,7 @@ acc_x    Ana   1         quarantined        -    -              -            -  
 	}
 }
 
-// TestAdminCA checks that a certificate of one's own is trusted only where --admin-ca names
-// it.
+// TestAdminCA checks that a self-signed certificate is trusted only if --admin-ca names it.
 func TestAdminCA(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestApprovalCommands checks that waiting payouts are sent or fail after an operator's
-// command, and that the merchant sees the decision.
+// TestApprovalCommands checks that an operator's command sends a waiting payout or makes it
+// fail, and that the merchant sees the decision.
 func TestApprovalCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))

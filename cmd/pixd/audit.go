@@ -18,11 +18,13 @@ import (
 	"pixd/cmd/engine"
 )
 
-// auditTimeout is longer than reading a large journal takes, plus the half minute for which
-// the engine waits until its books agree.
+// auditTimeout is the timeout of an audit request. It is longer than reading a large journal
+// takes, plus the half minute for which the engine waits until its sums agree with the
+// scheme's book.
 const auditTimeout = 15 * time.Minute
 
-// auditFlags say which books are audited.
+// auditFlags are the flags of the audit command: they name a running engine or the files to
+// audit.
 type auditFlags struct {
 	adminFlags
 	dataDir, simDir string
@@ -89,7 +91,7 @@ func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
 	return json.Marshal(found)
 }
 
-// live asks a running engine, with a long timeout.
+// live audits a running engine, with a long timeout.
 func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
 	o, err := f.client()
 	if err != nil {
@@ -102,8 +104,8 @@ func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
 	return o.do(ctx, http.MethodGet, "/admin/audit", nil)
 }
 
-// offline reports whether the files of --data-dir are audited. Flags on the command line
-// count before environment variables, which may set both.
+// offline reports whether the files of --data-dir are audited and not a running engine. A
+// flag on the command line decides before environment variables, which may set both.
 func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
 	files, engine := given(c, "data-dir"), given(c, f.flag)
 	if files == engine {
@@ -118,8 +120,8 @@ func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
 	return files, nil
 }
 
-// given reports whether a flag is on the command line: then its value differs from that of
-// its environment variable.
+// given reports whether a flag was set on the command line: its value then differs from that
+// of its environment variable.
 func given(c *cobra.Command, name string) bool {
 	f := c.Flags().Lookup(name)
 	env, ok := os.LookupEnv("PIXD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))

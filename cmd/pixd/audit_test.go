@@ -12,8 +12,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// TestAuditCommand checks audits of a running engine and of the files of an ended one, and
-// that files in use are refused.
+// TestAuditCommand checks an audit of a running engine and one of the files of an ended
+// engine, and that files in use are refused.
 func TestAuditCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -59,7 +59,8 @@ in flight      1
 		}
 	}
 	p.end(syscall.SIGKILL)
-	// The environment sets both flags: the flag on the command line counts.
+	// In the second case the environment sets both flags: the flag on the command line
+	// counts.
 	for _, env := range [][]string{nil, {"PIXD_ADMIN=" + p.operator, "PIXD_DATA_DIR=/none"}} {
 		code, out, errs = run(t, env, "audit", "--data-dir", dir)
 		if code != 0 || errs != "" {
@@ -91,8 +92,8 @@ func cutAt(s, word string) string {
 	return before
 }
 
-// TestAuditDiffers checks that differences are printed with exit status 1, and that a
-// server which answers something else is reported as an error.
+// TestAuditDiffers checks that differences are printed with exit status 1, and that an answer
+// which is no audit report is an error.
 func TestAuditDiffers(t *testing.T) {
 	t.Parallel()
 	const report = `{"at":"2026-01-31T12:00:00.007Z","book":"compared","accounts":1002,"records":9,"in_flight":1,"balance":123456789012345678901,` +

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// operation is one request of the load, with its answer. Its request can be sent again
-// unchanged, because it carries a key, a reference or an id of its own.
+// operation is one request of the load, with the answer to it. The request can be sent again
+// unchanged without a second effect, because it has a key, a reference or an end-to-end id.
 type operation struct {
 	kind   int
 	n      int
-	status int // 0: no answer came
+	status int // status of the answer; 0: no answer came
 	answer string
 }
 
@@ -27,7 +27,8 @@ func (o *operation) unanswered() bool { return o.status == 0 }
 
 const kinds = 4
 
-// effects is what one operation of each kind changes in the balance, in base units.
+// effects is the change of the account's balance by one operation of each kind, in base
+// units.
 var effects = [kinds]int64{0: 0, 1: -10_000, 2: 70, 3: 500}
 
 func (o *operation) send(p *process, s shop) (int, []byte, error) {
@@ -43,7 +44,8 @@ func (o *operation) send(p *process, s shop) (int, []byte, error) {
 	return p.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":500,"end_to_end_id":%q}`, s.Key, e2e))
 }
 
-// load drives the engine from eight clients until it no longer answers.
+// load sends operations of all kinds from eight clients until the engine no longer answers or
+// until is closed.
 func load(p *process, s shop, until <-chan struct{}) []*operation {
 	return loadOf(p, s, []int{0, 1, 2, 3}, until)
 }
@@ -78,7 +80,7 @@ func loadOf(p *process, s shop, of []int, until <-chan struct{}) []*operation {
 	return all
 }
 
-// stands sends an operation again and compares the answer with the first one, if there was
+// stands sends an operation again. The answer must be the first answer again, if there was
 // one.
 func (o *operation) stands(p *process, s shop) {
 	t := p.t
@@ -98,7 +100,7 @@ func (o *operation) stands(p *process, s shop) {
 		Transaction string `json:"transaction_id"`
 	}
 	if o.kind == 3 {
-		return // the balance shows whether it happened
+		return // an operation of this kind is checked by the balance
 	}
 	if err := json.Unmarshal([]byte(o.answer), &item); err != nil || item.Transaction == "" {
 		t.Errorf("operation %d of kind %d: %s %v", o.n, o.kind, o.answer, err)
@@ -125,16 +127,16 @@ func rest(p *process, s shop) int64 {
 	return 0
 }
 
-// TestKilled checks that every answer given before a kill -9 stands after it, even when the
-// next processes are killed while they recover, that unanswered operations can be sent
-// again and happen once, and that the balance is exact.
+// TestKilled checks four things after a kill -9, even if the next processes are killed while
+// they recover: every answer given before is still true, unanswered operations can be sent
+// again, each operation happens once, and the balance is exact.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	var dir string
 	var p *process
 	var s shop
 	var all []*operation
-	// By chance all operations may have been answered when the kill comes: then try again.
+	// By chance every operation may have been answered when the kill comes: then try again.
 	for try := 0; try < 3 && !slices.ContainsFunc(all, (*operation).unanswered); try++ {
 		dir = filepath.Join(t.TempDir(), "data")
 		p = start(t, dir)
@@ -143,7 +145,7 @@ func TestKilled(t *testing.T) {
 		time.AfterFunc(900*time.Millisecond, func() { p.end(syscall.SIGKILL); close(killed) })
 		all = load(p, s, killed)
 	}
-	for _, after := range []time.Duration{5, 15, 40, 80} { // at several points of the recovery
+	for _, after := range []time.Duration{5, 15, 40, 80} { // milliseconds after a start at which the process is killed while it recovers
 		p := launch(t, dir)
 		time.Sleep(after * time.Millisecond)
 		p.end(syscall.SIGKILL)
@@ -178,8 +180,8 @@ func TestKilled(t *testing.T) {
 	damaged(t, dir)
 }
 
-// damaged flips one byte in the middle of the newest file with records, and checks that the
-// damage is reported.
+// damaged flips one byte in the middle of the newest file with records, and checks that pixd
+// reports the damage.
 func damaged(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "journal", "*", "*"))
@@ -212,8 +214,8 @@ func damaged(t *testing.T, dir string) {
 	}
 }
 
-// TestTerminated checks that SIGTERM lets the requests in hand finish and gives a clean
-// exit, also while payouts wait for the scheme.
+// TestTerminated checks that on SIGTERM the requests in hand are finished and the process
+// exits with status 0, even while payouts wait for the scheme.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -16,8 +16,8 @@ func (c *counter) change(settings string) {
 
 func pay(body string) ask { return ask{path: "/pix/cash-out", body: body} }
 
-// TestBusinessErrors checks the lines of the tables of business and cash-out errors. The
-// errors of special-return cases, of refunds and of the queue are not among them.
+// TestBusinessErrors checks the rows of the contract's tables of business errors and cash-out
+// errors. It leaves out errors of special returns, of refunds and of the queue.
 func TestBusinessErrors(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -75,7 +75,7 @@ func TestBusinessErrors(t *testing.T) {
 	}
 }
 
-// foreign makes a transaction of another merchant and looks it up as this one.
+// foreign makes a transaction of another merchant and asks for it as the merchant c.
 func (c *counter) foreign(t *testing.T) reply {
 	t.Helper()
 	other := c.process.shop()
@@ -88,7 +88,8 @@ func (c *counter) foreign(t *testing.T) reply {
 	return c.ask(ask{method: "GET", path: "/transactions/" + tx.ID})
 }
 
-// TestKeyCase checks that with X-Key-Case errors too have every key in camelCase.
+// TestKeyCase checks that errors too have all JSON keys in camelCase if the request has the
+// header X-Key-Case.
 func TestKeyCase(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -128,7 +129,8 @@ func TestKeyCase(t *testing.T) {
 	}
 }
 
-// TestIdempotency checks over HTTP which answers are kept under a key and which are not.
+// TestIdempotency checks over HTTP which answers are kept under an idempotency key and which
+// are not.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -145,7 +147,7 @@ func TestIdempotency(t *testing.T) {
 		"payout": pay(`{"amount":100,"pix_key":"once@example.com"}`),
 		"cpf":    {path: "/cpf/validate", body: `{"cpf":"12345678909"}`},
 	} {
-		first := c.ask(under(a, "one")) // one key on three endpoints: the keys do not collide
+		first := c.ask(under(a, "one")) // one idempotency key may be used on three endpoints: each endpoint keeps its own answer
 		if first.status/100 != 2 || first.header.Get("X-Idempotent-Replay") != "" || first.header.Get("Idempotency-Key") != "one" {
 			t.Errorf("%s: %d %s %v", name, first.status, first.body, first.header)
 		}
@@ -186,15 +188,15 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// TestRateLimitHeader checks that the header's count goes down by one with each request
-// that counts.
+// TestRateLimitHeader checks that the header's count of requests left goes down by one with
+// each request that counts.
 func TestRateLimitHeader(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
 	left := func(a ask) string { return c.ask(a).header.Get("X-Ratelimit-Remaining") }
 	first, second := left(ask{}), left(ask{})
 	if first != "89999" || second != "89998" {
-		if again := left(ask{}); again == second { // a new minute may have begun in between
+		if again := left(ask{}); again == second { // the count begins anew with each minute, so the two requests may fall into two minutes
 			t.Errorf("%q, then %q, then %q", first, second, again)
 		}
 	}

@@ -28,7 +28,7 @@ func (p *process) reported(args ...string) string {
 	return out
 }
 
-// read is reported with --json, decoded into a value.
+// read runs a command with --json, which must succeed, and decodes its output into a value.
 func (p *process) read(into any, args ...string) {
 	p.t.Helper()
 	out := p.reported(append(args, "--json")...)
@@ -37,7 +37,8 @@ func (p *process) read(into any, args ...string) {
 	}
 }
 
-// same compares a text with a pattern, in which {} stands for any word.
+// same compares a text with a pattern, in which {} stands for any word and the spaces after
+// it.
 func same(t *testing.T, got, want string) {
 	t.Helper()
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimPrefix(want, "\n")), `\{\}`, `[^ \n]+ *`)
@@ -174,8 +175,8 @@ cli_{}active  no       never                 never                 {}127.0.0.1  
 	}
 }
 
-// TestListCommands checks that a list shows all pages unless one page is asked for, and
-// that this page ends with the command for the next.
+// TestListCommands checks that a list command shows all pages unless a page is asked for, and
+// that the output of one page ends with the command for the next page.
 func TestListCommands(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -305,11 +306,12 @@ func TestOperatorRefusals(t *testing.T) {
 	}
 }
 
-// TestOperatorToken checks where the token is looked for, and that it is never shown.
+// TestOperatorToken checks in which places a command looks for the token, and that the token
+// is never shown.
 func TestOperatorToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, filepath.Join(dir, "pixd-data"), "--demo") // the engine makes the token itself
+	p := start(t, filepath.Join(dir, "pixd-data"), "--demo") // with --demo start gives the engine no token, so the engine makes one
 	made := filepath.Join(dir, "pixd-data", "admin.token")
 	files := map[string]string{"wrong": "not-the-token\n", "empty": "\n", "two": "not-the-token twice\n"}
 	for name, content := range files {
@@ -337,8 +339,8 @@ func TestOperatorToken(t *testing.T) {
 	}
 }
 
-// TestLastUsedAcrossProcesses checks that times of use survive a clean end, and a kill
-// after that.
+// TestLastUsedAcrossProcesses checks that times of use survive a clean end of the process,
+// and a kill of the next process.
 func TestLastUsedAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -80,7 +80,7 @@ func (f *adminFlags) clock(c *cobra.Command, method string, body map[string]any)
 	return err
 }
 
-// clockState is the state of the clock in the API's answer.
+// clockState is the state of engine time in an answer of the operator API.
 type clockState struct {
 	Now     string
 	Doubted bool
@@ -106,7 +106,7 @@ func (s *clockState) facts() string {
 	})
 }
 
-// aside shows how far another clock is from engine time.
+// aside shows the difference between another clock and engine time.
 func aside(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAuthenticationErrors checks every line of the table of authentication and request
-// errors.
+// TestAuthenticationErrors checks every row of the contract's table of authentication and
+// request errors.
 func TestAuthenticationErrors(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)
@@ -77,13 +77,13 @@ func TestAuthenticationErrors(t *testing.T) {
 	}
 }
 
-// TestOrder checks that, where two checks fail, the error is that of the earlier check.
+// TestOrder checks that a request which fails two checks gets the error of the earlier check.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, "--rate-limit", "30")
 	form, bad := h("Content-Type", "text/plain"), h("Authorization", "ApiKey cli_x:sk_x")
 	const flooded = "127.0.0.9"
-	flood := func() { // called before each row, because a new minute may have begun
+	flood := func() { // called before each row, because the limit begins anew with each minute
 		for n := 0; n <= 30 && c.ask(ask{key: "everywhere", from: flooded}).status != 429; n++ {
 		}
 	}
@@ -124,8 +124,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// routes are the endpoints, each with the permission that it needs. Their requests have so
-// few fields that they are refused after the checks.
+// routes are the endpoints, each with the permission that it needs. The requests leave out
+// required fields, so a request that passes the checks is refused afterwards.
 var routes = []struct {
 	method, path, permission string
 }{
@@ -136,7 +136,7 @@ var routes = []struct {
 	{"POST", "/cpf/validate", "account:read"},
 }
 
-// TestPermissions checks every permission on every route, and a key with all permissions.
+// TestPermissions checks every permission on every route, and a key that has all permissions.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t)

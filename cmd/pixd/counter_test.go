@@ -18,22 +18,22 @@ import (
 // These tests check the contract's error tables, row by row, against the running program. A
 // row takes a request that would succeed and changes one thing in it.
 
-// counter is a merchant for the tests of the contract, whose requests may come from any
-// address of this machine.
+// counter is a merchant for the tests of the contract. Its requests may come from any of this
+// machine's own addresses, 127.0.0.0/8.
 type counter struct {
 	*process
 	shop
-	keys map[string]shop // other credentials, by their fault
+	keys map[string]shop // credentials that have a fault, by the name of the fault
 }
 
 // ask is one request. Its zero value is a correctly signed POST /pix/cash-in.
 type ask struct {
 	method, path string
-	key          string // name of a credential in counter.keys; empty: the good one
+	key          string // name of a credential in counter.keys; empty: the merchant's faultless credential
 	body         string
-	signed       string            // the text that is signed instead of the body
+	signed       string            // the text that is signed; empty: the body
 	headers      map[string]string // headers that replace the usual ones; "" removes a header
-	from         string            // the address of this machine from which the request comes; default 127.0.0.1
+	from         string            // the address in 127.0.0.0/8 from which the request comes; empty: 127.0.0.1
 	key256       int               // length of the Idempotency-Key header; 0: there is none
 }
 
@@ -112,7 +112,8 @@ func rawHMAC(secret, body string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// openCounter starts an engine for the contract's rows, with a credential for every fault.
+// openCounter starts an engine and makes a merchant, with one credential for every fault that
+// the contract's rows need.
 func openCounter(t *testing.T, flags ...string) *counter {
 	t.Helper()
 	p := start(t, filepath.Join(t.TempDir(), "data"), flags...)
@@ -141,7 +142,8 @@ func openCounter(t *testing.T, flags ...string) *counter {
 	return c
 }
 
-// The shapes of errors: each function returns the whole body for a status and a message.
+// The shapes of error bodies: each function returns the whole body for a status and a
+// message.
 
 func shape1(status int, message string) any {
 	return map[string]any{"error": map[string]any{"status": float64(status), "message": message}}
@@ -172,7 +174,7 @@ func fieldError(field string, worked bool) func(int, string) any {
 	}
 }
 
-// formatA is the body of a cash-out's error with a code.
+// formatA is the body of a cash-out error that names a code.
 func formatA(extra ...any) func(int, string) any {
 	return func(_ int, code string) any {
 		params := map[string]any{}

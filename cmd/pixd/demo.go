@@ -16,7 +16,8 @@ import (
 // demoFunds is the demo account's first balance: 1,000.00 BRL in base units.
 const demoFunds = 10_000_000
 
-// demo makes a funded account, unless there are accounts already, and prints the tour.
+// demo makes an account with money and prints the tour. It does nothing if there are accounts
+// already.
 func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) error {
 	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
 		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
@@ -56,14 +57,14 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
-	if s.Config.AdminToken != "" { // then there is no token file
+	if s.Config.AdminToken != "" { // the token came with a flag or the environment, so there is no token file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
 	return t.print(out)
 }
 
-// whitelist is the addresses from which the demo's requests come: this machine's, of the IP
-// version on which the merchant API listens.
+// whitelist returns the addresses from which the demo's requests come: this machine's, of the
+// IP version on which the merchant API listens.
 func whitelist(listener net.Addr) []string {
 	if a, ok := listener.(*net.TCPAddr); ok && a.IP.To4() == nil {
 		return []string{"127.0.0.1", "::1"}
@@ -71,7 +72,7 @@ func whitelist(listener net.Addr) []string {
 	return []string{"127.0.0.1"}
 }
 
-// program is the command to type for this binary.
+// program returns the path that runs this binary in a shell.
 func program() string {
 	if path, err := os.Executable(); err == nil {
 		return path
@@ -79,7 +80,7 @@ func program() string {
 	return "pixd"
 }
 
-// tour holds the values in the demo's curl lines.
+// tour holds the values that the demo's curl lines contain.
 type tour struct{ merchant, operator, auth, secret, token, account string }
 
 func (t tour) print(out io.Writer) error {

@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// certify writes a self-signed certificate for 127.0.0.1 and returns the files and a pool
-// that trusts it.
+// certify writes a self-signed certificate for 127.0.0.1. It returns the two files and a pool
+// that trusts the certificate.
 func certify(t *testing.T, dir string, serial int64) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,7 +58,7 @@ func certify(t *testing.T, dir string, serial int64) (cert, key string, pool *x5
 
 func host(base string) string { return strings.TrimPrefix(base, "http://") }
 
-// raw sends bytes and reads until the connection ends.
+// raw sends bytes to a listener and reads until the connection ends.
 func raw(t *testing.T, base, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", host(base))
@@ -89,7 +89,8 @@ func handshake(t *testing.T, base string, c *tls.Config) (serial int64, protocol
 	return s.PeerCertificates[0].SerialNumber.Int64(), s.NegotiatedProtocol, nil
 }
 
-// says waits until the process has printed a text on standard error so many times.
+// says waits until the process has printed a text on standard error the given number of
+// times.
 func (p *process) says(what string, times int) {
 	p.t.Helper()
 	for range 500 {
@@ -101,8 +102,8 @@ func (p *process) says(what string, times int) {
 	p.t.Fatalf("%q was not said %d times:\n%s", what, times, p.words())
 }
 
-// TestTLS checks both APIs over TLS, a change of certificates while they serve, and a clean
-// exit.
+// TestTLS checks both APIs over TLS, a change of certificates while the APIs serve, and a
+// clean exit.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -152,8 +153,8 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	p.reloaded(t, files, cert)
-	// A connection that is kept open, and one that never began its handshake, do not delay
-	// the end.
+	// An idle open connection and a connection that never began its TLS handshake do not
+	// delay the end of the process.
 	silent, err := net.Dial("tcp", host(p.merchant))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// reloaded replaces the certificate, then makes its file unusable.
+// reloaded replaces the certificate and sends SIGHUP, then makes the certificate file
+// unusable and sends SIGHUP again.
 func (p *process) reloaded(t *testing.T, files, cert string) {
 	t.Helper()
 	_, _, pool := certify(t, files, 2)
@@ -212,8 +214,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestMismatched checks that a key of another certificate is reported in one line, and that
-// nothing is written.
+// TestMismatched checks that a private key which does not belong to the certificate is
+// reported in one line, and that nothing is written.
 func TestMismatched(t *testing.T) {
 	t.Parallel()
 	cert, _, _ := certify(t, t.TempDir(), 1)
@@ -228,8 +230,8 @@ func TestMismatched(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that listening without TLS and without a rate limit is logged as a
-// warning at the start.
+// TestWarnings checks that the process logs a warning at its start if it listens without TLS,
+// and one if there is no rate limit.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--listen", "0.0.0.0:0", "--rate-limit", "0")
@@ -246,11 +248,11 @@ func TestWarnings(t *testing.T) {
 }
 
 // TestMinFreeDisk checks that with too little free space merchants' new work is refused and
-// everything else goes on.
+// all other requests are served.
 func TestMinFreeDisk(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--min-free-disk", "1EiB")
-	s := p.shop() // made by operators' requests
+	s := p.shop() // the merchant is made by operators' requests, which are not refused
 	status, got, err := s.ask(p.merchant, "/pix/cash-in", `{"amount":100}`, "k")
 	if err != nil || status != 503 || !strings.HasPrefix(string(got), `{"error":{"status":503,"message":"`) {
 		t.Errorf("a charge: %d %s %v", status, got, err)
@@ -273,8 +275,8 @@ func TestMinFreeDisk(t *testing.T) {
 	}
 }
 
-// TestConnectionsPerIP checks that a connection above the limit gets 429, and that a
-// trusted proxy has no limit.
+// TestConnectionsPerIP checks that a connection above the limit gets 429, and that
+// connections from a trusted proxy have no limit.
 func TestConnectionsPerIP(t *testing.T) {
 	t.Parallel()
 	for proxy, want := range map[string]string{"10.0.0.0/8": "HTTP/1.1 429 ", "127.0.0.0/8": "HTTP/1.1 401 "} {
@@ -300,8 +302,8 @@ func TestConnectionsPerIP(t *testing.T) {
 	}
 }
 
-// TestSmuggling checks on both listeners that a request whose end is unclear is the last of
-// its connection.
+// TestSmuggling checks on both listeners that after a request whose end is unclear the
+// connection is closed.
 func TestSmuggling(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestHalfReceived checks that a request still arriving at SIGTERM is finished, and that
-// idle open connections do not delay the end.
+// TestHalfReceived checks that a request which is still arriving at SIGTERM is finished, and
+// that open connections without a request do not delay the end.
 func TestHalfReceived(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
@@ -42,7 +42,7 @@ func TestHalfReceived(t *testing.T) {
 	}
 	fmt.Fprintf(half, "POST /api/external/pix/cash-in HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey %s:%s\r\nContent-Type: application/json\r\nhmac: %s\r\nContent-Length: %d\r\n\r\n%s",
 		s.Client, s.Secret, rawHMAC(s.Secret, body), len(body), body[:5])
-	time.Sleep(200 * time.Millisecond) // the first part arrives
+	time.Sleep(200 * time.Millisecond) // by now the first part of the request has arrived
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestOwnEndToEnd checks that an end-to-end id which a merchant names belongs to one
-// merchant, even if two name it at once, and after a kill; the same merchant's repeat is
-// sent, and the scheme rejects it with DUPL.
+// TestOwnEndToEnd checks that an end-to-end id which merchants choose belongs to the first of
+// them only, even if two choose it at once, and after a kill. A second payout of its owner
+// under the id is sent, and the scheme rejects that payout with DUPL.
 func TestOwnEndToEnd(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

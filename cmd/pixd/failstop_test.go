@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// limited makes every write fail that would let a file of the process grow beyond so many
-// blocks of 512 bytes.
+// limited starts the process with a limit on file sizes: every write fails that would let a
+// file grow beyond the given number of blocks of 512 bytes.
 func (p *process) limited(blocks int) *process {
 	p.t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -28,7 +28,7 @@ func (p *process) limited(blocks int) *process {
 // line on standard error names the file.
 func (p *process) failStopped(store string) {
 	p.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // the process goes on though its files are full
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // after a minute: the process has not ended although its files are full
 	defer late.Stop()
 	if err := <-p.exited; err == nil {
 		p.t.Error("it ended well though its files are full")
@@ -43,9 +43,10 @@ func (p *process) failStopped(store string) {
 	}
 }
 
-// TestJournalFails checks that the first failed write ends the process with status 3 and a
-// line that says what failed and where. Waiting requests get no answer. The next process
-// has everything that was answered, and unanswered operations happen once.
+// TestJournalFails checks that the first failed write of the journal ends the process with
+// status 3 and a line that says what failed and where, and that waiting requests get no
+// answer. The next process must have everything that was answered, and unanswered operations
+// that are sent again must happen once.
 func TestJournalFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -56,7 +57,7 @@ func TestJournalFails(t *testing.T) {
 		defer close(ended)
 		p.failStopped(filepath.Join(dir, "journal"))
 	}()
-	all := loadOf(p, s, []int{0, 2}, ended) // charges and credits only: the simulator's book is not written
+	all := loadOf(p, s, []int{0, 2}, ended) // kinds 0 and 2, charges and credits, do not write to the simulator's book
 	p = start(t, dir)
 	want, answered := int64(1_000_000_000), 0
 	for _, o := range all {
@@ -77,8 +78,8 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// TestBookFails checks the same for a write of a simulator's book: the engine goes on, and
-// each payment is made once.
+// TestBookFails checks that a failed write of the book of `pixd sim` ends the simulator in
+// the same way: the engine goes on, and each payment is made once.
 func TestBookFails(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestLettersInISPB checks that institutions with capital letters in their ISPB pay and are
-// paid, that an audit includes them, and that merchants may name recipients' ISPBs only
-// with digits.
+// paid, and that an audit includes them. In a payout request a merchant may name a
+// recipient's ISPB only if it consists of digits.
 func TestLettersInISPB(t *testing.T) {
 	t.Parallel()
 	const ours, payers = "1A2B3C4D", "ZZ000X01"

@@ -22,7 +22,7 @@ func keyCommand() *cobra.Command {
 		keyCreate(f), keyList(f), keySet(f), keyRevoke(f))
 }
 
-// keyFlags are the flags for making and for changing an API key.
+// keyFlags are the flags of the commands that make or change an API key.
 type keyFlags struct {
 	permissions, ips []string
 	expires          string
@@ -38,7 +38,7 @@ func (k *keyFlags) add(c *cobra.Command) {
 
 var permissionHelp = "\n\nPermissions, or '*' for all of them:\n" + strings.Join(registry.AllPermissions.Names(), ", ") + "."
 
-// given returns the fields whose flags were given.
+// given returns those fields of the request body whose flags were given.
 func (k *keyFlags) given(c *cobra.Command) map[string]any {
 	body := map[string]any{}
 	if c.Flags().Changed("permission") {
@@ -155,7 +155,7 @@ func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]
 		return fmt.Errorf("%s answers no API key: %w", f.url, err)
 	}
 	if method != http.MethodPost {
-		k.Secret = "" // only the answer to a POST has a secret to show
+		k.Secret = "" // only the answer to a POST contains a secret
 	}
 	if f.json {
 		err = printJSON(c.OutOrStdout(), got)
@@ -171,7 +171,7 @@ func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]
 // apiKey is an API key in the API's answer.
 type apiKey struct {
 	ClientID    string `json:"client_id"`
-	Secret      string `json:"client_secret"` // only in the answer to its creation
+	Secret      string `json:"client_secret"` // only in the answer that creates the key
 	Account     string `json:"account_id"`
 	Permissions []string
 	Whitelist   []string `json:"ip_whitelist"`
@@ -183,7 +183,8 @@ type apiKey struct {
 	Warnings    []string
 }
 
-// state is the key's state by this machine's clock; the engine decides by its own clock.
+// state returns the key's state by the clock of the machine on which the command runs. The
+// engine decides by engine time.
 func (k *apiKey) state() string {
 	if !k.Active {
 		return "revoked"

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listFlags select a part of a list: all of it, or one page.
+// listFlags select the part of a list that a command shows: the whole list, or one page.
 type listFlags struct {
 	limit  int
 	cursor string
@@ -35,7 +35,7 @@ type list struct {
 	Next *string           `json:"next_cursor"`
 }
 
-// largestPage is the API's largest page, used to read a whole list.
+// largestPage is the size of the API's largest page, which is used to read a whole list.
 const largestPage = "200"
 
 // read reads the part of a list that the flags select.
@@ -70,7 +70,7 @@ func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, e
 
 func page(ctx context.Context, o *adminClient, path string, q url.Values) (l list, err error) {
 	join := "?"
-	if strings.Contains(path, join) { // the path has a query already
+	if strings.Contains(path, join) { // the path has a query already, so the parameters are added to it
 		join = "&"
 	}
 	path += join + q.Encode()
@@ -117,7 +117,7 @@ func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again 
 	return err
 }
 
-// next is the line with the command for the next page; empty on the last page.
+// next returns the line with the command for the next page, or "" on the last page.
 func (f *listFlags) next(l list, command string) string {
 	if l.Next == nil {
 		return ""

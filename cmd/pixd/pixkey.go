@@ -49,8 +49,8 @@ func pixKeyCreate(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// pixKeyBody is the body that the flags make; where --type is missing it adds the key's
-// type.
+// pixKeyBody returns the request body that the flags make. Without --type it adds the type
+// that the key itself shows.
 func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
 	body := map[string]any{"key_type": kind}
 	if !c.Flags().Changed("key") {

@@ -21,7 +21,7 @@ func TestPixKeyCommands(t *testing.T) {
 		"--key +5511987654322":                       "pix key  +5511987654322\ntype     phone\n",
 		"--key 12345678909 --type cpf":               "pix key  12345678909\ntype     cpf\n",
 		"--key 12345678000195":                       "pix key  12345678000195\ntype     cnpj\n",
-		"--key 12345678000195 --type cnpj":           "pix key  12345678000195\ntype     cnpj\n", // the same key again
+		"--key 12345678000195 --type cnpj":           "pix key  12345678000195\ntype     cnpj\n", // reserving the key again has no effect and is no error
 		"--key 0B6E4C1E-8f7a-4d3b-9c2a-1f2e3d4c5b6a": "pix key  0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a\ntype     evp\n",
 	} {
 		got := p.reported(append([]string{"pix-key", "create", "--account", a.ID}, strings.Fields(args)...)...)

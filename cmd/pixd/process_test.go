@@ -73,7 +73,7 @@ type process struct {
 	cmd      *exec.Cmd
 	dir      string
 	merchant string
-	operator string // the simulator's API in the case of `pixd sim`
+	operator string // base URL of the operator API, or of the simulator's API in the case of `pixd sim`
 	out      printed
 
 	mu     sync.Mutex
@@ -96,7 +96,7 @@ func (p *process) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printed is standard output, which can be read while the process runs.
+// printed collects standard output, which can be read while the process runs.
 type printed struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -115,7 +115,7 @@ func (o *printed) String() string {
 	return o.b.String()
 }
 
-// until waits for a text on standard output, and returns everything printed.
+// until waits until standard output contains a text, and returns everything printed so far.
 func (o *printed) until(t *testing.T, text string) string {
 	t.Helper()
 	for range 1000 {
@@ -145,18 +145,18 @@ func launch(t *testing.T, dir string, flags ...string) *process {
 	return prepared(t, dir, flags...).begin()
 }
 
-// prepared is the engine on free ports, not started yet.
+// prepared returns a process of the engine on free ports that is not started yet.
 func prepared(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
 	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
 	p := &process{t: t, cmd: exec.Command(theBinary(), args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
-	if !slices.Contains(flags, "--demo") { // with --demo the engine makes the token
+	if !slices.Contains(flags, "--demo") { // with --demo the engine is given no token and makes one
 		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	}
 	return p
 }
 
-// begin starts the process, which ends with the test at the latest.
+// begin starts the process. The end of the test ends it at the latest.
 func (p *process) begin() *process {
 	t := p.t
 	t.Helper()
@@ -187,7 +187,7 @@ func (p *process) awaitReady() *process {
 	return p
 }
 
-// end sends a signal and returns the exit code.
+// end sends a signal, waits until the process has ended, and returns the exit code.
 func (p *process) end(s syscall.Signal) int {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -204,13 +204,13 @@ func (p *process) end(s syscall.Signal) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// run runs the program to its end.
+// run runs the program until it ends by itself.
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	return runAt(t, "", env, args...)
 }
 
-// runAt runs the program to its end in a folder.
+// runAt runs the program in a folder until it ends by itself.
 func runAt(t *testing.T, dir string, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := exec.Command(theBinary(), args...)
@@ -235,7 +235,8 @@ func runAt(t *testing.T, dir string, env []string, args ...string) (code int, ou
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// client trusts every certificate: tests of the program's own clients check trust.
+// client trusts every certificate, because other tests check which certificates the program's
+// own clients trust.
 var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
 	MaxIdleConnsPerHost: 64, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}
@@ -275,12 +276,12 @@ func (p *process) made(path, body string, into any) {
 	}
 }
 
-// shop is a merchant with an account and a credential.
+// shop is a merchant: an account with a credential and a PIX key.
 type shop struct {
 	ID     string `json:"account_id"`
 	Client string `json:"client_id"`
 	Secret string `json:"client_secret"`
-	Key    string // its first PIX key
+	Key    string // the account's first PIX key
 }
 
 func (p *process) shop() shop {
@@ -311,7 +312,7 @@ func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
 	return send("POST", base+"/api/external"+path, []byte(body), headers...)
 }
 
-// balance is the account's balance and its pending amount, in base units.
+// balance returns the account's balance and its pending amount, in base units.
 func (s shop) balance(p *process) (balance, pending int64) {
 	p.t.Helper()
 	var b struct{ Balance, Pending int64 }

@@ -11,15 +11,15 @@ import (
 )
 
 // progress shows the progress of a verification: on a terminal in one line that is
-// overwritten, elsewhere in a new line from time to time. A short verification shows
-// nothing.
+// overwritten, elsewhere in a new line from time to time. A short verification shows no
+// progress.
 type progress struct {
 	out      io.Writer
 	terminal bool
 	every    time.Duration
 	began    time.Time
 	reported time.Time
-	width    int // characters now on the terminal's line
+	width    int // number of characters in the terminal's line now
 }
 
 func newProgress(out io.Writer, terminal bool) *progress {
@@ -71,6 +71,6 @@ func isTerminal(f *os.File) bool {
 	if err != nil || i.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // the null device is a character device too
+	null, err := os.Stat(os.DevNull) // the null device is a character device too, but no terminal
 	return err == nil && !os.SameFile(i, null)
 }

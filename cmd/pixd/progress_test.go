@@ -9,8 +9,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// TestProgress checks that progress is one overwritten line on a terminal and whole lines
-// elsewhere, not too many of them, and none for a short verification.
+// TestProgress checks that progress is one overwritten line on a terminal and whole lines in
+// a file, that the lines are few, and that a short verification shows none.
 func TestProgress(t *testing.T) {
 	first := engine.Progress{Stage: "records", Records: 1200, Batches: 30, Of: 60}
 	then := engine.Progress{Stage: "rows", Records: 9, Rows: 4}

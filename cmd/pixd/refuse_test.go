@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestRefuses checks that impossible settings end in one line with exit status 1, and that
-// no folder is made.
+// TestRefuses checks that settings which are not allowed end the program with one line and
+// exit status 1, and that it makes no folder.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,8 +102,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestInUse checks that a second process on a folder names the first one and leaves it
-// alone.
+// TestInUse checks that a second process on the same folder ends with an error that names the
+// first process, which goes on undisturbed.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -117,7 +117,7 @@ func TestInUse(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", args[0], code, errs)
 		}
 	}
-	p.shop() // the first process works on
+	p.shop() // the first process still serves requests
 	if code := p.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d", code)
 	}
@@ -126,7 +126,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestOtherISPB checks that another value of a hard setting is refused.
+// TestOtherISPB checks that an engine does not start on a folder that was made with another
+// ISPB, a setting that never changes.
 func TestOtherISPB(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -137,7 +138,7 @@ func TestOtherISPB(t *testing.T) {
 	}
 }
 
-// TestDemo runs the lines of the demo's tour in a shell.
+// TestDemo runs the command lines that the demo's tour prints in a shell.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -52,8 +52,8 @@ type returnItem struct {
 	Original      string `json:"original_transaction_id"`
 }
 
-// receivedReturn waits until a return has arrived, which operators can look up by its id at
-// the scheme, and reads it as the merchant.
+// receivedReturn waits until a return has arrived and returns it as the merchant sees it. The
+// test finds the return in the operator API by the return's id at the scheme.
 func (s shop) receivedReturn(p *process, id string) (item returnItem) {
 	p.t.Helper()
 	for range 500 {

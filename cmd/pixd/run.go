@@ -11,7 +11,7 @@ import (
 	"pixd/cmd/engine"
 )
 
-// run serves until a signal or a failure.
+// run serves until a signal ends the process or a listener fails.
 func (f *serveFlags) run(c *cobra.Command) error {
 	signals := notified()
 	f.OnFailure = failStop
@@ -34,7 +34,8 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	return signals.attend(s, f.Log)
 }
 
-// warn logs settings that are meant only for tests or for use behind a proxy.
+// warn logs a warning for each setting that is meant only for tests or for use behind a
+// proxy.
 func (f *serveFlags) warn() {
 	if !loopback(f.Listen) && f.TLS.Cert == "" && len(f.TrustedProxies) == 0 {
 		f.Log.Warn("merchants' requests arrive without TLS: give --tls-cert and --tls-key, or listen behind a --trusted-proxy that adds it", "listen", f.Listen)
@@ -44,8 +45,8 @@ func (f *serveFlags) warn() {
 	}
 }
 
-// failStop ends the process as soon as the journal cannot be written: every connection is
-// cut, so that no client takes a status for an outcome.
+// failStop ends the process as soon as the journal cannot be written. Every connection is cut
+// without an answer, so that no client takes a status for an outcome.
 func failStop(err error) {
 	fmt.Fprintln(os.Stderr, "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(3)

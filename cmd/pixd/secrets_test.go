@@ -19,11 +19,11 @@ import (
 	"pixd/wal"
 )
 
-// hunt searches texts for secrets, which must not be found, and for known values, which
-// must be found: otherwise the search looks in the wrong places.
+// hunt searches texts for secrets, none of which may be found, and for known values, all of
+// which must be found: otherwise the search does not see the texts.
 type hunt struct {
 	t       *testing.T
-	secrets map[string][]byte // by a description
+	secrets map[string][]byte // the secrets in every form, by a description of the secret and the form
 	known   map[string][]byte
 	seen    map[string]map[string]bool // for each kind of place, the names of the known values found there
 }
@@ -57,10 +57,11 @@ func (h *hunt) add(name string, s shop) {
 	h.known[name+"'s hash"] = hash[:]
 }
 
-// within64 is a text in base64 without the end, which the bytes after it would change.
+// within64 returns bytes in base64 without the last characters, which depend on the bytes
+// that follow.
 func within64(b []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(b[:len(b)/3*3])) }
 
-// leaks are the secrets in a text, each with the text before it.
+// leaks returns a description of each secret in a text, with the text before the secret.
 func (h *hunt) leaks(content []byte) (found []string) {
 	for what, secret := range h.secrets {
 		if i := bytes.Index(content, secret); i >= 0 {
@@ -70,7 +71,7 @@ func (h *hunt) leaks(content []byte) (found []string) {
 	return found
 }
 
-// look searches one text from a place.
+// look searches one text; place says where the text is from.
 func (h *hunt) look(place string, content []byte) {
 	h.t.Helper()
 	for _, leak := range h.leaks(content) {
@@ -87,7 +88,7 @@ func (h *hunt) look(place string, content []byte) {
 	}
 }
 
-// found checks that the search of a kind of place found the known values.
+// found checks that the search of one kind of place found the known values of these names.
 func (h *hunt) found(kind string, names ...string) {
 	h.t.Helper()
 	for _, n := range names {
@@ -113,7 +114,8 @@ func (h *hunt) folder(dir string) {
 	}
 }
 
-// store searches every key and value, because the blocks of tables are compressed in files.
+// store searches every key and value of a store. The files do not show them all, because
+// blocks of tables are compressed.
 func (h *hunt) store(dir string) {
 	h.t.Helper()
 	s, err := wal.Open(wal.Options{Dir: dir, ReadOnly: true})
@@ -143,7 +145,7 @@ func throw(t *testing.T, url string, requests ...string) {
 			t.Fatal(err)
 		}
 		_ = c.SetDeadline(time.Now().Add(300 * time.Millisecond))
-		_, _ = c.Write([]byte(r)) // the server may hang up before it has read everything
+		_, _ = c.Write([]byte(r)) // an error is ignored: the server may hang up before it has read everything
 		_, _ = c.Read(make([]byte, 4096))
 		_ = c.Close()
 	}
@@ -278,7 +280,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	life()
 	p.end(syscall.SIGKILL)
 	h.folder(dir)
-	h.found("file", "one's client id", "one's hash", "two's client id", "two's hash") // the journal's log is not compressed
+	h.found("file", "one's client id", "one's hash", "two's client id", "two's hash") // these values are found in files because the journal's log is not compressed
 	h.look("logged", []byte(p.words()+p.out.String()))
 	p = start(t, dir, "--log-level", "debug")
 	life()
@@ -299,7 +301,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	h.found("store", "one's client id", "one's hash", "two's client id", "two's hash")
 }
 
-// TestHuntFindsMutations checks that the hunt finds each form of a secret.
+// TestHuntFindsMutations checks that hunt finds each form of a secret.
 func TestHuntFindsMutations(t *testing.T) {
 	s := shop{Client: "cli_x", Secret: "sk_" + base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xfb, 0xef, 7, 9}, 8))}
 	random, _ := base64.RawURLEncoding.DecodeString(s.Secret[3:])

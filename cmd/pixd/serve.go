@@ -73,13 +73,13 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 }
 
-// Environment variables that are not flags.
+// Environment variables that set values for which there is no flag.
 const (
 	adminToken   = "PIXD_ADMIN_TOKEN"   // the operators' token
 	schemeSecret = "PIXD_SCHEME_SECRET" // the secret shared with a provider
 )
 
-// understand checks the flags, before anything is written.
+// understand checks the flags before anything is written.
 func (f *serveFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err

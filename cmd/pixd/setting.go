@@ -22,8 +22,9 @@ type settingFlags struct {
 	authorized              []string
 }
 
-// add declares the flags. Their help names the defaults only for a new account: in a
-// change, a setting without its flag stays as it is.
+// add declares the flags. Their help texts name default values only for the command that
+// makes an account: a command that changes an account leaves a setting without a flag as it
+// is.
 func (s *settingFlags) add(c *cobra.Command, making bool) {
 	otherwise := func(value string) string {
 		if making {
@@ -47,7 +48,7 @@ func (s *settingFlags) add(c *cobra.Command, making bool) {
 	flags.StringVar(&s.threshold, "approval-threshold", "", "payouts of at least this wait for approval, base `units` or none"+otherwise("none"))
 }
 
-// given returns the settings whose flags were given.
+// given returns those settings whose flags were given.
 func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
 	for flag, text := range map[string]string{"name": s.name, "document": s.document, "city": s.city} {
 		if !utf8.ValidString(text) { // JSON would replace the invalid bytes
@@ -79,7 +80,7 @@ func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
 	return body, err
 }
 
-// fees returns the parts of fees whose flags were given.
+// fees returns those parts of the fees whose flags were given.
 func (s *settingFlags) fees(c *cobra.Command) map[string]any {
 	fees := map[string]any{}
 	for side, f := range map[string]ledger.Fee{"cash-in": s.cashIn, "cash-out": s.cashOut} {
@@ -97,7 +98,7 @@ func (s *settingFlags) fees(c *cobra.Command) map[string]any {
 	return fees
 }
 
-// approval is the threshold in the API's form: null for "none".
+// approval returns the approval threshold in the API's form: null for "none".
 func (s *settingFlags) approval() (any, error) {
 	if s.threshold == "none" {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// served is a server that runs until a signal or a failure.
+// served is a server that runs until a signal arrives or a listener fails.
 type served interface {
 	Reload()
 	Failed() <-chan error
@@ -20,7 +20,7 @@ type served interface {
 // certificates again.
 type signals struct{ stop, reload chan os.Signal }
 
-// notified catches signals from now on, also while the process is still starting.
+// notified catches signals from now on, including those that arrive while the process starts.
 func notified() signals {
 	s := signals{make(chan os.Signal, 1), make(chan os.Signal, 1)}
 	signal.Notify(s.stop, syscall.SIGTERM, syscall.SIGINT)
@@ -28,8 +28,8 @@ func notified() signals {
 	return s
 }
 
-// attend returns when the server has been shut down: after a signal, or with the error by
-// which a listener ended.
+// attend waits until a signal or a failed listener ends the server, and returns when the
+// server has been shut down.
 func (s signals) attend(what served, log *slog.Logger) error {
 	for {
 		select {

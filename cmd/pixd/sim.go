@@ -52,7 +52,7 @@ func simCommand() *cobra.Command {
 	return c
 }
 
-// understand checks the flags, before anything is written.
+// understand checks the flags before anything is written.
 func (f *simFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (f *simFlags) understand() (err error) {
 	return f.Check()
 }
 
-// run serves until a signal or a failure.
+// run serves until a signal ends the process or the listener fails.
 func (f *simFlags) run() error {
 	signals := notified()
 	f.OnFailure = failStop
@@ -77,8 +77,8 @@ func (f *simFlags) run() error {
 	return signals.attend(s, f.Log)
 }
 
-// payFlags are the flags for a customer's payment; amounts of 0 and empty texts are left
-// out.
+// payFlags are the flags for a customer's payment. An amount of 0 and empty texts are left
+// out of the request.
 type payFlags struct {
 	qr, key, txid, paidAt, endToEnd string
 	amount                          int64
@@ -90,7 +90,7 @@ const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the s
 	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
 	"cannot be done."
 
-// simAsked are the flags of the commands that call a simulator.
+// simAsked returns the flags of a command that calls a simulator.
 func simAsked() *adminFlags {
 	return &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
 }
@@ -124,7 +124,7 @@ func simPayCommand() *cobra.Command {
 	return c
 }
 
-// body is the body of POST /sim/payments that the flags make.
+// body returns the body of POST /sim/payments that the flags make.
 func (p *payFlags) body(c *cobra.Command) map[string]any {
 	body, payer := map[string]any{}, map[string]any{}
 	for _, f := range []struct {
@@ -162,8 +162,8 @@ func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 	})
 }
 
-// reported sends a request and prints the answer: as JSON, or read into a value and shown
-// as text.
+// reported sends a request and prints the answer: as JSON with --json, else decoded into a
+// value and shown as text.
 func (f *adminFlags) reported(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
 	got, err := f.ask(c, method, path, body)
 	if err != nil {

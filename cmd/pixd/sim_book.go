@@ -38,7 +38,7 @@ func simBookCommand() *cobra.Command {
 	return c
 }
 
-// simSums are the settled movements of an institution or an account.
+// simSums are the sums of the settled movements of an institution or an account.
 type simSums struct {
 	Sent, Received ledger.Amount
 	ReturnedBy     ledger.Amount `json:"returned_by"`
@@ -181,7 +181,7 @@ func movementTable(all []simMovement) string {
 	return t.Render() + "\n"
 }
 
-// named is an id, or an empty text where there is none.
+// named returns an id, or "" for a nil id.
 func named(id *string) string {
 	if id == nil {
 		return ""

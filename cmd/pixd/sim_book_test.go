@@ -14,7 +14,8 @@ func (p *pair) simmed(args ...string) (code int, out, errs string) {
 	return run(p.t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, append([]string{"sim"}, args...)...)
 }
 
-// played is simmed for a command that must succeed without warnings.
+// played runs a `pixd sim` command that must succeed without warnings, and returns its
+// output.
 func (p *pair) played(args ...string) string {
 	p.t.Helper()
 	code, out, errs := p.simmed(args...)
@@ -24,7 +25,7 @@ func (p *pair) played(args ...string) string {
 	return out
 }
 
-// refused is simmed for a command that must fail and say why in one line.
+// refused runs a `pixd sim` command that must fail and say why in one line.
 func (p *pair) refused(says string, args ...string) {
 	p.t.Helper()
 	code, out, errs := p.simmed(args...)
@@ -115,7 +116,7 @@ return          D{} of 3000 (0.30 BRL), MD06, {}Z
 	const want = 1_000_000_000 - 10_000 + 500 + 3_000 - 10_000
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		got, _ := s.balance(p.engine)
-		if got == want { // the queued payout was sent too
+		if got == want { // the balance shows that the queued payout was sent too
 			return
 		}
 		if time.Now().After(end) {

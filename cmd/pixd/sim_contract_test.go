@@ -20,8 +20,8 @@ import (
 	"pixd/httpapi/notices"
 )
 
-// TestContractOfSim runs the contract of scheme.Scheme against a real `pixd sim`, which is
-// killed where the contract needs another process.
+// TestContractOfSim runs the contract of scheme.Scheme against a real `pixd sim`. Where a
+// story needs a restart, the process is killed and another one started.
 func TestContractOfSim(t *testing.T) {
 	t.Parallel()
 	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return simBody(t, t.TempDir()) })

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// TestPairKilled checks an engine and a simulator that are killed and ended under load, and
-// started again. Every payment happens once, everything settles, the balance is exact, and
-// an audit finds the engine's book equal to the scheme's.
+// TestPairKilled checks an engine and a simulator that are killed or ended under load, and
+// started again. Every payment must happen once and settle, the balance must be exact, and an
+// audit must find that the engine's sums equal the scheme's book.
 func TestPairKilled(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
 	s := p.engine.shop()
-	engine, sim := p.engine, p.sim // the addresses for the load, which stay the same after a restart
+	engine, sim := p.engine, p.sim // the load uses these two values' addresses, which stay the same after a restart
 	var sent atomic.Int64
 	stop := make(chan struct{})
 	loaded := make(chan int64)
@@ -61,7 +61,7 @@ func TestPairKilled(t *testing.T) {
 	close(stop)
 	n := <-loaded
 	want := int64(1_000_000_000)
-	for i := int64(1); i <= n; i++ { // operations that failed without a scheme are sent again; none happens twice
+	for i := int64(1); i <= n; i++ { // every operation is sent again, because it may have failed without a scheme; none happens twice
 		effect, err := once(engine, sim, s, i)
 		for range 50 {
 			if err == nil {
@@ -78,7 +78,7 @@ func TestPairKilled(t *testing.T) {
 	if got := settledDown(p.engine, s); got != want || n < 100 {
 		t.Errorf("%d operations, balance %d, want %d", n, got, want)
 	}
-	for range 100 { // notices of customers' payments may still be on their way
+	for range 100 { // repeated, because notices of customers' payments may still be on their way
 		if got, _ := s.balance(p.engine); got == want {
 			break
 		}
@@ -98,8 +98,9 @@ func TestPairKilled(t *testing.T) {
 	}
 }
 
-// once sends the n-th operation, a payout or a customer's payment, and returns its effect
-// on the balance; an error where it may not have happened.
+// once sends the n-th operation, a payout or a customer's payment, and returns the
+// operation's effect on the balance. It returns an error if the operation may not have
+// happened.
 func once(engine, sim *process, s shop, n int64) (int64, error) {
 	if n%3 == 0 {
 		e2e := fmt.Sprintf("E99999003%s%011d", time.Now().UTC().Format("20060102")+"0000", n)
@@ -116,8 +117,8 @@ func once(engine, sim *process, s shop, n int64) (int64, error) {
 	return -10_000, err
 }
 
-// settledDown is rest with a longer wait, for notices whose delivery has failed a few
-// times.
+// settledDown waits until nothing is pending and the balance no longer changes. It waits
+// longer than rest, because the delivery of notices may have failed a few times.
 func settledDown(p *process, s shop) int64 {
 	p.t.Helper()
 	var last int64 = -1
@@ -133,8 +134,8 @@ func settledDown(p *process, s shop) int64 {
 	return 0
 }
 
-// TestSchemeForgets checks that a scheme which has lost its book gets the engine's keys
-// again while the engine runs.
+// TestSchemeForgets checks that a scheme which has lost its book is sent the engine's PIX
+// keys again while the engine runs.
 func TestSchemeForgets(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)

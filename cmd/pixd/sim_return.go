@@ -42,7 +42,7 @@ func simReturnCommand() *cobra.Command {
 	return c
 }
 
-// infractionAnswer is the API's answer to both commands about infractions.
+// infractionAnswer is the API's answer to the two commands about infractions.
 type infractionAnswer struct {
 	ID     string `json:"infraction_id"`
 	Status string

@@ -21,7 +21,7 @@ func launchSim(t *testing.T, dir, listen, engine string, flags ...string) *proce
 	return preparedSim(t, dir, listen, engine, flags...).begin()
 }
 
-// preparedSim is a simulator that is not started yet.
+// preparedSim returns a process of `pixd sim` that is not started yet.
 func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
 	t.Helper()
 	args := append([]string{"sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms"}, flags...)
@@ -30,8 +30,8 @@ func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *pro
 	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 }
 
-// freePorts are ports that were free a moment ago: processes that are started again need
-// the same ports as before.
+// freePorts returns n addresses whose ports were free a moment ago. Processes that are
+// started again need the same ports as before.
 func freePorts(t *testing.T, n int) (addresses []string) {
 	t.Helper()
 	for range n {
@@ -49,7 +49,7 @@ func freePorts(t *testing.T, n int) (addresses []string) {
 type pair struct {
 	t           *testing.T
 	dir         string
-	ports       []string // of the merchant API, the operator API, the simulator and the listener for notices
+	ports       []string // addresses of the merchant API, the operator API, the simulator and the listener for notices
 	own         bool     // notices have a listener of their own
 	engine, sim *process
 }
@@ -166,8 +166,8 @@ func payAndBePaid(t *testing.T, p *pair) {
 func status1(status int, _ []byte, _ error) int { return status }
 
 // tourOfTwo makes payments both ways and then stops the simulator. It checks that no money
-// leaves meanwhile, and that, once the simulator is back, an earlier payout settles and a
-// new PIX key can be paid to.
+// leaves while the simulator is stopped, and that after its restart an earlier payout settles
+// and a new PIX key can be paid to.
 func tourOfTwo(t *testing.T, p *pair) {
 	payAndBePaid(t, p)
 	e := p.engine
@@ -180,7 +180,7 @@ func tourOfTwo(t *testing.T, p *pair) {
 	if err != nil || status != 400 || !strings.Contains(string(got), "dict_lookup_failed") {
 		t.Errorf("without a scheme: %d %s %v", status, got, err)
 	}
-	late := e.shop() // its key cannot be registered now
+	late := e.shop() // the shop's key cannot be registered while the simulator is stopped
 	if status, got, err := e.operate("POST", "/admin/accounts/"+late.ID+"/pix-keys", `{"key":"late@example.com","key_type":"email"}`); err != nil || status != 201 {
 		t.Errorf("%d %s %v", status, got, err)
 	}
@@ -194,7 +194,7 @@ func tourOfTwo(t *testing.T, p *pair) {
 		}
 	}
 	p.startSim()
-	p.startEngine() // registers the keys that the scheme does not have yet
+	p.startEngine() // the engine registers the keys that the scheme does not have yet
 	for range 100 {
 		code, _, errs := run(t, []string{"PIXD_SIM=" + p.sim.operator, "PIXD_ADMIN_TOKEN=" + token}, "sim", "pay", "--pix-key", "late@example.com", "--amount", "5")
 		if code == 0 {

@@ -28,8 +28,8 @@ type tlsPair struct {
 	simTrust            *x509.CertPool
 }
 
-// openTLSPair starts both processes; each trusts the other's certificate, or, without
-// trusting, only its own.
+// openTLSPair starts an engine and a simulator with certificates of their own. With trusting
+// each trusts the other's certificate; without, each trusts only its own.
 func openTLSPair(t *testing.T, trusting bool) *tlsPair {
 	t.Helper()
 	p := &tlsPair{t: t, simFiles: t.TempDir()}
@@ -87,8 +87,8 @@ func TestTwoProcessesOverTLS(t *testing.T) {
 	}
 }
 
-// doors checks which requests the simulator's listener accepts over TLS, with and without a
-// token.
+// doors checks which requests the simulator's listener accepts over TLS, with a token and
+// without one.
 func (p *tlsPair) doors() {
 	t := p.t
 	t.Helper()
@@ -117,8 +117,8 @@ func (p *tlsPair) doors() {
 	}
 }
 
-// hangUp replaces the simulator's certificate while it serves, then makes its file
-// unusable.
+// hangUp replaces the simulator's certificate while it serves, then makes the certificate
+// file unusable; each time it sends SIGHUP.
 func (p *tlsPair) hangUp() {
 	t := p.t
 	t.Helper()
@@ -140,8 +140,8 @@ func (p *tlsPair) hangUp() {
 	shown(`msg="certificate not reloaded: the one before it stays in use"`)
 }
 
-// TestUntrusted checks that neither side sends anything to a peer whose certificate it does
-// not trust, and that both log the reason.
+// TestUntrusted checks that neither the engine nor the simulator sends anything to a peer
+// whose certificate it does not trust, and that each logs the reason.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	p := openTLSPair(t, false)
@@ -155,7 +155,7 @@ func TestUntrusted(t *testing.T) {
 	if balance, pending := s.balance(p.engine); balance != 1_000_000_000 || pending != 0 {
 		t.Errorf("balance %d, pending %d", balance, pending)
 	}
-	// The simulator's side: a payment whose notice is never acknowledged.
+	// The simulator's part: it books a payment whose notice is never acknowledged.
 	mute := launchSim(t, filepath.Join(t.TempDir(), "sim"), "127.0.0.1:0", p.engine.operator, "--engine-ca", p.simCert).awaitReady()
 	mute.knows(s)
 	e2e := "E99999003" + time.Now().UTC().Format("200601021504") + "00000000001"
@@ -166,7 +166,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// knows registers a shop's key with a simulator, as the engine would.
+// knows registers a shop's PIX key with a simulator, as the engine would.
 func (p *process) knows(s shop) {
 	p.t.Helper()
 	secret, err := provider.NewSecret(schemeWord)
@@ -185,8 +185,7 @@ func (p *process) knows(s shop) {
 	}
 }
 
-// TestSimHangUp checks that SIGHUP without a certificate changes nothing at a simulator
-// either.
+// TestSimHangUp checks that SIGHUP changes nothing at a simulator without a certificate.
 func TestSimHangUp(t *testing.T) {
 	t.Parallel()
 	p := launchSim(t, filepath.Join(t.TempDir(), "sim"), "127.0.0.1:0", "http://127.0.0.1:1").awaitReady()

@@ -22,7 +22,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// slowReadsVariable names the data folder of an engine that the test binary itself runs.
+// slowReadsVariable is the environment variable that makes the test binary run an engine; its
+// value is the engine's data folder.
 const slowReadsVariable = "PIXD_TEST_SLOW_READS"
 
 // playSlowReads runs `pixd serve` on a disk that, after SIGUSR1, delays every read of the
@@ -57,15 +58,15 @@ func playSlowReads() {
 
 const slowOrphan = 6 * time.Second
 
-// TestTerminatedUnderSlowReads checks that SIGTERM gives a clean exit while payouts'
-// children read the simulator's book from a slow disk.
+// TestTerminatedUnderSlowReads checks that SIGTERM gives a clean exit while child actors that
+// carry payouts read the simulator's book from a slow disk.
 func TestTerminatedUnderSlowReads(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, dir, "--orphan-after", slowOrphan.String())
 	s := p.shop()
 	var work sync.WaitGroup
-	for w := range 16 { // more payouts than fit into the blocks that the start reads
+	for w := range 16 { // makes more payouts than fit into the blocks that the start reads
 		work.Go(func() {
 			for n := w; n < 1000; n += 16 {
 				body := fmt.Sprintf(`{"amount":%d,"pix_key":"silent@pix.test","pix_key_type":"email"}`, 1000+n)

@@ -35,7 +35,7 @@ func newTable() table.Writer {
 	return t
 }
 
-// rightAligned aligns the named columns, which have numbers, to the right.
+// rightAligned aligns the columns with the given names, which contain numbers, to the right.
 func rightAligned(t table.Writer, names ...string) {
 	var columns []table.ColumnConfig
 	for _, n := range names {
@@ -44,7 +44,7 @@ func rightAligned(t table.Writer, names ...string) {
 	t.SetColumnConfigs(columns)
 }
 
-// fact is one line about a thing.
+// fact is one line of a description: a name and a value.
 type fact struct{ name, value string }
 
 // facts shows facts, one to a line.
@@ -72,7 +72,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// cut is the first n characters of a text that would make a table too wide.
+// cut returns the first n characters of a text, because a longer text would make a table too
+// wide.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -89,7 +90,7 @@ func printJSON(w io.Writer, raw []byte) error {
 		case unicode.IsGraphic(r):
 			b.WriteRune(r)
 		case r == '\n', r == '\t', r == '\r':
-			b.WriteByte(' ') // between values; within a value JSON escapes these characters
+			b.WriteByte(' ') // outside of JSON strings; within a string JSON escapes these characters
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
@@ -147,7 +148,7 @@ func moment(at string) string {
 	return whole + "Z"
 }
 
-// ever shows a time, or "never" where there is none.
+// ever shows a time, or "never" for nil.
 func ever(at *string) string {
 	if at == nil {
 		return "never"

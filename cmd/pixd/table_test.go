@@ -21,7 +21,7 @@ func TestReais(t *testing.T) {
 	}
 }
 
-// TestPlain checks that characters which a terminal might obey are escaped.
+// TestPlain checks that characters which a terminal might obey are escaped in texts.
 func TestPlain(t *testing.T) {
 	for s, want := range map[string]string{
 		"Açaí & Cia 日本": "Açaí & Cia 日本", "": "", "e\u0301": "e\u0301",
@@ -34,8 +34,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPrintJSON checks that printJSON escapes the same characters, and that a reader of
-// JSON sees no difference.
+// TestPrintJSON checks that printJSON escapes the characters which a terminal might obey, and
+// that a reader of the JSON sees no difference.
 func TestPrintJSON(t *testing.T) {
 	was := map[string]string{"a<b>": "\x1b[31m \u009b \u202e \U000e0001 \x7f ção 日本 \n"}
 	raw := `{ "a<b>":` + "\n\t\"\\u001b[31m \u009b \u202e \U000e0001 \x7f ção 日本 \\n\" }"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestShortTokenFile checks that an engine does not start with a token file that is too
-// short, and that without the file it makes a new token.
+// TestShortTokenFile checks that an engine does not start if the token in the token file is
+// too short, and that it makes a new token if there is no file.
 func TestShortTokenFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -35,14 +35,14 @@ func TestShortTokenFile(t *testing.T) {
 	}
 }
 
-// TestWrongTokensAreLimited checks that wrong tokens are limited at the engine and at the
-// simulator, and that the right token always passes.
+// TestWrongTokensAreLimited checks that the engine and the simulator limit requests with
+// wrong tokens, and that a request with the right token always passes.
 func TestWrongTokensAreLimited(t *testing.T) {
 	t.Parallel()
 	p := openPair(t, false)
 	for _, url := range []string{p.engine.operator + "/admin/accounts", p.sim.operator + "/sim/book"} {
 		statuses := map[int]int{}
-		for range 30 { // five are allowed in a minute, and the requests may fall into two minutes
+		for range 30 { // five wrong tokens are allowed in a minute, and the requests may fall into two minutes
 			r, err := http.NewRequest("GET", url, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Set by the Makefile; in a plain go build the toolchain's values are used.
+// Set by the Makefile; a plain go build uses the values that the toolchain stamps.
 var (
 	version = ""
 	commit  = ""

@@ -16,8 +16,8 @@ type fees struct {
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// accountView is an account as it is shown. A quarantined account has null in each field
-// whose value cannot be known.
+// accountView is an account as the operator API shows it. For a quarantined account each
+// field whose value cannot be known is null.
 type accountView struct {
 	ID                string         `json:"account_id"`
 	Name              string         `json:"name"`
@@ -38,7 +38,7 @@ type accountView struct {
 	Quarantined       bool           `json:"quarantined"`
 }
 
-// show returns the account's view as it is now.
+// show returns the account's view in its present state.
 func (s *service) show(id ledger.AccountID) (any, error) {
 	a, err := s.do(id, ledger.ReadAccount{})
 	if err != nil {
@@ -63,9 +63,9 @@ func shown(known *registry.Account, head *ledger.Account) accountView {
 	}
 }
 
-// quarantined is the view of an account of which only the registry's part can be read: its
-// name and document are those of its opening. Settings that may have changed since, and its
-// money, cannot be verified.
+// quarantined returns the view of an account of which only the registry's part can be read.
+// Name and document are those from the account's opening. Settings that may have changed
+// since, and the account's money, are null, because they cannot be verified.
 func quarantined(known *registry.Account) accountView {
 	v := accountView{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
 	if known.Opening != nil {
@@ -74,8 +74,9 @@ func quarantined(known *registry.Account) accountView {
 	return v
 }
 
-// createAccount records the account in the registry. The account itself is opened by the
-// first command to it: by show here, or after a crash by a later command.
+// createAccount records a new account in the registry. The account's own first record is made
+// by the first command to the account: by show in this request, or after a crash by a later
+// command.
 func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	f := control.Read(ctx.PostBody(), settingNames...)
 	f.Need("name", "document")
@@ -95,7 +96,8 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, created, nil
 }
 
-// tries is how often register tries with new random ids where the ids are taken.
+// tries is the number of random ids that register tries before it gives up, if each id is
+// taken.
 const tries = 4
 
 func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
@@ -129,8 +131,8 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, nil
 }
 
-// listed is the account as a list shows it: a quarantined account does not make the whole
-// list fail.
+// listed returns the account as a list shows it. A quarantined account is listed with the
+// fields that are known, so that it does not make the whole list fail.
 func (s *service) listed(id ledger.AccountID) (any, error) {
 	v, err := s.show(id)
 	if known, ok := s.Registry.Account(id); ok && errors.Is(err, ledger.ErrQuarantined) {

@@ -189,7 +189,8 @@ func TestBadBodies(t *testing.T) {
 	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
 }
 
-// meeting is an engine whose first ReadAccount waits for a second one, or 100 ms.
+// meeting is an engine whose first ReadAccount waits until a second one has been made, or for
+// 100 ms.
 type meeting struct {
 	httpapi.Engine
 	first  sync.Once
@@ -212,7 +213,7 @@ func (m *meeting) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, erro
 	}
 	select {
 	case <-m.second:
-	case <-time.After(100 * time.Millisecond): // the other change waits for the lock that this one has
+	case <-time.After(100 * time.Millisecond): // the second change waits for the lock that the first change holds, so it makes no ReadAccount
 	}
 	return a, err
 }

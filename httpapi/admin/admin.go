@@ -27,39 +27,39 @@ type Options struct {
 	History  History
 
 	NewAccountID func() ledger.AccountID
-	NewEVP       func() string      // a UUID v4
-	NewSecret    func(n int) []byte // n random bytes that nobody can guess
+	NewEVP       func() string      // returns a new UUID v4
+	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
 
 	// RegisterKey registers a key with the scheme and records that in the registry. It
-	// returns true where both have succeeded.
+	// returns true if both have succeeded.
 	RegisterKey func(ledger.AccountID, ledger.Key) bool
 	Ready       func() bool // reports whether the merchant listener accepts connections
 
-	// Alerts lists at most limit alerts raised at since or later, oldest first. after is
-	// empty, or the next of an earlier call: then only the alerts behind that place are
-	// listed.
+	// Alerts lists at most limit alerts that were raised at since or later, oldest first.
+	// after is empty, or the next that an earlier call returned: then the list goes on behind
+	// that call's last alert.
 	Alerts func(since ledger.Millis, after string, limit int) (all []Alert, next string, err error)
 
-	// Audit compares the engine's books with each other and with the scheme's. Its report
-	// is sent as JSON. It may take a minute.
+	// Audit compares each account's records with its rows and with the scheme's book. Its
+	// report is sent as JSON. It may take a minute.
 	Audit func() (any, error)
 
-	Metrics      fasthttp.RequestHandler // answers /metrics; nil: there is no such path
+	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
 	GuardMetrics bool                    // /metrics needs the operators' token too
 
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis
-	Clock           *clock.Clock // nil: /admin/clock does not exist
+	Clock           *clock.Clock // engine time; nil: the path /admin/clock does not exist
 	Log             *slog.Logger
-	Sim             *sim.Sim         // nil: no simulator in this process
-	Notices         *notices.Options // takes the notices of a scheme in another process; nil: none are taken here
+	Sim             *sim.Sim         // the simulator in this process; nil: there is none
+	Notices         *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
 }
 
 type service struct {
 	Options
-	// Locks that are held from reading an account's settings to writing them; several
-	// accounts share one.
+	// Locks that are held from reading an account's settings to writing them. Several
+	// accounts share one lock.
 	settings [64]sync.Mutex
 }
 
@@ -131,9 +131,9 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	return nil, control.Missing("no account %q", name)
 }
 
-// do has the engine carry out a command. A refusal and an account that is unknown, busy or
-// quarantined come back as a problem, in the last two cases joined with the engine's error;
-// any other error comes back as it is.
+// do has the engine carry out a command. For a refusal, and for an account that is unknown,
+// busy or quarantined, it returns a Problem; if the account is busy or quarantined, the
+// Problem is joined with the engine's error. Any other error is returned as it is.
 func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {

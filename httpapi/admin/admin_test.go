@@ -32,8 +32,8 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
-// fixture is the operator API over real accounts, with a scheme that takes keys while takes
-// is true.
+// fixture is the operator API over real accounts. Its scheme accepts PIX keys while takes is
+// true.
 type fixture struct {
 	t       *testing.T
 	keys    *registry.Registry
@@ -165,7 +165,7 @@ func TestGuard(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/admin/accounts", "/admin", "/admin/nothing", "/sim/payments", "/sim/x"} {
 		for _, auth := range []string{"", "Bearer", "Bearer other", "Basic operator", "operator", "Bearer operators"} {
-			f.now += 60_000 // a new minute: only five wrong tokens in a minute are answered 401
+			f.now += 60_000 // a new minute, because after five wrong tokens in a minute the status is no longer 401
 			if status, body := f.send("GET", path, "", "Authorization", auth); status != 401 || !strings.HasPrefix(body, `{"error":{"status":401,"message":"`) {
 				t.Errorf("%s with %q: %d %s", path, auth, status, body)
 			}
@@ -193,7 +193,7 @@ func TestGuard(t *testing.T) {
 	f.expect("POST", "/sim/payments", "{}", 400, `{"error":{"status":400,…`)
 }
 
-// lostEngine is an engine that never knows whether a command was carried out.
+// lostEngine is an engine that cannot say whether a command was carried out.
 type lostEngine struct{}
 
 func (lostEngine) Do(ledger.AccountID, ledger.Command) (ledger.Answer, error) {

@@ -10,8 +10,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Alert is a message about something that an operator should look at. Account and
-// Transaction are empty where the alert is about none.
+// Alert is a message about something that an operator should look at. Account and Transaction
+// are empty if the alert concerns none.
 type Alert struct {
 	ID, Kind, Account, Transaction, Message string
 	At                                      ledger.Millis
@@ -26,7 +26,7 @@ type alertView struct {
 	CreatedAt     string  `json:"created_at"`
 }
 
-// alertCursor is the form of this list's cursors: part of an alert's key.
+// alertCursor is the form of the cursors of the list of alerts: part of an alert's key.
 var alertCursor = regexp.MustCompile("^[0-9]{13}/alr_[a-z2-7]{1,64}$")
 
 // listAlerts is GET /admin/alerts?since=&cursor=&limit=.

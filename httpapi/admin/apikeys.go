@@ -15,8 +15,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// apiKey is a credential as it is shown. The secret is shown only once, when the key is
-// made.
+// apiKey is a credential as the operator API shows it. The secret is shown only once, in the
+// answer that makes the key.
 type apiKey struct {
 	ClientID     string   `json:"client_id"`
 	ClientSecret string   `json:"client_secret,omitempty"`
@@ -78,7 +78,7 @@ func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, shownKey(made, secret), nil
 }
 
-// keyFields reads the fields that can be set when a key is made and changed later.
+// keyFields reads the fields that an operator may set when a key is made or changed.
 func keyFields(f strictjson.Form, k *registry.APIKey) {
 	var names []string
 	if f.Texts("permissions", &names) {

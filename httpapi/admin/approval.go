@@ -11,7 +11,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// longestOperator is how many characters the name of an operator who decides may have.
+// longestOperator is the largest number of characters in the name of an operator.
 const longestOperator = 100
 
 // named reports whether s can be the name of an operator: not blank, and not too long.

@@ -33,8 +33,8 @@ func (f *fixture) funded() string {
 
 const ana = `{"operator":"Ana"}`
 
-// TestDecide checks that a decision is taken once: the same decision again changes nothing,
-// the opposite one is refused, and the look-ups show the result.
+// TestDecide checks that an operator's decision is final: the same decision again changes
+// nothing, the opposite decision is refused, and the look-ups show the result.
 func TestDecide(t *testing.T) {
 	f := newFixture(t)
 	account := f.funded()
@@ -57,8 +57,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideRefused checks that a payout does not change when the request to decide on it
-// is refused, except one whose end-to-end id is too old: that payout fails.
+// TestDecideRefused checks that a refused decision does not change the payout, except if the
+// payout's end-to-end id is too old: then the payout fails.
 func TestDecideRefused(t *testing.T) {
 	f := newFixture(t)
 	account := f.funded()
@@ -94,8 +94,7 @@ func TestDecideRefused(t *testing.T) {
 	f.expect("POST", path+"/decline", ana, 409, problem(409, "the payout does not wait for approval"))
 }
 
-// TestRefusalStatuses checks the status with which operators get each refusal of an
-// account.
+// TestRefusalStatuses checks the status that operators get for each refusal of an account.
 func TestRefusalStatuses(t *testing.T) {
 	for code, want := range map[ledger.RefusalCode]int{
 		ledger.RefuseSetting: 400, ledger.RefuseCredit: 400, ledger.RefuseReference: 409, ledger.RefuseOverflow: 422,

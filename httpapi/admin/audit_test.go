@@ -7,8 +7,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// TestAudit checks that the audit's report is sent as it is, and that an audit that fails
-// is answered with its error.
+// TestAudit checks that the report of an audit is sent unchanged, and that a failed audit is
+// answered with the audit's error.
 func TestAudit(t *testing.T) {
 	f := newFixture(t)
 	var report any

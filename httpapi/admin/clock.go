@@ -9,8 +9,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// clockView is the state of the engine's clock. Differences are in milliseconds, positive
-// where the other clock is ahead.
+// clockView is the state of engine time. Differences are in milliseconds, positive if the
+// other clock is ahead of engine time.
 type clockView struct {
 	Now     string `json:"now"` // engine time
 	Doubted bool   `json:"doubted"`
@@ -33,8 +33,8 @@ func (s *service) showClock(*fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, viewOf(s.Clock.State()), nil
 }
 
-// acceptClock is POST /admin/clock: an operator states that the engine's clock is right,
-// though the scheme's clock differs or the journal is ahead.
+// acceptClock is POST /admin/clock: an operator states that engine time is right, although
+// the scheme's clock differs from it or the journal's newest record is ahead of it.
 func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
 	name, err := readOperator(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // creditKinds maps the types of credit that an operator may book.
 var creditKinds = map[string]ledger.TxKind{"ted": ledger.TxTED, "internal": ledger.TxInternal}
 
-// createCredit books money; a repeat with the same reference is answered with the first
-// result.
+// createCredit books money on an account. A second request with the same reference is
+// answered with the first request's result.
 func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {

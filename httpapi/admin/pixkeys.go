@@ -20,8 +20,8 @@ type pixKey struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// shownPixKey is a key as it is shown: pending until the scheme has taken it, then
-// registered.
+// shownPixKey returns a PIX key as the operator API shows it: its status is pending until the
+// scheme has taken the key, and then registered.
 func shownPixKey(k *registry.PixKey, registered bool) pixKey {
 	status := "pending"
 	if registered {
@@ -30,8 +30,8 @@ func shownPixKey(k *registry.PixKey, registered bool) pixKey {
 	return pixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
 }
 
-// listPixKeys lists an account's keys in the order in which they were made; the first is
-// the key in the account's QR codes.
+// listPixKeys lists an account's keys in the order in which they were made; the first key is
+// the one in the account's QR codes.
 func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, err
 }
 
-// createPixKey reserves a key for an account. It succeeds once the reservation is durable;
-// a scheme that cannot be reached now is told of the key later.
+// createPixKey reserves a PIX key for an account. It succeeds once the reservation is
+// durable. If the scheme cannot be reached now, the key is registered with it later.
 func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	a, err := s.account(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// settingNames are the names of all fields that a body with settings may have.
+// settingNames are the names of all fields that a request body with settings may have.
 var settingNames = []string{
 	"name", "document", "city", "active", "fees", "cash_out_ceiling", "approval_threshold",
 	"block_cnpj_out", "authorized_cnpjs", "repeat_window",
@@ -39,7 +39,8 @@ func settings(f strictjson.Form, s *ledger.Settings, active *bool) error {
 	return nil
 }
 
-// fieldMessage is a refusal's message, which always names the field.
+// fieldMessage returns a refusal's message, preceded by the field if the message does not
+// name it.
 func fieldMessage(r *ledger.Refusal) string {
 	if strings.Contains(r.Message, r.Field) {
 		return r.Message
@@ -52,7 +53,7 @@ func fee(f strictjson.Form, into *ledger.Fee) {
 	f.Integer("bps", &into.BPS)
 }
 
-// threshold reads an amount, or null for no threshold.
+// threshold reads the approval threshold: an amount, or null for no threshold.
 func threshold(f strictjson.Form, into **ledger.Amount) {
 	var a ledger.Amount
 	switch {
@@ -76,7 +77,7 @@ func window(f strictjson.Form, into *ledger.Millis) {
 	*into = ledger.Millis(d / time.Millisecond)
 }
 
-// duration is a duration's text without the zero minutes and seconds at its end.
+// duration returns a duration's text without zero minutes and zero seconds at its end.
 func duration(m ledger.Millis) string {
 	s := (time.Duration(m) * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {

@@ -13,15 +13,15 @@ import (
 	"pixd/httpapi/control"
 )
 
-// History looks transactions up over all accounts.
+// History looks transactions up by their ids, over all accounts.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 }
 
-// ownedItem is a transaction as merchants see it, preceded by its account and its state,
-// the exact status: to merchants every payout in flight is pending.
+// ownedItem returns a transaction as merchants see it, preceded by its account and its state.
+// The state is the exact status: to merchants every payout in flight is pending.
 func ownedItem(o ledger.Owned) json.RawMessage {
 	begin := `{"account_id":"` + o.Account.String() + `","state":"` + o.Tx.Status.String() + `",`
 	return append([]byte(begin), httpapi.Item(o.Tx)[1:]...)
@@ -44,21 +44,21 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, ownedItem(*o), nil
 }
 
-// inFlight has, by the value of the query's status, the statuses of payouts in flight that
-// it selects.
+// inFlight maps each value of the query's status to the statuses of the payouts in flight
+// that the value selects.
 var inFlight = map[string][]ledger.TxStatus{
 	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // a payout that is being sent may be accepted soon
 	"sending":  {ledger.StatusSending},
 	"queued":   {ledger.StatusQueued}, "pending_approval": {ledger.StatusPending},
 }
 
-// ended has, by the value of the query's status, the final status that it selects.
+// ended maps each value of the query's status to the final status that the value selects.
 var ended = map[string]ledger.TxStatus{
 	"settled": ledger.StatusSettled, "rejected": ledger.StatusRejected, "failed": ledger.StatusFailed,
 }
 
-// listPayouts is GET /admin/payouts?account_id=&status=: the payouts in flight, or those
-// that have ended in a status.
+// listPayouts is GET /admin/payouts?account_id=&status=: it lists the payouts in flight, or
+// the payouts that have ended in the given status.
 func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
 	limit, err := control.ReadLimit(ctx)

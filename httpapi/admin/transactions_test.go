@@ -10,7 +10,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// pages is a History that records how it was asked.
+// pages is a History that records the arguments with which it was called.
 type pages struct {
 	History
 	asked string

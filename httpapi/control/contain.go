@@ -10,8 +10,8 @@ import (
 	"pixd/httpapi"
 )
 
-// Contain cuts the connection of a request whose handler panicked, because nobody knows
-// what was booked before the panic. Other connections go on.
+// Contain cuts the connection of a request whose handler panicked, because nobody knows what
+// the handler had booked before the panic. Other connections go on.
 func Contain(log *slog.Logger, next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {

@@ -12,8 +12,8 @@ import (
 	"pixd/httpapi"
 )
 
-// wrongTokens is how many requests without the right token an address may make in a minute;
-// further ones are answered 429.
+// wrongTokens is the number of requests without the right token that an address may make in a
+// minute; further requests without it are answered 429.
 const wrongTokens = 5
 
 // Guard passes a request below one of the prefixes to next only if it bears the token,

@@ -59,9 +59,10 @@ var problemText = map[int]string{
 	429: "too many requests without the operator's token: wait a minute, or send the right one",
 }
 
-// TestWrongTokens checks that an address gets 401 for five wrong or missing tokens a
-// minute, on all guarded paths together, and then 429 until the next minute. The right
-// token always passes, and other addresses have their own five.
+// TestWrongTokens checks that an address gets 401 for five requests a minute with a wrong or
+// missing token, counted over all guarded paths, and then 429 until the next minute.
+// Meanwhile the right token passes, and every other address may make five such requests of
+// its own.
 func TestWrongTokens(t *testing.T) {
 	g := newGuarded(t)
 	const here, there, six = "192.0.2.1", "192.0.2.2", "2001:db8::1"
@@ -104,8 +105,8 @@ func TestWrongTokens(t *testing.T) {
 	}
 }
 
-// TestRightTokensCountNothing checks that requests with the right token, and requests to
-// unguarded paths, do not count as wrong tokens.
+// TestRightTokensCountNothing checks that neither requests with the right token nor requests
+// to unguarded paths count as wrong tokens.
 func TestRightTokensCountNothing(t *testing.T) {
 	g := newGuarded(t)
 	for range 50 {

@@ -11,11 +11,11 @@ const (
 	maxLimit     = 200
 )
 
-// Page is the place at which a page of a list begins, and the most entries that it may
-// have.
+// Page is the position at which a page of a list begins, and the largest number of entries on
+// the page.
 type Page struct{ From, Limit int }
 
-// List is a page of a list as it is sent.
+// List is a page of a list as it is sent to the client.
 type List struct {
 	Data []any   `json:"data"`
 	Next *string `json:"next_cursor"`
@@ -38,7 +38,7 @@ func ReadPage(ctx *fasthttp.RequestCtx) (Page, error) {
 	return p, nil
 }
 
-// ReadLimit reads from the query how many entries a page may have.
+// ReadLimit reads from the query the largest number of entries on a page.
 func ReadLimit(ctx *fasthttp.RequestCtx) (int, error) {
 	q := ctx.QueryArgs()
 	if !q.Has("limit") {
@@ -51,7 +51,7 @@ func ReadLimit(ctx *fasthttp.RequestCtx) (int, error) {
 	return n, nil
 }
 
-// Of returns this page of a list of n entries, of which entry makes the i-th.
+// Of returns this page of a list of n entries; entry returns the list's i-th entry.
 func (p Page) Of(n int, entry func(i int) (any, error)) (List, error) {
 	from := min(p.From, n)
 	to := min(from+p.Limit, n)
@@ -69,7 +69,7 @@ func (p Page) Of(n int, entry func(i int) (any, error)) (List, error) {
 	return l, nil
 }
 
-// At returns the cursor of the page that begins at place.
+// At returns the cursor of the page that begins at position place.
 func At(place int) *string {
 	s := strconv.Itoa(place)
 	return &s

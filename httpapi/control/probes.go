@@ -10,8 +10,8 @@ import (
 // Build is the version and the commit that the binary was built from.
 type Build struct{ Version, Commit string }
 
-// Probes adds the endpoints that need no token: whether the process is alive, whether it
-// takes requests, and which version it is.
+// Probes adds the endpoints that need no token. They say whether the process is alive,
+// whether it accepts requests, and which version it is.
 func Probes(r *router.Router, b Build, ready func() bool) {
 	r.GET("/healthz", func(ctx *fasthttp.RequestCtx) {
 		Answer(ctx, fasthttp.StatusOK, map[string]string{"status": "ok"})

@@ -35,10 +35,10 @@ func Missing(format string, args ...any) *Problem {
 	return Refuse(fasthttp.StatusNotFound, format, args...)
 }
 
-// Handle returns a handler that sends what serve returns: a status and a value as JSON, or
-// an error. A Problem and a fault of the body's form are answered. For ledger.ErrCut, where
-// the outcome is unknown, the connection is cut. Any other error is logged and answered 500
-// without its text.
+// Handle returns a handler that sends the result of serve: a status and a value as JSON, or
+// an error. A Problem is sent as it is, and a fault in the body's form as a Problem. For
+// ledger.ErrCut, which means that the outcome is unknown, the connection is cut. Any other
+// error is logged and answered 500 without its text.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)

@@ -25,17 +25,18 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// openAtOnce bounds the notices that were passed to Feed and have no outcome yet.
+// openAtOnce is the largest number of notices that were passed to Feed and have no outcome
+// yet.
 const openAtOnce = 4096
 
 type service struct {
 	Options
 	open    atomic.Int64
-	strange atomic.Int64 // how many notices were refused because of their kind
+	strange atomic.Int64 // number of notices that were refused because of their kind
 }
 
-// tellEvery is how many notices refused because of their kind make one line in the log: the
-// scheme sends each of them again for ever.
+// tellEvery says how often a notice that is refused because of its kind is logged: once in so
+// many such notices. The scheme sends each of them again for ever.
 const tellEvery = 100
 
 // refused logs the error of a notice that cannot be taken. Of the notices refused because
@@ -47,8 +48,9 @@ func (s *service) refused(err error) {
 	s.Log.Warn("scheme: notice refused", "error", err)
 }
 
-// taken returns an error for the kinds that the protocol has but that accounts in this
-// version do not handle. Like unknown kinds, the scheme should send them again.
+// taken returns an error for kinds of notice that the protocol has but that accounts of this
+// version do not handle. The scheme should send such a notice again, like one of an unknown
+// kind.
 func taken(n scheme.Notice) error {
 	switch n.Kind {
 	case scheme.InfractionOpened, scheme.InfractionCancelled:
@@ -74,9 +76,9 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, r.Handler)
 }
 
-// take acknowledges a notice once its effect is durable. Where that takes longer than Wait,
-// the answer tells the scheme to send the notice again. The notice is then still in work:
-// only its outcome ends it, and until then a repeat is not acknowledged.
+// take acknowledges a notice once its effect is durable. If that takes longer than Wait, the
+// answer tells the scheme to send the notice again. The notice is still being handled then,
+// and a repeat of it is not acknowledged before the first copy has an outcome.
 func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 	n, err := provider.ReadNotice(ctx.PostBody())
 	if err == nil {

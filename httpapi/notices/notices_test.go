@@ -20,7 +20,7 @@ const (
 	settled = `{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`
 )
 
-// harness serves notices, which the test's feed takes or refuses.
+// harness serves notices to a feed that the test sets.
 type harness struct {
 	t      *testing.T
 	secret provider.Secret
@@ -44,7 +44,7 @@ func newHarness(t *testing.T) *harness {
 	return w
 }
 
-// bring sends a notice in a message with this id, and checks the answer's signature.
+// bring sends a notice in a message with the given id, and checks the answer's signature.
 func (w *harness) bring(id, body string) (int, string) {
 	w.t.Helper()
 	m := provider.Message{Direction: provider.ToEngine, Method: "POST", Path: provider.PathNotices, Timestamp: noon.String(), ID: id, Body: []byte(body)}
@@ -90,14 +90,14 @@ func TestAcknowledges(t *testing.T) {
 	if w.taken != 2 {
 		t.Errorf("taken %d times", w.taken)
 	}
-	w.expect("b", settled, 200, "{}") // another message id: the notice counts as a new one
+	w.expect("b", settled, 200, "{}") // the same notice under another message id counts as a new message
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}
 }
 
-// TestWaits checks that an answer waits for the notice's effect only up to Wait, and that a
-// repeat is not acknowledged while the first copy is in work.
+// TestWaits checks that an answer waits for the notice's effect for at most Wait, and that a
+// repeat is not acknowledged while the first copy is being handled.
 func TestWaits(t *testing.T) {
 	w := newHarness(t)
 	var late func(error)
@@ -111,7 +111,7 @@ func TestWaits(t *testing.T) {
 	w.expect("a", settled, 200, `{"known":true}`)
 	w.expect("b", settled, 503, "not durable yet")
 	late(errors.New("lost"))
-	w.expect("b", settled, 503, "not durable yet") // carried out again, because the first copy was not taken
+	w.expect("b", settled, 503, "not durable yet") // the message is handled again, because its first copy failed
 	if w.taken != 3 {
 		t.Errorf("taken %d times", w.taken)
 	}
@@ -131,8 +131,8 @@ func TestTakesReturns(t *testing.T) {
 	}
 }
 
-// TestRefuses checks that a notice which cannot be read or is of a kind that is not taken
-// is refused each time it comes: its message id is not remembered.
+// TestRefuses checks that a notice which cannot be read, or is of a kind that accounts do not
+// handle, is refused each time it is sent, because its message id is not remembered.
 func TestRefuses(t *testing.T) {
 	w := newHarness(t)
 	for range 2 {
@@ -149,8 +149,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusesQuietly checks that notices of a kind that is not taken, which come again for
-// ever, do not fill the log.
+// TestRefusesQuietly checks that notices of a kind which accounts do not handle, and which
+// the scheme sends again for ever, do not fill the log.
 func TestRefusesQuietly(t *testing.T) {
 	var log strings.Builder
 	s := &service{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
@@ -216,7 +216,7 @@ func TestPanics(t *testing.T) {
 	w.expect("a", settled, 200, "{}")
 }
 
-// TestManyAtOnce checks that notices in work are bounded.
+// TestManyAtOnce checks that a notice is refused while openAtOnce others are being handled.
 func TestManyAtOnce(t *testing.T) {
 	w := newHarness(t)
 	s := &service{Options: Options{Log: slog.New(slog.DiscardHandler), Feed: func(scheme.Notice, func(error)) { t.Error("taken") }}}
@@ -230,8 +230,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedAreNotOnTheirWay checks that a notice that the feed refused is no longer
-// counted among those in work.
+// TestRefusedAreNotOnTheirWay checks that a notice which the feed has refused is no longer
+// counted among the notices that are being handled.
 func TestRefusedAreNotOnTheirWay(t *testing.T) {
 	s := &service{Options: Options{
 		Wait: time.Second, Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },

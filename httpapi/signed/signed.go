@@ -1,6 +1,6 @@
 // Package signed serves messages that carry a signature. It admits messages that the other
-// side has signed, acknowledges repeats of acknowledged messages without effect, and signs
-// the answers.
+// side of the scheme protocol has signed, acknowledges repeats of acknowledged messages
+// without any effect, and signs the answers.
 package signed
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Serve carries out a message and returns the answer. It calls end once it is known whether
-// the message counts as acknowledged, which may be after it has returned. Until then a
-// repeat of the message is answered 503: send it again.
+// the message counts as acknowledged; that may be after Serve has returned. Before that call
+// a repeat of the message is answered 503, which tells the sender to send it again.
 type Serve func(ctx *fasthttp.RequestCtx, end func(acknowledged bool)) (int, any, error)
 
 // Handle returns a handler that checks a message's signature before serve. A message that
@@ -44,8 +44,8 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 	}
 }
 
-// carryOut calls serve. Where serve panics, it also ends the message as not acknowledged,
-// because its outcome is unknown: the other side may send it again.
+// carryOut calls serve. If serve panics, carryOut also ends the message as not acknowledged,
+// because its outcome is unknown: the sender may send it again.
 func carryOut(ctx *fasthttp.RequestCtx, log *slog.Logger, serve Serve, end func(bool)) {
 	finished := false
 	defer func() {
@@ -67,7 +67,7 @@ func message(ctx *fasthttp.RequestCtx) provider.Message {
 
 func sign(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message) {
 	if ctx.Hijacked() {
-		return // the connection is cut, without an answer
+		return // serve has cut the connection, so no answer is sent
 	}
 	at, signature := g.Answer(m, ctx.Response.StatusCode(), ctx.Response.Body())
 	ctx.Response.Header.Set(provider.HeaderTimestamp, at)

@@ -14,7 +14,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// book answers with the simulator's book: the sums of everything that has settled.
+// book answers with the simulator's book: the sums of all movements that have settled.
 func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, error) {
 	b, err := s.sim.Book(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, e
 
 var kindNames = map[sim.MovementKind]string{sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return"}
 
-// payoutIDs are the ids that a payout has in its account; null where the payment is not a
+// payoutIDs are the ids of a payout in its account; both are null if the payment is not a
 // payout.
 type payoutIDs struct {
 	ID            *string `json:"id"`
@@ -91,8 +91,8 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 	return fasthttp.StatusOK, m, nil
 }
 
-// movement is one settled movement of money. For the return of a payout, the ids are those
-// of the payout.
+// movement is one settled movement of money. For the return of a payout, it has the ids of
+// that payout.
 type movement struct {
 	At   string `json:"at"`
 	Kind string `json:"kind"`

@@ -9,7 +9,7 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestBook checks that the book has the payments that have settled, and no others.
+// TestBook checks that the simulator's book counts exactly the payments that have settled.
 func TestBook(t *testing.T) {
 	w := newHarness(t)
 	w.expect("GET", "/sim/book", "", 200, `{"at":"2026-09-21T14:13:20.000Z","participants":[],"accounts":[]}`)
@@ -36,7 +36,7 @@ func TestBook(t *testing.T) {
 	w.expect("GET", "/sim/book/nobody", "", 404, "no such payment")
 }
 
-// TestKnownRejected checks that a rejected payment is shown with the reason.
+// TestKnownRejected checks that a rejected payment is shown with the reason of its rejection.
 func TestKnownRejected(t *testing.T) {
 	w := newHarness(t)
 	p := w.payout("reject-ac03@pix.test", 100)
@@ -48,8 +48,9 @@ func TestKnownRejected(t *testing.T) {
 	}
 }
 
-// TestMovements checks that the pages list every movement once, oldest first, also across a
-// restart, and that movements which settle meanwhile follow.
+// TestMovements checks that the pages list every movement once, oldest first, even if the
+// simulator is restarted between two pages, and that movements which settle meanwhile come
+// last.
 func TestMovements(t *testing.T) {
 	w := newHarness(t)
 	var want []string

@@ -54,15 +54,15 @@ func serve(t *testing.T, h fasthttp.RequestHandler) string {
 	s := httpapi.NewServer(h, "test", slog.New(slog.DiscardHandler))
 	go func() { _ = s.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: slog.New(slog.DiscardHandler)})) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // clients keep connections open, so the shutdown would wait for them
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // a short time, because the shutdown would wait for the connections that clients keep open
 		defer cancel()
 		_ = s.ShutdownWithContext(ctx)
 	})
 	return "http://" + l.Addr().String()
 }
 
-// TestContract runs the contract tests of scheme.Scheme against a simulator at the other
-// end of HTTP.
+// TestContract runs the contract tests of scheme.Scheme against a simulator that is called
+// over HTTP.
 func TestContract(t *testing.T) {
 	schemetest.Contract(t, func(t *testing.T) schemetest.Body { return remote(t, vfs.NewMem()) })
 }

@@ -66,8 +66,8 @@ func (w *harness) ask(method, uri, body string) (int, string) {
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 
-// expect sends a request and checks the answer: an answer of status 2xx must begin with
-// says, and an error must contain it.
+// expect sends a request and checks the answer: the body must begin with says if the status
+// is 2xx, and contain says otherwise.
 func (w *harness) expect(method, uri, body string, status int, says string) string {
 	w.Helper()
 	got, answer := w.ask(method, uri, body)
@@ -83,7 +83,7 @@ func (w *harness) expect(method, uri, body string, status int, says string) stri
 
 var payouts int
 
-// payout submits a payout of the engine to a key that determines its outcome.
+// payout submits a payout of the engine to a key that chooses the payout's outcome.
 func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
 	w.Helper()
 	payouts++
@@ -98,7 +98,7 @@ func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
 }
 
 // TestReturns checks that a payout can be returned in parts up to its amount, and that a
-// payout that has not settled cannot be returned.
+// payout cannot be returned before it has settled.
 func TestReturns(t *testing.T) {
 	w := newHarness(t)
 	paid, rejected, silent := w.payout("ana@example.com", 100), w.payout("reject-ac03@pix.test", 100), w.payout("silent@pix.test", 100)
@@ -143,16 +143,16 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// TestReturnsOfReceived checks that a payment from a customer cannot be returned: it is not
-// a payout.
+// TestReturnsOfReceived checks that a customer's payment cannot be returned through
+// /sim/returns, because it is not a payout.
 func TestReturnsOfReceived(t *testing.T) {
 	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":5,"end_to_end_id":"`+e2e+`"}`, 201, `{"end_to_end_id":"`+e2e)
 	w.expect("POST", "/sim/returns", `{"end_to_end_id":"`+e2e+`"}`, 404, "no such payment")
 }
 
-// TestInfractions checks that infraction reports about received payments are opened and
-// withdrawn, with their notices.
+// TestInfractions checks that a payer's report of a received payment can be opened and
+// withdrawn, and that a notice is sent each time.
 func TestInfractions(t *testing.T) {
 	w := newHarness(t)
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`"}`, 201, "")
@@ -202,7 +202,7 @@ func TestInfractions(t *testing.T) {
 }
 
 // TestCapacity checks that the directory's capacity applies to every look-up, before the
-// outcome that the key determines, also after a restart.
+// outcome that the key chooses, and that it survives a restart.
 func TestCapacity(t *testing.T) {
 	w := newHarness(t)
 	look := func(key string) string {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxText = 140 // the most characters of a payer's name or document
+	maxText = 140 // largest number of characters of a payer's name or document
 	maxTxID = 35
 )
 
-// first makes the payment to the first of the possible keys that is registered.
+// first makes the first of the payments whose PIX key is registered with the simulator.
 func (s *service) first(ctx context.Context, payments []sim.Payment) (string, ledger.Amount, error) {
 	for _, p := range payments {
 		endToEnd, amount, err := s.sim.Pay(ctx, p)
@@ -36,7 +36,7 @@ func (s *service) first(ctx context.Context, payments []sim.Payment) (string, le
 	return "", 0, control.Missing("no account has this PIX key")
 }
 
-// read turns the body into payments, one for each PIX key that the body's text may mean.
+// read turns the body into payments, one for each PIX key that the text in the body may mean.
 func (s *service) read(body []byte) ([]sim.Payment, error) {
 	f := control.Read(body, "qr_code", "pix_key", "amount", "txid", "paid_at", "payer", "end_to_end_id")
 	var p sim.Payment
@@ -77,8 +77,9 @@ func amount(f strictjson.Form, into *ledger.Amount) {
 	}
 }
 
-// payee reads the payee, from a QR code or by PIX key. From a code it also takes the txid,
-// the description and the amount. It returns the key as it is written.
+// payee reads the payee, either from a QR code or from a PIX key. From a QR code it also
+// takes the txid, the description and the amount. It returns the key as it is written in the
+// body.
 func (s *service) payee(f strictjson.Form, p *sim.Payment) string {
 	var text, key string
 	if f.Has("qr_code") == f.Has("pix_key") {

@@ -17,7 +17,7 @@ import (
 
 const testNow = ledger.Millis(1_790_000_000_000)
 
-// fakeSimulator knows some PIX keys and keeps the last payment.
+// fakeSimulator knows some PIX keys and keeps the last payment that it was given.
 type fakeSimulator struct {
 	Simulator
 	keys map[string]bool

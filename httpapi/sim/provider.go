@@ -46,8 +46,8 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
 
-// Provide adds the scheme's side of the scheme protocol to a router: the endpoints that an
-// engine in another process calls. Requests must be signed.
+// Provide adds the endpoints of the scheme protocol that an engine in another process calls
+// to a router. Requests must be signed.
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
@@ -58,7 +58,7 @@ func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Log
 	}
 }
 
-// answering limits the time of a request, and turns the result of serve into an answer.
+// answering returns a Serve that limits the time of a request and sends the result of serve.
 func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
 	return func(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 		within, cancel := context.WithTimeout(context.Background(), patience)

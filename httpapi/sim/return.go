@@ -33,7 +33,7 @@ func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, an
 	return fasthttp.StatusCreated, returnAnswer{id}, problem(err)
 }
 
-// isReason reports whether s has the form of the scheme's reason codes.
+// isReason reports whether s has the form of one of the scheme's reason codes.
 func isReason(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
@@ -74,7 +74,7 @@ func (s *service) withdraw(ctx context.Context, r *fasthttp.RequestCtx) (int, an
 	return fasthttp.StatusOK, reportAnswer{id, "cancelled"}, problem(s.sim.Withdraw(ctx, id))
 }
 
-// noBody accepts an empty body, or an object without fields.
+// noBody returns an error unless the body is empty or an object without fields.
 func noBody(r *fasthttp.RequestCtx) error {
 	if len(r.PostBody()) == 0 {
 		return nil

@@ -57,8 +57,8 @@ func Routes(r *router.Router, s Simulator, now func() ledger.Millis, log *slog.L
 	}
 }
 
-// patience is how long a request may take from its arrival until the simulator has carried
-// it out.
+// patience is the longest time from a request's arrival until the simulator has carried it
+// out.
 const patience = 10 * time.Second
 
 // answer is the answer to POST /sim/payments.
@@ -79,7 +79,7 @@ func (s *service) pay(ctx context.Context, r *fasthttp.RequestCtx) (int, any, er
 	return fasthttp.StatusCreated, answer{endToEnd, amount}, nil
 }
 
-// problem turns the simulator's refusals into problems for the tester; any other error is
+// problem turns the simulator's refusals into Problems for the tester. Any other error is
 // returned as it is.
 func problem(err error) error {
 	switch {

@@ -1,7 +1,7 @@
 package brcode
 
-// crcTable holds, for every byte, the remainder after eight steps of its division by the
-// polynomial 0x1021, so that CRC takes one step a byte.
+// crcTable has, for every byte, the remainder after eight steps of dividing that byte by the
+// polynomial 0x1021. With the table CRC takes one step for each byte.
 var crcTable = makeCRCTable()
 
 func makeCRCTable() (table [256]uint16) {

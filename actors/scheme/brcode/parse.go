@@ -20,8 +20,8 @@ type Code struct {
 	Description, Facilitator string
 	// Name and City of the payee, 1 to 25 and 1 to 15 bytes.
 	Name, City string
-	// TxID is 1 to 25 of [a-zA-Z0-9]; empty where the code says "***", and in a
-	// dynamic code, whose own txid comes from its URL.
+	// TxID is 1 to 25 of [a-zA-Z0-9]; empty if the code says "***", and in a dynamic code,
+	// whose txid is in the data at its URL.
 	TxID string
 	// AmountCentavos is at most MaxAmount; 0 where the code names no amount.
 	AmountCentavos int64
@@ -30,12 +30,12 @@ type Code struct {
 	OneTime bool
 }
 
-// ErrCRC is the refusal of a text that ends with a wrong CRC. A code with a wrong CRC must
-// not be paid: some of it was misread.
+// ErrCRC is the error for a text that ends with a wrong CRC. A code with a wrong CRC must not
+// be paid, because the reader has misread some of its characters.
 var ErrCRC = errors.New("BR Code: wrong CRC")
 
-// Malformed is the refusal of a text that breaks another rule; What names the field and the
-// rule, for people.
+// Malformed is the error for a text that breaks any other rule of the format. What names the
+// field and the rule, for people to read.
 type Malformed struct{ What string }
 
 func (e *Malformed) Error() string { return "malformed BR Code: " + e.What }
@@ -79,7 +79,7 @@ func Parse(text string) (Code, error) {
 	return r.code, r.complete()
 }
 
-// each calls take for every field of s, and stops at the first error. An id that comes
+// each calls take for every field of s, and stops at the first error. A field id that occurs
 // twice is an error.
 func each(s string, take func(id int, value string) error) error {
 	var seen [100]bool

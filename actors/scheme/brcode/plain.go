@@ -18,17 +18,17 @@ func appendPlain(b []byte, text string, limit int) []byte {
 		for _, c := range letter.Decomposition() {
 			b = w.put(b, c)
 		}
-		i += max(1, letter.Size()) // 0 where the text is not UTF-8
+		i += max(1, letter.Size()) // letter.Size is 0 if the text is not UTF-8; then one byte is skipped
 	}
 	return b
 }
 
-// stripper passes the plain bytes of a text on and joins white space. The text under
-// construction is not a field of it, and so stays on the caller's stack.
+// stripper appends the plain bytes of a text to a slice and joins white space. The slice is
+// not a field of stripper, and so stays on the caller's stack.
 type stripper struct {
-	start, end int  // the text is written from start, and never beyond end
-	space      bool // white space was read and is not written yet
-	full       bool // a plain byte no longer fitted
+	start, end int  // offsets in the slice at which the plain text starts and beyond which it is not written
+	space      bool // white space was read, and the space for it is not written yet
+	full       bool // a plain byte did not fit before end
 }
 
 func (w *stripper) put(b []byte, c byte) []byte {

@@ -7,7 +7,7 @@ type reader struct {
 	code Code
 	has  [100]bool // top-level ids that have been read
 	pix  bool      // a Pix template has been read
-	txid string    // the value of field 62-05, unchanged
+	txid string    // the value of subfield 05 of field 62 (the txid), unchanged
 }
 
 // top reads one field of the top level.
@@ -43,8 +43,8 @@ func (r *reader) top(id int, v string) error {
 	return nil
 }
 
-// template reads one of the fields 26 to 51. Each may belong to another payment scheme;
-// Pix's is the one whose subfield 00 is the name of Pix.
+// template reads one of the fields 26 to 51. Each of these fields may belong to another
+// payment scheme; Pix's field is the one whose subfield 00 is the name of Pix.
 func (r *reader) template(v string) error {
 	var sub [100]string
 	if err := split(v, &sub); err != nil {
@@ -71,8 +71,8 @@ func (r *reader) template(v string) error {
 	return checkURL(sub[25])
 }
 
-// recurrence reads one of the fields 80 to 99; Pix has the URL of an automatic-payment
-// authorisation in one of them.
+// recurrence reads one of the fields 80 to 99. If the field is Pix's, it contains the URL of
+// an automatic-payment authorisation.
 func (r *reader) recurrence(v string) error {
 	var sub [100]string
 	if err := split(v, &sub); err != nil {
@@ -108,7 +108,7 @@ func (r *reader) amount(v string) error {
 	return nil
 }
 
-// complete checks the rules that concern several fields, after all have been read.
+// complete checks, after all fields have been read, the rules that concern several fields.
 func (r *reader) complete() error {
 	for _, id := range [...]int{52, 53, 58, 59, 60} {
 		if !r.has[id] {
@@ -123,7 +123,7 @@ func (r *reader) complete() error {
 	case r.txid == "":
 		return malformed("62-05 is missing")
 	case r.code.Key == "" || r.txid == noTxID:
-		return nil // field 62-05 of a dynamic code is ignored
+		return nil // in a dynamic code subfield 05 of field 62 is ignored
 	case !isTxID(r.txid):
 		return malformed("62-05 is not 1 to 25 ASCII letters and digits")
 	}
@@ -131,8 +131,8 @@ func (r *reader) complete() error {
 	return nil
 }
 
-// split puts the values of a template's fields into sub, by id; absent fields stay empty,
-// because a present one is never empty.
+// split puts the values of a template's subfields into sub, by id. An absent subfield stays
+// empty, and a present one is never empty.
 func split(v string, sub *[100]string) error {
 	return each(v, func(id int, value string) error {
 		sub[id] = value

@@ -36,13 +36,14 @@ type Static struct {
 	// Key is the PIX key exactly as the directory spells it, 1 to 77 bytes of
 	// printable ASCII without spaces.
 	Key string
-	// Description is shown to the payer. It is left out where it is, once stripped, longer
-	// than 73 less the key's length: half a sentence about money is worse than none.
+	// Description is shown to the payer. If it is, once stripped, longer than 73 bytes less
+	// the key's length, it is left out: half a sentence about money is worse than none.
 	Description string
-	// Name of the payee: stripped, then cut to 25; "RECEBEDOR" where stripping leaves
+	// Name of the payee: stripped, then cut to 25 bytes; "RECEBEDOR" if stripping leaves
 	// nothing.
 	Name string
-	// City of the payee: stripped, then cut to 15; "BRASIL" where stripping leaves nothing.
+	// City of the payee: stripped, then cut to 15 bytes; "BRASIL" if stripping leaves
+	// nothing.
 	City string
 	// TxID is 1 to 25 of [a-zA-Z0-9], or empty for none (written as "***").
 	TxID string
@@ -96,7 +97,7 @@ func (s Static) check() error {
 }
 
 // appendAccount writes the Pix template, field 26: the name of Pix, the key, and the
-// description where it fits.
+// description if there is room for it.
 func (s Static) appendAccount(b []byte) []byte {
 	b = append(b, '2', '6', '0', '0')
 	start := len(b)
@@ -108,8 +109,8 @@ func (s Static) appendAccount(b []byte) []byte {
 	}
 	head := len(b)
 	b = append(b, '0', '2', '0', '0')
-	// Two bytes more than fit, so that a longer description always shows in its length: a
-	// space is written only together with the letter after it.
+	// The limit is two bytes more than there is room for, so that the length shows that a
+	// description is too long: a space is written only together with the letter after it.
 	b = appendPlain(b, s.Description, left+2)
 	if n := len(b) - head - len("02LL"); n == 0 || n > left {
 		b = b[:head]
@@ -119,8 +120,8 @@ func (s Static) appendAccount(b []byte) []byte {
 	return setLength(b, start)
 }
 
-// appendAmount writes field 54, in reais with a point and two decimals; for 0 it writes
-// nothing.
+// appendAmount writes field 54: the amount in reais with a point and two decimals. For an
+// amount of 0 it writes nothing.
 func appendAmount(b []byte, centavos int64) []byte {
 	if centavos == 0 {
 		return b
@@ -158,8 +159,7 @@ func appendField(b []byte, id, value string) []byte {
 	return append(b, value...)
 }
 
-// setLength writes the length of the value that starts at start and ends with b
-// into the two digits before it.
+// setLength writes the length of the value b[start:] into the two digits before start.
 func setLength(b []byte, start int) []byte {
 	n := len(b) - start
 	b[start-2], b[start-1] = byte('0'+n/10), byte('0'+n%10)

@@ -56,7 +56,7 @@ func TestPlain(t *testing.T) {
 }
 
 func TestDescriptionFitsOrGoes(t *testing.T) {
-	fits := strings.Repeat("x", 37) // 73 bytes less the 36 of an EVP key
+	fits := strings.Repeat("x", 37) // 73 bytes less the 36 bytes of an EVP key
 	for description, want := range map[string]string{
 		fits:                             fits,
 		fits + "x":                       "",

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// published are published codes: from the central bank's manual and API description, and
-// from the documentation of well-known producers.
+// published are codes that others have published: the central bank in its manual and API
+// description, and well-known producers in their documentation.
 var published = []struct {
 	name, text string
 	want       Code
@@ -53,7 +53,7 @@ func TestParsePublished(t *testing.T) {
 	}
 }
 
-// TestTextPublished checks that Text makes the texts of two published codes from their
+// TestTextPublished checks that Text makes the published texts of two codes from the codes'
 // data.
 func TestTextPublished(t *testing.T) {
 	for _, i := range []int{0, 3} {
@@ -80,7 +80,7 @@ const (
 	badLength = "00020101021226800014br.gov.bcb.pix2558invoice.starkbank.com/f5333103-3279-4db2-8389-5efe335ba93d5204000053039865802BR5913Arya Stark6009Sao Paulo6220051656565656565656566304A9A0"
 )
 
-// seal appends the CRC to a code's fields.
+// seal returns a code's fields with their CRC appended.
 func seal(fields string) string { return string(appendCRC([]byte(fields))) }
 
 const (

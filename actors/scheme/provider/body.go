@@ -6,8 +6,8 @@ import (
 	"pixd/actors/strictjson"
 )
 
-// MaxBody is the longest message in bytes, in either direction, except an answer with a
-// book.
+// MaxBody is the greatest length in bytes of a message in either direction, except of an
+// answer with the scheme's book.
 const MaxBody = 64 << 10
 
 // rules are the rules of JSON for every message. Deeper nesting is allowed than any message
@@ -20,7 +20,7 @@ func decode(body []byte, v any, mayGrow bool) error {
 	return strictjson.Decode(body, rules, v, mayGrow)
 }
 
-// decodeUpTo is decode for a message of at most longest bytes.
+// decodeUpTo is decode for a message whose length may be up to longest bytes.
 func decodeUpTo(longest int, body []byte, v any, mayGrow bool) error {
 	long := rules
 	long.Longest = longest

@@ -13,15 +13,16 @@ import (
 // PathBook is the provider's path for reading its book.
 const PathBook = "/v1/book/read"
 
-// maxBook is the longest answer to a BookQuestion, in bytes: one account takes about a
-// hundred bytes, and all accounts are in one answer, because they must be of one moment.
+// maxBook is the greatest length in bytes of an answer to a BookQuestion. One account takes
+// about a hundred bytes, and all accounts are in one answer, because their sums must be of
+// one moment.
 const maxBook = 64 << 20
 
-// BookQuestion asks for the provider's book.
+// BookQuestion asks for the provider's book of settled payments.
 type BookQuestion struct{}
 
-// Book answers a BookQuestion: the settled movements, in base units. OldestOpen is left out
-// where every notice was acknowledged.
+// Book answers a BookQuestion: the sums of the settled movements, in base units. OldestOpen
+// is left out if every notice was acknowledged.
 type Book struct {
 	At           string        `json:"at"`
 	OldestOpen   string        `json:"oldest_open,omitempty"`
@@ -29,7 +30,7 @@ type Book struct {
 	Accounts     []Account     `json:"accounts"`
 }
 
-// Sums are the settled movements of an institution or an account.
+// Sums are the sums of the settled movements of an institution or an account.
 type Sums struct {
 	Sent       ledger.Amount `json:"sent"`
 	Received   ledger.Amount `json:"received"`
@@ -50,7 +51,7 @@ type Account struct {
 	Sums
 }
 
-// TellBook returns the message with a book.
+// TellBook returns the message that carries a book.
 func TellBook(b scheme.Book) Book {
 	m := Book{
 		At: b.At.String(), Participants: make([]Participant, 0, len(b.Participants)), Accounts: make([]Account, 0, len(b.Accounts)),
@@ -70,8 +71,8 @@ func TellBook(b scheme.Book) Book {
 // ReadBookQuestion reads a request to PathBook.
 func ReadBookQuestion(body []byte) error { return decode(body, &BookQuestion{}, false) }
 
-// parse reads a book, and refuses one that cannot be compared with ours: every institution
-// and every account must come once, and no sum may be below zero.
+// parse reads a book, and refuses a book that cannot be compared with the engine's accounts:
+// every institution and every account must occur once, and no sum may be below zero.
 func (m *Book) parse() (b scheme.Book, err error) {
 	if b.At, err = instant("at", m.At); err != nil {
 		return b, err

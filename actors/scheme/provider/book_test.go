@@ -10,7 +10,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestBookTravels checks that a book is read as it was sent, however many accounts it has.
+// TestBookTravels checks that a book is read as it was sent, even with many accounts.
 func TestBookTravels(t *testing.T) {
 	many := scheme.Book{At: noon, Participants: []scheme.ParticipantBook{{ISPB: "99999004", Messages: 1 << 60}}}
 	for n := range 2000 {

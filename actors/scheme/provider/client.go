@@ -18,21 +18,21 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Options configure either end of the protocol where it sends requests.
+// Options configure the engine or the simulator as a sender of requests of the protocol.
 type Options struct {
-	URL    string // base URL of the other side, in a form that ParseURL accepts
+	URL    string // base URL of the receiver, in a form that ParseURL accepts
 	Secret Secret
-	TLS    *tls.Config // nil: the system's certificate authorities
+	TLS    *tls.Config // nil: the system's certificate authorities are trusted
 	Now    func() ledger.Millis
-	// Stated is called with the time in each answer that the other side has signed, even
-	// where the answer is refused for its age; nil: it is not called.
+	// Stated is called with the time in each answer that the receiver has signed, even if the
+	// answer is refused for its age; nil: nothing is called.
 	Stated func(ledger.Millis)
-	NewID  func() string // makes a message id that was never used before
+	NewID  func() string // returns a new message id, different from all earlier ones
 	Log    *slog.Logger
 }
 
-// ParseURL reads the base URL of the other side: http or https, a host, perhaps a path with
-// which all its paths begin.
+// ParseURL reads the base URL of the other side of the protocol: http or https, a host, and
+// optionally a path that is put before all paths of the protocol.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
@@ -52,9 +52,9 @@ type client struct {
 	reported  atomic.Int64 // time in ms at which a failure was last logged
 }
 
-// maxConns is how many connections to the other side are open at once; further requests
-// wait, within their own deadlines. It is a quarter of the connections that pixd's listener
-// at the other end accepts from other machines.
+// maxConns is the largest number of connections to the other side that are open at once;
+// further requests wait, within their own deadlines. It is a quarter of the connections that
+// a listener of pixd accepts from other machines.
 const maxConns = 256
 
 func newClient(o Options, d Direction) (*client, error) {
@@ -70,18 +70,18 @@ func newClient(o Options, d Direction) (*client, error) {
 			TLSClientConfig:     o.TLS,
 			TLSHandshakeTimeout: 5 * time.Second,
 			MaxConnsPerHost:     maxConns, MaxIdleConnsPerHost: maxConns,
-			IdleConnTimeout:        time.Minute, // shorter than the idle time of pixd's own listeners
+			IdleConnTimeout:        time.Minute, // shorter than the time after which pixd's own listeners close idle connections
 			MaxResponseHeaderBytes: 16 << 10,
-			DisableCompression:     true, // the signature covers the bytes as sent
+			DisableCompression:     true, // the signature covers the bytes as they were sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// post sends a message and returns the answer, of at most longest bytes, which the other
-// side has signed for this very message. After any error it is unknown whether the message
-// arrived.
+// post sends a message and returns the answer, of at most longest bytes. The answer's
+// signature proves that the other side has answered this very message. After any error it is
+// unknown whether the message arrived.
 func (c *client) post(ctx context.Context, path string, message any, longest int) (status int, answer []byte, err error) {
 	m := Message{
 		Direction: c.direction, Method: http.MethodPost, ID: c.NewID(), Timestamp: c.Now().String(), Body: encode(message),
@@ -100,7 +100,7 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 	got, err := c.http.Do(r)
 	if err != nil {
 		if of := (*url.Error)(nil); errors.As(err, &of) {
-			err = of.Err // without the address, which the log line has
+			err = of.Err // without the address, which the log line names already
 		}
 		return 0, nil, c.failed(ctx, err)
 	}
@@ -123,8 +123,8 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 	return got.StatusCode, answer, nil
 }
 
-// unsigned describes an answer without a valid signature, so that the reader of the log can
-// find a wrong secret or a wrong clock.
+// unsigned returns an error that describes an answer without a valid signature, so that the
+// reader of the log can find a wrong secret or a wrong clock.
 func unsigned(got *http.Response, answer []byte, err error) error {
 	if got.Header.Get(HeaderSignature) == "" {
 		return fmt.Errorf("answer %d without a signature: %.200q", got.StatusCode, answer)
@@ -132,12 +132,11 @@ func unsigned(got *http.Response, answer []byte, err error) error {
 	return fmt.Errorf("answer %d: %w", got.StatusCode, err)
 }
 
-// tellEvery is the least time between two log lines about a failing other side.
-const tellEvery = 30_000 // ms
+// tellEvery is the least time between two log lines that say that calls fail.
+const tellEvery = 30_000 // in ms
 
-// failed logs, at most once in tellEvery, that the other side's answers cannot be relied
-// on, because a payout's own report does not say so. A request that our side cancelled is
-// not logged.
+// failed logs, at most once in tellEvery, that no valid answer came from the other side: a
+// payout's own report does not say so. A request that our side cancelled is not logged.
 func (c *client) failed(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return err
@@ -152,7 +151,8 @@ func (c *client) failed(ctx context.Context, err error) error {
 // close closes idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// unexpected describes a signed answer that the protocol does not have for the message.
+// unexpected returns an error that describes a signed answer which the protocol does not have
+// for the message.
 func unexpected(status int, answer []byte) error {
 	return fmt.Errorf("answer %d: %.200q", status, answer)
 }

@@ -34,7 +34,8 @@ var payout = scheme.Payment{
 	Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"},
 }
 
-// signing answers as a provider does; alter changes the message before it is signed.
+// signing returns a handler that answers as a provider does; alter changes the answer before
+// it is signed.
 func signing(t *testing.T, status int, body string, alter func(*Message)) http.HandlerFunc {
 	s := secret(t, shared)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -58,13 +59,14 @@ func signing(t *testing.T, status int, body string, alter func(*Message)) http.H
 const wellSettled = `{"state":{"progress":"settled"}}`
 
 // TestAnswers checks that a signed answer of the expected form is accepted, that a refusal
-// with a known code is a refusal, and that any other answer leaves the payment unknown.
+// with a known code is returned as *scheme.Refused, and that any other answer is an
+// infrastructure error, after which nobody knows whether the payment arrived.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
 		alter  func(*Message)
-		want   string // part of the error; empty: the payment is settled
+		want   string // text that the error must contain; empty: no error, the payment is settled
 	}{
 		"settled":              {200, wellSettled, nil, ""},
 		"with a field more":    {200, `{"state":{"progress":"settled","since":1},"note":{"a":[{}]}}`, nil, ""},
@@ -144,8 +146,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestOwner checks that an owner is accepted only with a document and an ISPB in the form
-// in which accounts compare documents.
+// TestOwner checks that a key's owner is accepted only with an ISPB, and with a document in
+// the form in which accounts compare documents.
 func TestOwner(t *testing.T) {
 	for body, good := range map[string]bool{
 		`{"owner":{"name":"Ana","document":"12345678909","ispb":"99999005"}}`:    true,
@@ -169,7 +171,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestTLS checks that a server without a trusted certificate is sent no request.
+// TestTLS checks that no request is sent to a server whose certificate is not trusted.
 func TestTLS(t *testing.T) {
 	server := httptest.NewTLSServer(signing(t, 200, wellSettled, nil))
 	defer server.Close()

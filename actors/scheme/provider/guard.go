@@ -9,8 +9,8 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Guard checks the signatures of received messages: it admits messages that the other side
-// signed within Window, and remembers which of them were acknowledged.
+// Guard checks received messages: it admits those that the other side signed within Window,
+// and remembers which of them were acknowledged.
 type Guard struct {
 	secret    Secret
 	direction Direction
@@ -18,28 +18,29 @@ type Guard struct {
 	stated    func(ledger.Millis)
 
 	mu sync.Mutex
-	// Message ids are kept as hashes of equal size: the ids in work, and the ids
-	// acknowledged. The latter are in two generations, of which the older is dropped as a
-	// whole.
+	// Message ids are kept as hashes of equal size. inWork has the ids of messages that are
+	// being worked on; fresh and older have the ids of acknowledged messages, in two
+	// generations, of which the older one is dropped as a whole.
 	inWork       map[[16]byte]struct{}
 	fresh, older map[[16]byte]struct{}
 	turned       ledger.Millis
 }
 
 const (
-	// generation is the least time for which an acknowledged id is remembered: a message
-	// may state a time one Window ahead, and is then accepted until one Window after that
-	// time.
+	// generation is the least time in ms for which the id of an acknowledged message is
+	// remembered: a message may state a time one Window ahead, and is then accepted until one
+	// Window after that time.
 	generation = ledger.Millis(2 * Window / time.Millisecond)
-	// generationIDs bounds the ids of a generation (two generations take 32 MiB each). At
-	// more than 870 messages a second for ten minutes the oldest ids are forgotten early;
-	// repeating their messages still has no effect, because every message is idempotent.
+	// generationIDs bounds the number of ids in a generation (two generations take 32 MiB
+	// each). At more than 870 messages a second for ten minutes the oldest ids are forgotten
+	// early; repeating their messages still has no effect, because every message is
+	// idempotent.
 	generationIDs = 1 << 19
 )
 
-// NewGuard returns a guard for messages in a direction. It calls stated, unless that is
-// nil, with the time in each message that comes for the first time and within Window; an
-// old message sent again does not count.
+// NewGuard returns a guard for messages in direction d. It calls stated, unless that is nil,
+// with the time in each message that comes for the first time and within Window. A repeated
+// message does not count, because its time may be old.
 func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledger.Millis)) *Guard {
 	if stated == nil {
 		stated = func(ledger.Millis) {}
@@ -50,18 +51,19 @@ func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledge
 	}
 }
 
-// The errors of Admit for messages that must not be carried out.
+// The errors of Admit for repeated messages, which must not be carried out.
 var (
-	// ErrKnown: the first copy was acknowledged; acknowledge this one too, without effect.
+	// ErrKnown: the first copy was acknowledged. This copy is to be acknowledged too, without
+	// any effect.
 	ErrKnown = errors.New("this message was acknowledged before")
-	// ErrInWork: the first copy is in work, and its result is not known yet.
+	// ErrInWork: the first copy is being worked on, and its result is not known yet.
 	ErrInWork = errors.New("this message is being worked on")
 )
 
-// Admit checks a request. Where the error is nil, the caller carries the request out and
-// then calls end, of which only the first call counts, with whether the request was
-// acknowledged. ErrKnown and ErrInWork are for repeated messages; any other error is for a
-// message that the other side did not sign, or not within Window.
+// Admit checks a request. If the error is nil, the caller carries the request out and then
+// calls end, with whether the request was acknowledged; only the first call of end counts.
+// ErrKnown and ErrInWork are for repeated messages. Any other error is for a message that the
+// other side did not sign, or not within Window.
 func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool), err error) {
 	m.Direction, m.Status = g.direction, 0
 	now := g.now()
@@ -91,7 +93,7 @@ func (g *Guard) end(id [16]byte, acknowledged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, open := g.inWork[id]; !open {
-		return // end was called before
+		return // end was called already
 	}
 	delete(g.inWork, id)
 	if acknowledged {
@@ -100,7 +102,7 @@ func (g *Guard) end(id [16]byte, acknowledged bool) {
 	}
 }
 
-// turn starts a new generation when the fresh one is too old or full.
+// turn starts a new generation of acknowledged ids if the fresh one is too old or full.
 func (g *Guard) turn(now ledger.Millis) {
 	if now-g.turned >= generation || len(g.fresh) >= generationIDs {
 		g.older, g.fresh, g.turned = g.fresh, map[[16]byte]struct{}{}, now

@@ -8,8 +8,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// The other paths beside PathBook: four of the provider, one of the engine. Requests to all
-// paths are POST.
+// The paths of the protocol besides PathBook: four that a provider serves, and PathNotices,
+// which an engine serves. Every request is a POST.
 const (
 	PathRegister = "/v1/keys/register"
 	PathLookup   = "/v1/keys/lookup"
@@ -25,7 +25,7 @@ type Key struct {
 	Value string `json:"value"`
 }
 
-// Registration registers one of the engine's keys.
+// Registration registers one of the engine's PIX keys with the scheme.
 type Registration struct {
 	Key       Key    `json:"key"`
 	AccountID string `json:"account_id"`
@@ -44,7 +44,7 @@ type Found struct {
 	Owner Owner `json:"owner"`
 }
 
-// Owner is the recipient as the directory names it.
+// Owner is the owner of a key, as the directory names it.
 type Owner struct {
 	Name     string `json:"name"`
 	Document string `json:"document"`
@@ -116,7 +116,7 @@ func paymentOf(p scheme.Payment) Payment {
 	}
 }
 
-// TellState returns the message with a state.
+// TellState returns the message that carries a payment's state.
 func TellState(s scheme.State) Reported { return Reported{State{progressNames[s.Progress], s.Reason}} }
 
 func (s State) parse() (scheme.State, error) {
@@ -214,8 +214,9 @@ func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
 
 var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", ledger.MaxAmount)
 
-// parseIDs reads a payout's ids. It does not check the form of the end-to-end id, which a
-// merchant may have chosen: the scheme checks it (FF08).
+// parseIDs reads a payout's transaction id, and checks the length of its end-to-end id. It
+// does not check the form of the end-to-end id, which a merchant may have chosen: the scheme
+// checks that form (FF08).
 func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
 	id, ok := ledger.ParseTxID(tx)
 	if !ok || id.String() != tx {

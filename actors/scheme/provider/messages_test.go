@@ -31,7 +31,7 @@ var notices = []scheme.Notice{
 
 const returnID = "D9999900520261029120100000000003"
 
-// TestNoticesTravel checks that a notice is read as it was sent.
+// TestNoticesTravel checks that a notice of every kind is read as it was sent.
 func TestNoticesTravel(t *testing.T) {
 	for _, n := range notices {
 		got, err := ReadNotice(encode(TellNotice(n)))
@@ -104,8 +104,8 @@ func TestNoticesRefused(t *testing.T) {
 	}
 }
 
-// TestRecipientISPB checks that a recipient's ISPB must be 8 digits in a submission too, as
-// in a merchant's request.
+// TestRecipientISPB checks that a recipient's ISPB in a submission must be empty or 8 digits,
+// as in a merchant's request.
 func TestRecipientISPB(t *testing.T) {
 	const before = `{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1A2B3C4D20261029120000000000001","account_id":"acc_7wlwlb76tauiu","amount":1,"key":{"type":"cpf","value":"12345678909"},"recipient_ispb":"`
 	for ispb, good := range map[string]bool{"60701190": true, "": true, "1A2B3C4D": false, "6070119": false} {
@@ -136,8 +136,8 @@ func FuzzReadNotice(f *testing.F) {
 	})
 }
 
-// FuzzReadRequests checks that a payment which the provider's side accepts can be encoded
-// and read again without a change.
+// FuzzReadRequests checks that every payment which ReadPayment accepts can be encoded and
+// read again without a change.
 func FuzzReadRequests(f *testing.F) {
 	f.Add([]byte(`{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1","account_id":"acc_7wlwlb76tauiu","amount":1,"key":{"type":"cpf","value":"12345678909"}}`))
 	f.Add([]byte(`{"account_id":"acc_7wlwlb76tauiu","key":{"type":"evp","value":"0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"}}`))

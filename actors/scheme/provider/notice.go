@@ -34,7 +34,7 @@ type Arrived struct {
 	Payer       Owner         `json:"payer"`
 }
 
-// kinds are the kinds of notice of this version, by their names in the protocol.
+// kinds are the kinds of notice that this version knows, by their names in the protocol.
 var kinds = func() map[string]scheme.NoticeKind {
 	all := map[string]scheme.NoticeKind{}
 	for k := scheme.PaymentArrived; k <= scheme.InfractionCancelled; k++ {
@@ -43,14 +43,14 @@ var kinds = func() map[string]scheme.NoticeKind {
 	return all
 }()
 
-// ErrKind is the refusal of a notice of an unknown kind: the scheme must send it again,
-// perhaps to a newer version of the engine.
+// ErrKind is the error for a notice of an unknown kind. The scheme must send the notice
+// again, because a newer version of the engine may know the kind.
 var ErrKind = errors.New("unknown kind of notice")
 
 // Situations are the subjects that a report of an infraction may have.
 var Situations = []string{"SCAM", "ACCOUNT_TAKEOVER", "COERCION", "FRAUDULENT_ACCESS", "OTHER", "UNKNOWN"}
 
-// TellNotice returns the message with a notice.
+// TellNotice returns the message that carries a notice.
 func TellNotice(n scheme.Notice) Notice {
 	m := Notice{
 		Kind: n.Kind.String(), EndToEndID: n.EndToEnd, Reason: n.Reason, ReturnID: n.ReturnID, InfractionID: n.Infraction,
@@ -84,7 +84,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	switch {
 	case grown.Kind == "":
 		return scheme.Notice{}, errors.New("kind is required")
-	case !known: // further fields may be unknown too
+	case !known: // a notice of an unknown kind may have unknown fields too, so ErrKind comes first
 		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, strconv.QuoteToASCII(grown.Kind))
 	}
 	var m Notice
@@ -101,7 +101,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	return n, err
 }
 
-// of reads the fields of a kind.
+// of reads the fields that a notice of this kind has.
 func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch kind {
 	case scheme.PaymentArrived:
@@ -112,7 +112,7 @@ func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	return m.outcome(kind)
 }
 
-// only refuses fields that do not belong to a kind.
+// only returns an error for a field that does not belong to this kind of notice.
 func (m *Notice) only(kind scheme.NoticeKind) error {
 	for _, f := range []struct {
 		name  string
@@ -143,8 +143,8 @@ func amount(a ledger.Amount) error {
 	return nil
 }
 
-// arrival reads a customer's payment, whose money is here already: only the fields needed
-// for booking are checked, all others are kept as sent.
+// arrival reads a customer's payment, whose money the scheme has already booked to us. Only
+// the fields needed for booking are checked; all other fields are kept as sent.
 func (m *Notice) arrival() (scheme.Notice, error) {
 	a := m.Arrived
 	switch {
@@ -185,7 +185,8 @@ func validReturnID(s string) bool {
 	return len(s) > 1 && s[0] == 'D' && ledger.ValidEndToEnd("E"+s[1:])
 }
 
-// infraction reads the report of a payment that we received, or its withdrawal.
+// infraction reads a payer's report of a payment that we received, or the withdrawal of such
+// a report.
 func (m *Notice) infraction(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch {
 	case !ledger.ValidEndToEnd(m.EndToEndID):

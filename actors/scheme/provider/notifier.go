@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// noticePatience is how long the notifier waits for an answer, from the request on; an
-	// engine takes less.
+	// noticePatience is the longest time from sending a notice until the engine's answer; an
+	// engine answers sooner.
 	noticePatience = 15 * time.Second
-	// noticesAtOnce is how many notices are sent at once; further notices wait.
+	// noticesAtOnce is the largest number of notices that are sent at once; further notices
+	// wait.
 	noticesAtOnce = 64
 )
 
@@ -31,7 +32,7 @@ type Notifier struct {
 	work   sync.WaitGroup
 }
 
-// NewNotifier returns a notifier to the engine at o.URL.
+// NewNotifier returns a notifier for the engine at o.URL.
 func NewNotifier(o Options) (*Notifier, error) {
 	c, err := newClient(o, ToEngine)
 	if err != nil {
@@ -42,7 +43,8 @@ func NewNotifier(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Take implements scheme.Feed. The number of waiting notices is bounded by the caller.
+// Take implements scheme.Feed. It does not bound the number of waiting notices: its caller
+// must.
 func (n *Notifier) Take(notice scheme.Notice, done func(error)) {
 	n.mu.Lock()
 	closed := n.closed
@@ -80,7 +82,7 @@ func (n *Notifier) deliver(notice scheme.Notice) error {
 	return nil
 }
 
-// Close cancels the notices being sent; none of them counts as acknowledged.
+// Close cancels the notices that are being sent. None of them counts as acknowledged.
 func (n *Notifier) Close() {
 	n.mu.Lock()
 	n.closed = true

@@ -14,7 +14,7 @@ type Provider struct{ client *client }
 
 var _ scheme.Scheme = (*Provider)(nil)
 
-// New returns a provider at o.URL. It sends nothing yet.
+// New returns a provider at o.URL. It sends no request yet.
 func New(o Options) (*Provider, error) {
 	c, err := newClient(o, ToScheme)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *Provider) ask(ctx context.Context, path string, message, into any) erro
 	return p.askFor(ctx, path, message, into, MaxBody)
 }
 
-// askFor is ask for an answer of at most longest bytes.
+// askFor is ask for an answer whose length may be up to longest bytes.
 func (p *Provider) askFor(ctx context.Context, path string, message, into any, longest int) error {
 	status, answer, err := p.client.post(ctx, path, message, longest)
 	if err != nil {

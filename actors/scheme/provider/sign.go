@@ -38,11 +38,11 @@ func NewSecret(s string) (Secret, error) {
 // String hides the secret.
 func (Secret) String() string { return "***" }
 
-// GoString hides the secret.
+// GoString hides the secret in %#v.
 func (Secret) GoString() string { return "***" }
 
-// Direction names sender and receiver, so that no message can be sent back as its own
-// answer.
+// Direction says who sends a message to whom, so that no message can be sent back to its
+// sender as an answer.
 type Direction string
 
 // The directions of requests; an answer's direction is the request's with "-answer"
@@ -58,10 +58,10 @@ func (d Direction) answer() Direction { return d + "-answer" }
 type Message struct {
 	Direction Direction
 	Method    string
-	Path      string // the request target, as sent
+	Path      string // path and query of the request, as they were sent
 	Timestamp string
 	ID        string
-	Status    int // status of an answer; 0: the message is a request
+	Status    int // HTTP status of an answer; 0: the message is a request
 	Body      []byte
 }
 
@@ -88,7 +88,8 @@ func (s Secret) Sign(m Message) string {
 	return signatureVersion + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Window is how far a message's time may be from the receiver's clock, in either direction.
+// Window is the largest difference, in either direction, between a message's time and the
+// receiver's clock at which the message is accepted.
 const Window = 5 * time.Minute
 
 // The errors of Verify.
@@ -100,7 +101,8 @@ var (
 )
 
 // Verify checks that the other side signed a message, and that its time is within Window of
-// now. It returns the message's time wherever the signature is valid, else 0.
+// now. If the signature is valid, stated is the message's time, even if that is outside
+// Window; otherwise stated is 0.
 func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated ledger.Millis, err error) {
 	if !messageID(m.ID) {
 		return 0, errMessageID

@@ -34,7 +34,7 @@ func TestSecretLength(t *testing.T) {
 	}
 }
 
-// vector is the example of docs/scheme-protocol.md.
+// vector is the example message of docs/scheme-protocol.md.
 var vector = Message{
 	Direction: ToEngine, Method: "POST", Path: PathNotices, Timestamp: "2026-10-29T12:00:00.000Z", ID: "msg-1",
 	Body: []byte(`{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E9999900420261029120000000000001"}`),
@@ -56,8 +56,8 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestExamples checks that every message in docs/scheme-protocol.md can be read as a
-// message of its path, and is the same when encoded again.
+// TestExamples checks that every message shown in docs/scheme-protocol.md can be read as a
+// message of the path it is shown for, and that encoding it again gives the same text.
 func TestExamples(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
 	if err != nil {
@@ -115,8 +115,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestVerify checks that a message with any part altered is refused, and that Window is
-// exact to the millisecond.
+// TestVerify checks that a message is refused if any part of it was altered, and that the
+// limits of Window are exact to the millisecond.
 func TestVerify(t *testing.T) {
 	s := secret(t, shared)
 	signature := s.Sign(vector)
@@ -168,8 +168,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestGuard checks that a message is carried out once, and again only if it was not
-// acknowledged.
+// TestGuard checks that a message is carried out once, and a second time only if the first
+// time was not acknowledged.
 func TestGuard(t *testing.T) {
 	now := noon
 	s := secret(t, shared)
@@ -191,20 +191,20 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatalf("not acknowledged, and again: %v", err)
 	}
-	first(true) // first was called before
+	first(true) // the second call of first, which must have no effect
 	second(true)
 	second(false)
 	if _, err := admit("a"); !errors.Is(err, ErrKnown) {
 		t.Errorf("acknowledged, and again: %v", err)
 	}
-	late := vector // a message whose time is as far ahead as allowed
+	late := vector // late's time is Window ahead of the guard's clock, as far as is allowed
 	late.ID, late.Timestamp = "b", (now + generation/2).String()
 	end, err := g.Admit(late, s.Sign(late))
 	if err != nil {
 		t.Fatal(err)
 	}
 	end(true)
-	now += generation // the last time at which late is accepted
+	now += generation // now late is exactly Window old: the last time at which it is accepted
 	if _, err := g.Admit(late, s.Sign(late)); !errors.Is(err, ErrKnown) {
 		t.Errorf("at its last instant: %v", err)
 	}

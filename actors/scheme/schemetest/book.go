@@ -37,7 +37,7 @@ func limits(t *testing.T, b Body) {
 		}
 	}
 	b.submit(t, other)
-	in.await(t, other, 1) // by now the counts that were written before are durable
+	in.await(t, other, 1) // the store writes in order: once this payment is durable, the counts written earlier are too
 	next := b.Again(t)
 	b.refused(t, look(next, second), ledger.RefuseRateLimited)
 	for _, p := range []scheme.Payment{first, second} {
@@ -69,7 +69,7 @@ func comesBack(t *testing.T, b Body) {
 	b.start(t, never)
 	p := payment(b, "returned@pix.test")
 	expect(t, "submit", b.submit(t, p), pending)
-	first := never.awaitOf(t, matter{p.Tx, true}, 2) // twice, as the first delivery is not acknowledged
+	first := never.awaitOf(t, matter{p.Tx, true}, 2) // the inbox acknowledges nothing, so the notice comes at least twice
 	settlement, back := never.index(matter{tx: p.Tx}), never.index(matter{p.Tx, true})
 	if settlement < 0 || settlement > back {
 		t.Errorf("the settlement's notice is number %d, the return's %d", settlement, back)
@@ -112,7 +112,8 @@ func (b Body) expectBook(t *testing.T, participants []scheme.ParticipantBook, ac
 	}
 }
 
-// ours is the institution that asks, theirs the institution to which all keys belong.
+// ours is the ISPB of the engine's institution; theirs is the ISPB of the institution at
+// which the recipients of payouts have their keys.
 const ours, theirs = "99999004", "99999005"
 
 func keepsBook(t *testing.T, b Body) {
@@ -132,7 +133,7 @@ func keepsBook(t *testing.T, b Body) {
 	dupl := now
 	dupl.Tx[15]++
 	b.submit(t, dupl)
-	b.submit(t, now) // repeating a submission pays nothing more
+	b.submit(t, now) // submitting the same payment again pays nothing more
 	for _, p := range []scheme.Payment{plain, back, rejected, dupl} {
 		in.await(t, p, 1)
 	}
@@ -170,7 +171,7 @@ func namesOldest(t *testing.T, b Body) {
 		if b.book(t).OldestOpen == 0 {
 			return
 		}
-		pause(20 * time.Millisecond) // the acknowledgement of the last notice may still be on its way
+		pause(20 * time.Millisecond) // the acknowledgement of the last notice may still be on its way to the scheme
 	}
 	t.Errorf("still open since %v", b.book(t).OldestOpen)
 }

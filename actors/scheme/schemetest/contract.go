@@ -1,5 +1,5 @@
-// Package schemetest tests the contract of every connected body of scheme.Scheme. A body's
-// own test opens the body and calls Contract:
+// Package schemetest tests that every connected implementation of scheme.Scheme keeps the
+// contract. The implementation's own test opens it and calls Contract:
 //
 //	schemetest.Contract(t, func(t *testing.T) schemetest.Body { … })
 package schemetest
@@ -15,17 +15,18 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Body is one connected body under test. Recipient keys choose outcomes as in the
-// simulator; payments settle within a fraction of a second.
+// Body is one connected implementation of scheme.Scheme under test. As in the simulator, a
+// recipient's key chooses a payment's outcome; payments settle within a fraction of a second.
 type Body struct {
 	Scheme scheme.Scheme
-	Now    func() ledger.Millis // the scheme's clock
+	Now    func() ledger.Millis // returns the time of the scheme's clock
 	Start  func(scheme.Feed) error
-	// Again kills the process without warning and starts another on the durable data.
+	// Again ends the implementation's process without warning and starts another one on the
+	// data that is durable.
 	Again func(t *testing.T) Body
 }
 
-// Contract runs every story, each against a body of its own from open.
+// Contract runs every story of the contract, each against a Body of its own from open.
 func Contract(t *testing.T, open func(t *testing.T) Body) {
 	for _, s := range []struct {
 		name string
@@ -61,7 +62,7 @@ var numbers struct {
 	n uint64
 }
 
-// payment returns a new payment to a key that chooses its outcome.
+// payment returns a new payment to the given key, which chooses the payment's outcome.
 func payment(b Body, key string) scheme.Payment {
 	numbers.Lock()
 	numbers.n++
@@ -83,7 +84,8 @@ type matter struct {
 
 func about(n scheme.Notice) matter { return matter{n.Tx, n.Kind == scheme.ReturnReceived} }
 
-// inbox takes notices; it refuses the first ones about each matter, as many as refuse says.
+// inbox takes notices. It refuses the first notices about each matter, as many as refuse
+// says, and acknowledges all later ones.
 type inbox struct {
 	mu     sync.Mutex
 	refuse int

@@ -193,7 +193,7 @@ func notifiesAgain(t *testing.T, b Body) {
 	p := payment(b, "ana@example.com")
 	b.submit(t, p)
 	in.await(t, p, 3)
-	pause(1200 * time.Millisecond) // longer than the time between two deliveries before
+	pause(1200 * time.Millisecond) // longer than the time between the two deliveries before
 	if n := in.count(p); n != 3 {
 		t.Errorf("acknowledged, and it came %d times more", n-3)
 	}
@@ -206,7 +206,7 @@ func survives(t *testing.T, b Body) {
 	b.submit(t, kept)
 	expect(t, "inside the call", b.submit(t, now), settled)
 	b.submit(t, lost)
-	never.await(t, kept, 1) // delivered, and not acknowledged
+	never.await(t, kept, 1) // the notice was delivered, and the inbox did not acknowledge it
 	next := b.Again(t)
 	in := newInbox(0)
 	next.start(t, in)
@@ -226,5 +226,6 @@ func survives(t *testing.T, b Body) {
 	}
 }
 
-// pause waits, for notices that must not come or are about to come.
+// pause waits a while for a notice that must not come, or for something that is about to
+// happen.
 func pause(d time.Duration) { time.Sleep(d) }

@@ -10,8 +10,8 @@ import (
 	"pixd/actors/scheme"
 )
 
-// BenchmarkSubmit measures payouts from many callers at once, on a disk, until they are
-// settled and acknowledged.
+// BenchmarkSubmit measures payouts that many callers submit at once to a simulator on a disk,
+// until the payouts are settled and their notices acknowledged.
 func BenchmarkSubmit(b *testing.B) {
 	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 const (
 	rowKey        = 'k' // one of the engine's PIX keys
 	rowPayment    = 'p' // a payout submitted to us, by the engine's transaction id
-	rowHolder     = 'e' // the payment, in or out, that holds an end-to-end id
+	rowHolder     = 'e' // the transaction, a payout or a customer's payment, that has an end-to-end id
 	rowOpen       = 'o' // a notice to deliver, by its due time; deleted once acknowledged
 	rowArrival    = 'a' // a customer's payment, by its end-to-end id
 	rowMovement   = 'm' // a settled or settling amount, by its time and number
 	rowSums       = 's' // sums of movements: the mark, and the sums of accounts and institutions
 	rowReturn     = 'r' // a return of a payout, by the payout's transaction id and ordinal
 	rowInfraction = 'i' // a report of a customer's payment, by its own id
-	rowLimited    = 'l' // how many limits a payout's lookups have met, by its transaction id
+	rowLimited    = 'l' // the number of limits that a payout's lookups have met, by the payout's transaction id
 	rowCapacity   = 'c' // the limit that every lookup meets
 )
 
@@ -40,7 +40,7 @@ type payment struct {
 	Amount   ledger.Amount    `cbor:"4,keyasint"`
 	Key      string           `cbor:"5,keyasint"`
 	At       ledger.Millis    `cbor:"6,keyasint"` // time of submission
-	DueAt    ledger.Millis    `cbor:"7,keyasint"` // time from which on its outcome is final
+	DueAt    ledger.Millis    `cbor:"7,keyasint"` // time from which on the payment is settled or rejected
 	Reason   string           `cbor:"8,keyasint,omitempty"`
 }
 
@@ -62,7 +62,8 @@ func key(tag byte, rest string) []byte {
 	return append(append(make([]byte, 0, 1+len(rest)), tag), rest...)
 }
 
-// openKey orders notices by their due time; about names the payment, return or report.
+// openKey returns the key of a notice's open row. The keys order notices by their due time;
+// about names the payment, return or report that the notice is about.
 func openKey(at ledger.Millis, about []byte) []byte {
 	k := append(make([]byte, 0, 9+len(about)), rowOpen)
 	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)
@@ -80,7 +81,7 @@ func set(k []byte, v any) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: k, Value: b}
 }
 
-// read decodes one row into v; false where there is no row.
+// read decodes the row at k into v. It returns false if there is no such row.
 func read(s Store, k []byte, v any) (bool, error) {
 	b, ok, err := s.Get(k)
 	if err != nil || !ok {

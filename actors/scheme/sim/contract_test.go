@@ -47,8 +47,8 @@ func openOn(t *testing.T, fs wal.FS, edit func(*Options)) *Sim {
 	return s
 }
 
-// TestContract runs the contract over a file system that keeps everything, and over one
-// that loses unsynced data at each restart.
+// TestContract runs the contract of scheme.Scheme against simulators on a file system that
+// keeps everything, and on a file system that loses unsynced data at each restart.
 func TestContract(t *testing.T) {
 	t.Run("closed and opened again", func(t *testing.T) {
 		t.Parallel()
@@ -90,8 +90,8 @@ func crashing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	}}
 }
 
-// TestAcknowledgedIsDone checks that an acknowledged notice is not sent by the next
-// process.
+// TestAcknowledgedIsDone checks that a notice which was acknowledged is not sent again by the
+// next process.
 func TestAcknowledgedIsDone(t *testing.T) {
 	fs := vfs.NewMem()
 	b := closing(t, fs)

@@ -12,14 +12,15 @@ import (
 	"pixd/wal"
 )
 
-// deliverer is the outbox with a lock, and a goroutine that gives due notices to the feed.
+// deliverer has the outbox, which a lock guards, and a goroutine that gives due notices to
+// the feed.
 type deliverer struct {
 	sim        *Sim
 	mu         sync.Mutex
 	outbox     outbox
-	reported   ledger.Millis // when a failure was last logged
-	unreported int           // failures since reported that were not logged
-	wake       chan struct{} // capacity 1
+	reported   ledger.Millis // time at which a failure was last logged
+	unreported int           // number of failures since reported that were not logged
+	wake       chan struct{} // a value in it wakes the goroutine; its capacity is 1
 	stop       chan struct{}
 	started    atomic.Bool
 	done       chan struct{}
@@ -45,9 +46,9 @@ func (d *deliverer) rouse() {
 	}
 }
 
-// Due returns the earliest notice that is due, and a function to be called once with the
-// result: nil acknowledges the notice. It takes the place of Start where the caller drives
-// the clock.
+// Due returns the earliest notice that is due, and a function that must be called once with
+// the notice's result: nil acknowledges the notice. Callers that drive the clock themselves
+// use it instead of Start.
 func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 	i, ok := s.out.take()
 	if !ok {
@@ -56,8 +57,8 @@ func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 	return i.notice, func(err error) { s.out.ended(i, err) }, true
 }
 
-// NextDue is when Due returns the next notice, perhaps in the past; false where no notice
-// waits.
+// NextDue returns the time at which Due will return the next notice, which may be in the
+// past. It returns false if no notice waits.
 func (s *Sim) NextDue() (ledger.Millis, bool) {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
@@ -104,7 +105,7 @@ func (s *Sim) reopen(k, v []byte) (i item, err error) {
 	return i, present(ok, err)
 }
 
-// present returns an error where a row is missing to which another row refers.
+// present returns an error if a row is missing to which another row refers.
 func present(ok bool, err error) error {
 	if err == nil && !ok {
 		return errors.New("sim: a row without what it is about")
@@ -142,7 +143,7 @@ func (d *deliverer) run(feed scheme.Feed) {
 	}
 }
 
-// sleep is the time from now until the next notice is due, at most an hour.
+// sleep returns the time from now until the next notice is due, at most an hour.
 func (d *deliverer) sleep() time.Duration {
 	at, ok := d.sim.NextDue()
 	if !ok {
@@ -151,7 +152,8 @@ func (d *deliverer) sleep() time.Duration {
 	return min(time.Duration(max(at-d.sim.now(), 0))*time.Millisecond, time.Hour)
 }
 
-// ended deletes the open row of an acknowledged notice; any other notice is sent again.
+// ended deletes the open row of an acknowledged notice. A notice that was not acknowledged is
+// put back, to be sent again.
 func (d *deliverer) ended(i item, err error) {
 	now := d.sim.now()
 	d.mu.Lock()
@@ -170,7 +172,8 @@ func (d *deliverer) ended(i item, err error) {
 	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}})
 }
 
-// tellEvery is the least time in ms between two log lines about missing acknowledgements.
+// tellEvery is the least time in ms between two log lines about notices that were not
+// acknowledged.
 const tellEvery = ledger.Millis(10_000)
 
 func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
@@ -187,11 +190,12 @@ func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
 		"end_to_end_id", n.EndToEnd, "error", err, "others_since", others)
 }
 
-// ackPatience is how long Pay and Return wait, from the booking on, for the engine's
-// acknowledgement; the notice is delivered even after that.
+// ackPatience is the longest time after the booking for which Pay and Return wait for the
+// engine's acknowledgement. The notice is delivered even if they no longer wait.
 const ackPatience = 2 * time.Second
 
-// await waits for an acknowledgement, if a goroutine delivers notices.
+// await waits until the notice is acknowledged, for at most ackPatience. It does not wait
+// before Start, because then no goroutine delivers notices.
 func (d *deliverer) await(ctx context.Context, acked <-chan struct{}) {
 	if !d.started.Load() {
 		return

@@ -13,8 +13,8 @@ import (
 	"pixd/wal/waltest"
 )
 
-// TestBookedMeanwhile checks that a movement which is booked after a reading began, in the
-// same millisecond, is not part of that reading but of the next.
+// TestBookedMeanwhile checks that a movement which is booked in the same millisecond as a
+// reading of the book, but after that reading began, belongs to the next reading only.
 func TestBookedMeanwhile(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
@@ -41,7 +41,7 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 	p := newPump(t)
 	for n, key := range []string{"silent@pix.test", "returned@pix.test"} {
 		o := p.pay("aa", "ana@example.com", 1)
-		o.Tx, o.Key.Value = ledger.TxID{9, byte(n)}, key // a duplicate
+		o.Tx, o.Key.Value = ledger.TxID{9, byte(n)}, key // a second transaction under the same end-to-end id
 		if _, err := p.Submit(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +62,8 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 	}
 }
 
-// TestInfractionsAreToldAgain checks that the next process sends both notices of a report
-// again.
+// TestInfractionsAreToldAgain checks that after a restart the simulator sends both notices of
+// an infraction report again if they were not acknowledged.
 func TestInfractionsAreToldAgain(t *testing.T) {
 	p := newPump(t)
 	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
@@ -115,7 +115,8 @@ func (l *late) flush(n int) {
 	l.queue = l.queue[n:]
 }
 
-// TestLimitsCountAtOnce checks that limits count once, and before they are durable.
+// TestLimitsCountAtOnce checks that each limit which a payout's lookup meets is counted once,
+// and at once, even before the count is durable.
 func TestLimitsCountAtOnce(t *testing.T) {
 	p := newPump(t)
 	l := &late{shelf: *p.shelf}
@@ -127,7 +128,7 @@ func TestLimitsCountAtOnce(t *testing.T) {
 			t.Errorf("lookup %d: %v", n, err)
 		}
 		if n == 1 {
-			l.flush(1) // the first count is durable, the second is not
+			l.flush(1) // now the first count is durable and the second is not
 		}
 	}
 	if len(l.queue) != 2 || len(p.limited) != 1 {
@@ -139,8 +140,8 @@ func TestLimitsCountAtOnce(t *testing.T) {
 	}
 }
 
-// TestRegisteredTwiceAtOnce checks that a registration is confirmed only once it is
-// durable, also to a caller who repeats it meanwhile.
+// TestRegisteredTwiceAtOnce checks that a key's registration is confirmed only once it is
+// durable, also to a caller who registers the key again before that.
 func TestRegisteredTwiceAtOnce(t *testing.T) {
 	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
@@ -152,7 +153,8 @@ func TestRegisteredTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestAskedBeforeDurable checks that Ask does not answer with a state that is not durable.
+// TestAskedBeforeDurable checks that Ask does not answer with a payment's state before that
+// state is durable.
 func TestAskedBeforeDurable(t *testing.T) {
 	s, store, hurried := openLate(t)
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
@@ -161,7 +163,7 @@ func TestAskedBeforeDurable(t *testing.T) {
 	if _, err := s.Submit(hurried, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("submitted before it is durable: %v", err)
 	}
-	store.Commit(10) // the payment can be read, and may still be lost
+	store.Commit(10) // now the payment can be read, but a crash may still lose it
 	if state, err := s.Ask(hurried, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
 		t.Errorf("asked before it is durable: %v %v", state, err)
 	}
@@ -171,8 +173,8 @@ func TestAskedBeforeDurable(t *testing.T) {
 	}
 }
 
-// openLate returns a simulator on a store that can stop syncing, and a context that has
-// ended already.
+// openLate returns a simulator on a store that can stop syncing, and a context that is
+// already cancelled, with which calls do not wait.
 func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()

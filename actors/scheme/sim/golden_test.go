@@ -22,8 +22,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
 
-// TestGolden checks the encoding of the book's rows, because later versions must read a
-// book.
+// TestGolden checks the encoding of the book's rows, which must not change because later
+// versions must be able to read a book.
 func TestGolden(t *testing.T) {
 	tx := ledger.NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
 	rows := []any{
@@ -131,8 +131,8 @@ func dump(t *testing.T, s *Sim) string {
 	return b.String()
 }
 
-// TestOlderBook checks that a book of a version without movements can be read, and that its
-// payments count once.
+// TestOlderBook checks that a book written by a version without movements can be read, and
+// that each of its payments counts once in the sums.
 func TestOlderBook(t *testing.T) {
 	rows, err := os.ReadFile(filepath.Join("testdata", "book-before-movements.golden"))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // Report is a payer's report of a payment that an account received.
 type Report struct {
 	EndToEnd  string
-	Amount    ledger.Amount // base units; 0: all of it
-	Situation string        // in the directory's words
+	Amount    ledger.Amount // base units; 0: the payment's whole amount
+	Situation string        // one of the directory's words for the fraud, such as SCAM
 }
 
 // infraction is a Report in the book.
@@ -41,10 +41,11 @@ func (i *infraction) withdrawn() scheme.Notice {
 	return scheme.Notice{Kind: scheme.InfractionCancelled, EndToEnd: i.EndToEnd, Account: i.Account, Infraction: i.ID}
 }
 
-// ErrUnknownInfraction is the refusal of an id that Report never returned.
+// ErrUnknownInfraction is the error for an id that Report never returned.
 var ErrUnknownInfraction = errors.New("the scheme knows no such infraction")
 
-// Report books an infraction about a customer's payment and notifies the engine.
+// Report books an infraction, that is a payer's report about a customer's payment, and
+// notifies the engine. It returns the infraction's id.
 func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	if err := s.settle(ctx); err != nil {
 		return "", err
@@ -71,7 +72,8 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	return i.ID, wait(ctx, done)
 }
 
-// Withdraw withdraws an infraction and notifies the engine. Repeating it has no effect.
+// Withdraw withdraws an infraction and notifies the engine. A second call with the same id
+// has no effect.
 func (s *Sim) Withdraw(ctx context.Context, id string) error {
 	s.single.Lock()
 	defer s.single.Unlock()
@@ -95,7 +97,7 @@ func (s *Sim) Withdraw(ctx context.Context, id string) error {
 	return wait(ctx, done)
 }
 
-// tell writes a report in its present state, with its notice.
+// tell writes an infraction in its present state, with the notice n about it.
 func (s *Sim) tell(at ledger.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
 	reported := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
 	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.open(tag)}, func() { s.out.add(reported) })

@@ -8,7 +8,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Known is the scheme's knowledge of one payment.
+// Known is everything that the scheme knows about one payment.
 type Known struct {
 	Kind     MovementKind // MovedPayout or MovedPayment
 	Tx       ledger.TxID  // transaction id of a payout
@@ -18,8 +18,8 @@ type Known struct {
 	Key      string
 	State    scheme.State
 	At       ledger.Millis // time of the submission, or of the customer's payment
-	FinalAt  ledger.Millis // 0: it is pending
-	Returns  []Returned    // oldest first
+	FinalAt  ledger.Millis // time at which the payment became final; 0: the payment is pending
+	Returns  []Returned    // the returns of a payout, oldest first
 }
 
 // Returned is a return of a payout, in full or in part.
@@ -30,7 +30,7 @@ type Returned struct {
 	At     ledger.Millis
 }
 
-// Know returns the payment, in or out, that holds an end-to-end id.
+// Know returns the payout or customer's payment that has an end-to-end id.
 func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 	if err := s.settle(ctx); err != nil {
 		return Known{}, err

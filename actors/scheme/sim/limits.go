@@ -10,15 +10,15 @@ import (
 	"pixd/wal"
 )
 
-// Capacity is the directory's capacity: the limit that every lookup meets, whatever its
-// key.
+// Capacity says whether the directory has capacity for lookups, and if not, which limit every
+// lookup meets, whatever its key.
 type Capacity uint8
 
 // The capacities.
 const (
 	Available       Capacity = iota
-	ClientLimited            // the paying user's limit
-	BucketExhausted          // the institution's limit
+	ClientLimited            // every lookup meets the limit of the paying user
+	BucketExhausted          // every lookup meets the limit of the institution
 )
 
 var capacities = map[Capacity]struct {
@@ -32,7 +32,7 @@ var capacities = map[Capacity]struct {
 
 func (c Capacity) String() string { return capacities[c].name }
 
-// ParseCapacity reads a name that String returns; false for anything else.
+// ParseCapacity reads a name as String returns it. It returns false for any other text.
 func ParseCapacity(s string) (Capacity, bool) {
 	for c, known := range capacities {
 		if known.name == s {
@@ -42,15 +42,15 @@ func ParseCapacity(s string) (Capacity, bool) {
 	return 0, false
 }
 
-// capacityRow is the capacity last set by SetCapacity.
+// capacityRow is the stored form of the capacity that SetCapacity set last.
 type capacityRow struct {
 	Lookups Capacity `cbor:"1,keyasint"`
 }
 
 var capacityKey = []byte{rowCapacity}
 
-// SetCapacity sets the directory's capacity from now on, also for later processes on the
-// same book.
+// SetCapacity sets the directory's capacity from now on. Later processes on the same book
+// keep it.
 func (s *Sim) SetCapacity(ctx context.Context, c Capacity) error {
 	s.single.Lock()
 	defer s.single.Unlock()
@@ -67,15 +67,15 @@ func (s *Sim) restoreCapacity() error {
 	return err
 }
 
-// limitedRow is the number of limits that a payout's lookups have met.
+// limitedRow is the stored number of limits that one payout's lookups have met.
 type limitedRow struct {
 	Times uint64 `cbor:"1,keyasint"`
 }
 
-// limit returns the limit that a payout's lookup meets: the capacity's, else the limit of
-// its key's script, as often as the script says. The count is in the book, because the
-// number of waiting payouts has no bound. A kill may lose the last counts; the payout then
-// meets those limits again.
+// limit returns the limit that a payout's lookup meets: that of the directory's capacity,
+// else that of the key's script, as many times as the script says. The count of times is in
+// the book, because the number of waiting payouts has no bound. A killed process may lose the
+// last counts; the payout then meets those limits again.
 func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
 	if c := Capacity(s.lookups.Load()); c != Available {
 		return capacities[c].limit, nil
@@ -102,7 +102,7 @@ func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
 	return o.limit, nil
 }
 
-// met returns how many limits a payout's lookups have met so far.
+// met returns the number of limits that a payout's lookups have met so far.
 func (s *Sim) met(tx ledger.TxID) (uint64, error) {
 	s.mu.Lock()
 	n, ok := s.limited[tx]

@@ -20,9 +20,9 @@ const (
 	MovedReturn                          // a payout came back, in full or in part
 )
 
-// movement is money that settles at the time in its key. The row is written together with
-// its payment, so its time may lie in the future; the movement counts from that time on,
-// and never changes.
+// movement is money that settles at the time in the row's key. The row is written together
+// with the payment's row, so its time may lie in the future; the movement counts from that
+// time on. It never changes.
 type movement struct {
 	Kind     MovementKind     `cbor:"1,keyasint"`
 	Account  ledger.AccountID `cbor:"2,keyasint"`
@@ -34,8 +34,8 @@ type movement struct {
 }
 
 // mark is a position among the movements, which are ordered by time and, within one
-// millisecond, by their numbers in the order of booking. So a movement booked later never
-// comes before one that could already be read.
+// millisecond, by their numbers in the order of booking. A movement that is booked later
+// therefore never comes before a movement that could already be read.
 type mark struct {
 	At     ledger.Millis `cbor:"1,keyasint"`
 	Number uint64        `cbor:"2,keyasint"`
@@ -44,7 +44,7 @@ type mark struct {
 func (m mark) after(o mark) bool { return m.At > o.At || m.At == o.At && m.Number > o.Number }
 
 func (m mark) key() []byte {
-	k := append(make([]byte, 0, 18), rowMovement) // room for the byte that next appends
+	k := append(make([]byte, 0, 18), rowMovement) // capacity for the byte that next appends
 	k = binary.BigEndian.AppendUint64(k, uint64(m.At))
 	return binary.BigEndian.AppendUint64(k, m.Number)
 }
@@ -56,7 +56,8 @@ func markOf(k []byte) mark {
 // next is the least key after the mark's key.
 func (m mark) next() []byte { return append(m.key(), 0) }
 
-// moved returns a movement's row. The caller holds order until the row is appended.
+// moved returns the row of a new movement. The caller holds the lock order until the row is
+// appended.
 func (s *Sim) moved(at ledger.Millis, m *movement) wal.Op {
 	s.count++
 	if s.unadded.Add(1) >= addEvery {
@@ -65,8 +66,9 @@ func (s *Sim) moved(at ledger.Millis, m *movement) wal.Op {
 	return set(mark{at, s.count}.key(), m)
 }
 
-// here returns the newest mark up to which all movements can be read: movements booked
-// later come after it. It returns once all movements up to it are durable.
+// here returns the newest mark up to which all movements can be read: every movement that is
+// booked later comes after that mark. It returns once all movements up to the mark are
+// durable.
 func (s *Sim) here(ctx context.Context) (mark, error) {
 	s.order.Lock()
 	m := mark{s.now(), s.count}
@@ -75,13 +77,13 @@ func (s *Sim) here(ctx context.Context) (mark, error) {
 	return m, wait(ctx, done)
 }
 
-// through calls fn for each movement from the key from on, up to the mark here.
+// through calls fn for each movement from the given key on, up to the mark here.
 func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more bool, err error)) error {
 	end := binary.BigEndian.AppendUint64([]byte{rowMovement}, uint64(here.At)+1)
 	return s.store.Scan(from, end, func(k, v []byte) (bool, error) {
 		at := markOf(k)
 		if at.Number > here.Number {
-			return true, nil // booked after here was taken, in the same millisecond
+			return true, nil // booked in the same millisecond, but after the mark here was taken
 		}
 		var m movement
 		if err := decode(k, v, &m); err != nil {
@@ -103,7 +105,7 @@ type Movement struct {
 	Other    string        // the counterparty's ISPB
 }
 
-// ErrCursor is the refusal of a cursor that Movements never returned.
+// ErrCursor is the error for a cursor that Movements never returned.
 var ErrCursor = errors.New("not a next_cursor of the movements")
 
 // Movements returns up to limit (1 or more) movements settled at or after since, oldest

@@ -11,15 +11,15 @@ import (
 // item is a notice with its due time.
 type item struct {
 	at     ledger.Millis
-	key    []byte // key of its open row
+	key    []byte // key of the notice's open row
 	notice scheme.Notice
 	acked  chan struct{} // closed once the notice is acknowledged; may be nil
-	tries  int           // deliveries without an acknowledgement
-	order  uint64        // orders the notices of one due time
+	tries  int           // number of deliveries without an acknowledgement
+	order  uint64        // orders the notices that are due at the same time
 }
 
-// open is the row that keeps a notice until it is acknowledged; tag says whether the notice
-// is about a payment, an arrival, a return or a report.
+// open returns the row that keeps a notice until it is acknowledged; tag says whether the
+// notice is about a payment, an arrival, a return or a report.
 func (i item) open(tag byte) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: i.key, Value: []byte{tag}}
 }
@@ -40,20 +40,20 @@ func (q *items) Pop() any {
 	return x
 }
 
-// openAtOnce is how many notices may be delivered and not acknowledged, where Options say
-// 0.
+// openAtOnce is the default bound on notices that are delivered and not acknowledged yet.
 const openAtOnce = 4096
 
-// outbox decides which notice is delivered when. It is a machine that is given the time;
-// its caller ensures that only one call runs at once.
+// outbox decides when which notice is delivered. It is a machine: its caller passes the time,
+// and ensures that only one call runs at once.
 type outbox struct {
 	wait items
 	open int
-	most int // how many notices may be open, that is delivered and not acknowledged
+	most int // largest number of open notices, that is delivered and not acknowledged ones
 	came uint64
 }
 
-// add puts a notice into the outbox and reports whether it is now the first.
+// add puts a notice into the outbox, and reports whether this notice is now the next to be
+// delivered.
 func (l *outbox) add(i item) bool {
 	l.came++
 	i.order = l.came
@@ -62,7 +62,8 @@ func (l *outbox) add(i item) bool {
 	return first
 }
 
-// next is when the first notice is due; false where no notice may be delivered.
+// next returns the time at which the first notice is due. It returns false if no notice may
+// be delivered now.
 func (l *outbox) next() (ledger.Millis, bool) {
 	if len(l.wait) == 0 || l.open >= l.most {
 		return 0, false
@@ -70,7 +71,7 @@ func (l *outbox) next() (ledger.Millis, bool) {
 	return l.wait[0].at, true
 }
 
-// take returns the first notice, if it is due.
+// take returns the first notice, if that is due, and counts it as open.
 func (l *outbox) take(now ledger.Millis) (item, bool) {
 	if at, ok := l.next(); !ok || at > now {
 		return item{}, false
@@ -80,7 +81,7 @@ func (l *outbox) take(now ledger.Millis) (item, bool) {
 }
 
 // end takes the result of a delivered notice: without an acknowledgement the notice is put
-// back. It reports whether the next notice may have to be delivered earlier than before.
+// back. It reports whether the time of the next delivery may be earlier because of this call.
 func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
@@ -90,15 +91,16 @@ func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	return moves
 }
 
-// The longest pauses between two deliveries of a notice, in ms. An engine may not know the
-// kinds of notice about infractions: these must not delay other notices.
+// The longest pauses between two deliveries of a notice, in ms. Notices about infractions
+// have a longer one, because an engine may not know these kinds, and their repeats must not
+// delay other notices.
 const (
 	pause           = ledger.Millis(60_000)
 	infractionPause = 10 * pause
 )
 
-// again returns a notice that was not acknowledged with its next due time: 1 s from now,
-// then after a pause twice as long each time, up to the longest pause.
+// again returns a notice that was not acknowledged with its next due time: 1 s from now after
+// the first delivery, then after a pause twice as long each time, up to the longest pause.
 func (i item) again(now ledger.Millis) item {
 	longest := pause
 	if i.notice.Kind == scheme.InfractionOpened || i.notice.Kind == scheme.InfractionCancelled {

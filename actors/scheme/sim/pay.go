@@ -16,7 +16,7 @@ type Payment struct {
 	Amount        ledger.Amount // base units, 1 to ledger.MaxAmount
 	TxID          string
 	Description   string
-	EndToEnd      string        // empty: an id is made
+	EndToEnd      string        // empty: Pay makes an id
 	At            ledger.Millis // the scheme's date of the payment; 0: now
 	PayerName     string
 	PayerDocument string
@@ -29,8 +29,8 @@ var (
 	ErrEndToEnd   = errors.New("end_to_end_id belongs to another payment")
 )
 
-// Pay books a customer's payment and notifies the engine. A repeated end-to-end id returns
-// the first payment's result and pays nothing.
+// Pay books a customer's payment and notifies the engine. A call with an end-to-end id that
+// was used before returns the first payment's result and pays nothing.
 func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledger.Amount, err error) {
 	row, err := s.arrive(p)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledge
 	return row.EndToEnd, row.Amount, nil
 }
 
-// first returns the result of the customer's payment that holds an end-to-end id, after
-// waiting until that payment is durable; conflict where the id is held by a payout.
+// first returns the result of the customer's payment that has an end-to-end id, once that
+// payment is durable. It returns conflict if a payout has the id.
 func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, ledger.Amount, error) {
 	if err := s.settle(ctx); err != nil {
 		return "", 0, err
@@ -72,7 +72,8 @@ func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (strin
 	return a.EndToEnd, a.Amount, nil
 }
 
-// arrive makes a payment's row, with default values for what the customer left out.
+// arrive makes a payment's row, with default values for the fields that the customer left
+// out.
 func (s *Sim) arrive(p Payment) (*arrival, error) {
 	owner, ok, err := s.key(p.Key)
 	if err != nil {
@@ -136,8 +137,8 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 	}), nil
 }
 
-// movement is the movement of an arrival. It counts from the time of booking, even where
-// the customer paid earlier.
+// movement returns the movement of an arrival. It counts from the time of booking, even if
+// the scheme's date of the payment is earlier.
 func (a *arrival) movement() *movement {
 	return &movement{Kind: MovedPayment, Account: a.Account, Amount: a.Amount, Other: a.PayerISPB, EndToEnd: a.EndToEnd}
 }

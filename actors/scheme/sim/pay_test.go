@@ -41,8 +41,8 @@ func newTill(t *testing.T) *till {
 	return k
 }
 
-// TestPay checks that a customer's payment arrives as it was made, with values made up for
-// omitted fields.
+// TestPay checks that the notice of a customer's payment has the payment's fields, and
+// made-up values for fields that the customer left out.
 func TestPay(t *testing.T) {
 	k := newTill(t)
 	e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
@@ -80,7 +80,8 @@ func TestPayUnknownKey(t *testing.T) {
 	}
 }
 
-// TestPayRepeated checks that a repeated payment gets the first result and pays nothing.
+// TestPayRepeated checks that a second payment under the same end-to-end id gets the first
+// payment's result and pays nothing.
 func TestPayRepeated(t *testing.T) {
 	k := newTill(t)
 	first, _, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
@@ -96,8 +97,8 @@ func TestPayRepeated(t *testing.T) {
 	}
 }
 
-// TestPayConcurrently checks that customers who pay under one id at once pay once, and all
-// get the same result.
+// TestPayConcurrently checks that of payments made at once under one end-to-end id one is
+// booked, and that all callers get its result.
 func TestPayConcurrently(t *testing.T) {
 	k := newTill(t)
 	for round := range 40 {
@@ -174,7 +175,8 @@ func payoutAt(at ledger.Millis) scheme.Payment {
 	}
 }
 
-// TestEndToEndLife checks that an id is accepted within twelve hours of its minute.
+// TestEndToEndLife checks that an end-to-end id is accepted within twelve hours of the minute
+// in it, before and after.
 func TestEndToEndLife(t *testing.T) {
 	noon := ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
 	const minute, hour = ledger.Millis(60_000), ledger.Millis(3_600_000)
@@ -204,8 +206,8 @@ func TestEndToEndLife(t *testing.T) {
 	}
 }
 
-// TestSettlesByTheClock checks that a payment is pending before its due time and settled
-// from then on.
+// TestSettlesByTheClock checks that a payment is pending before its due time and settled from
+// that time on.
 func TestSettlesByTheClock(t *testing.T) {
 	at := ledger.Millis(1772366400000)
 	s := openOn(t, vfs.NewMem(), func(o *Options) {

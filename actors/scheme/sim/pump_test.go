@@ -14,7 +14,7 @@ import (
 	"pixd/wal"
 )
 
-// shelf is a Store in memory that releases an entry within its Append.
+// shelf is a Store in memory. Each entry is durable, and reported as durable, within Append.
 type shelf struct{ rows map[string]string }
 
 func (f *shelf) Get(k []byte) ([]byte, bool, error) {
@@ -73,7 +73,7 @@ func newPump(t *testing.T) *pump {
 	return p
 }
 
-// open opens the simulator again on the entries appended so far, as after a crash.
+// open opens the simulator again on the rows appended so far, as after a crash.
 func (p *pump) open() {
 	p.t.Helper()
 	s, err := Open(Options{
@@ -117,7 +117,7 @@ func (p *pump) sums() scheme.Sums {
 	return b.Accounts[0].Sums
 }
 
-// drain gives err to every due notice, and returns the kinds of those notices.
+// drain ends every due notice with the result err, and returns the kinds of those notices.
 func (p *pump) drain(err error) (reported []string) {
 	for n, done, ok := p.Due(); ok; n, done, ok = p.Due() {
 		reported = append(reported, n.Kind.String())
@@ -128,8 +128,8 @@ func (p *pump) drain(err error) (reported []string) {
 
 var errAway = errors.New("away")
 
-// TestPumped checks that the simulator can run in one goroutine, and that the same calls
-// write the same book, byte for byte.
+// TestPumped checks that the simulator can run in one goroutine, and that a second simulator
+// with the same calls writes the same book, byte for byte.
 func TestPumped(t *testing.T) {
 	life := func() string {
 		p := newPump(t)
@@ -168,8 +168,8 @@ func TestPumped(t *testing.T) {
 	}
 }
 
-// TestAddedUpOnce checks that each movement counts once, wherever the process ends around
-// addUp.
+// TestAddedUpOnce checks that each movement counts once in the sums, wherever before, during
+// or after addUp the process ends.
 func TestAddedUpOnce(t *testing.T) {
 	p := newPump(t)
 	want := scheme.Sums{}
@@ -216,8 +216,8 @@ func TestAddedUpOnce(t *testing.T) {
 	}
 }
 
-// TestClockGoesBack checks that no movement is booked before the mark when the clock goes
-// back, in this process or in the next.
+// TestClockGoesBack checks that no movement is booked before the mark of the sums after the
+// clock has gone back, neither in this process nor in the next.
 func TestClockGoesBack(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
@@ -236,15 +236,15 @@ func TestClockGoesBack(t *testing.T) {
 	if got := p.sums(); got.Sent != 7 {
 		t.Errorf("sent %d", got.Sent)
 	}
-	p.at += 1000 // the clock goes on from where it stood still
+	p.at += 1000 // the simulator's time goes on from the time at which it stood still
 	if got, reported := p.sums(), p.drain(nil); got.Sent != 15 || len(reported) != 4 {
 		t.Errorf("sent %d, reported of %d", got.Sent, len(reported))
 	}
 }
 
-// TestInfractionsKeepNothingWaiting checks that notices of infractions which are not
-// acknowledged come again after ever longer pauses, are not logged each time, and do not
-// count as open in the book.
+// TestInfractionsKeepNothingWaiting checks that unacknowledged notices of infractions are
+// sent again after ever longer pauses, are not logged each time, and do not count in the
+// book's OldestOpen.
 func TestInfractionsKeepNothingWaiting(t *testing.T) {
 	p := newPump(t)
 	paid, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9})
@@ -282,7 +282,7 @@ func TestInfractionsKeepNothingWaiting(t *testing.T) {
 	}
 }
 
-// TestSumsDoNotWrap checks that a sum which does not fit is an error.
+// TestSumsDoNotWrap checks that a sum which is too large for its type is an error.
 func TestSumsDoNotWrap(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1<<62)
@@ -296,8 +296,8 @@ func TestSumsDoNotWrap(t *testing.T) {
 	}
 }
 
-// TestLineMovesOn checks that, when as many notices are open as allowed, the end of one
-// lets the next be taken, and that end reports this.
+// TestLineMovesOn checks that, when as many notices are open as allowed, ending one of them
+// lets the next notice be taken, and that outbox.end reports this.
 func TestLineMovesOn(t *testing.T) {
 	l := outbox{most: 2}
 	for range 3 {

@@ -5,8 +5,8 @@ import (
 	"pixd/wal"
 )
 
-// restoreMovements reads the mark of the sums, the newest movement's number, and the number
-// of movements after the mark.
+// restoreMovements reads from the book the mark of the sums, the newest movement's number,
+// and the number of movements after the mark.
 func (s *Sim) restoreMovements() error {
 	ok, err := read(s.store, markKey, &s.added)
 	if err != nil {
@@ -31,12 +31,12 @@ func (s *Sim) restoreMovements() error {
 	return err
 }
 
-// atOnce is how many movements makeMovements writes in one entry.
+// atOnce is the number of movements that makeMovements writes in one entry.
 const atOnce = 1000
 
-// makeMovements adds the movements to a book that was written before movements existed, and
-// then a mark, which shows that this was done; a new book gets only the mark. If the
-// process ends before the mark is written, the next one does the same again.
+// makeMovements adds movements to a book that was written by a version without them, and then
+// writes a mark, which shows that this was done. In a new book it writes only the mark. If
+// the process ends before the mark is written, the next process does the same again.
 func (s *Sim) makeMovements() error {
 	var ops []wal.Op
 	add := func(at ledger.Millis, m *movement) error {

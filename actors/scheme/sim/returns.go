@@ -14,7 +14,7 @@ import (
 // Return is a counterparty's return of a payout, in full or in part.
 type Return struct {
 	EndToEnd string
-	Amount   ledger.Amount // base units; 0: everything not returned yet
+	Amount   ledger.Amount // base units; 0: the part of the payout that was not returned yet
 	Reason   string        // the scheme's code; empty: MD06
 }
 
@@ -29,7 +29,7 @@ var (
 	ErrBeyond         = errors.New("the amount is more than what there is")
 )
 
-// returned is a return in the book; its time may lie in the future.
+// returned is the stored form of a return, whose time may lie in the future.
 type returned struct {
 	ID       string           `cbor:"1,keyasint"` // the return's own id, which begins with D
 	Tx       ledger.TxID      `cbor:"2,keyasint"`
@@ -37,7 +37,7 @@ type returned struct {
 	Account  ledger.AccountID `cbor:"4,keyasint"`
 	Amount   ledger.Amount    `cbor:"5,keyasint"`
 	Reason   string           `cbor:"6,keyasint"`
-	At       ledger.Millis    `cbor:"7,keyasint"` // time from which on it is final
+	At       ledger.Millis    `cbor:"7,keyasint"` // time from which on the return is final
 }
 
 func (r *returned) notice() scheme.Notice {
@@ -92,8 +92,8 @@ func (s *Sim) bookReturn(ctx context.Context, r Return, acked chan struct{}) (st
 	return i.notice.ReturnID, wait(ctx, done)
 }
 
-// settledPayout returns the payout that holds an end-to-end id, the only one that can
-// settle under that id.
+// settledPayout returns the payout that has an end-to-end id. No other payout can settle
+// under the same id.
 func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 	return &p, nil
 }
 
-// giveBack returns the rows of a return: the return, its movement and its notice, all at
-// the given time. The caller holds order until the rows are appended.
+// giveBack returns the rows of a return: the return, its movement and its notice, all at the
+// given time. The caller holds the lock order until the rows are appended.
 func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason string, at ledger.Millis) ([]wal.Op, item) {
 	r := &returned{
 		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Entropy()))[1:],
@@ -138,7 +138,8 @@ func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason 
 	}, i
 }
 
-// returns are all returns of a payout, also those with a future time, oldest first.
+// returns returns all returns of a payout, oldest first, even those whose time lies in the
+// future.
 func (s *Sim) returns(tx ledger.TxID) (all []returned, err error) {
 	from := key(rowReturn, string(tx[:]))
 	err = s.store.Scan(from, wal.PrefixEnd(from), func(k, v []byte) (bool, error) {

@@ -13,7 +13,7 @@ import (
 	"pixd/actors/scheme"
 )
 
-// TestReturnsAtOnce checks that concurrent returns never exceed the payout.
+// TestReturnsAtOnce checks that returns made at once never exceed the payout's amount.
 func TestReturnsAtOnce(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), nil)
 	p := payoutAt(now())
@@ -46,8 +46,8 @@ func TestReturnsAtOnce(t *testing.T) {
 	}
 }
 
-// TestReturnedByScript checks that a payout which its script returns has nothing left to
-// return from its settlement on.
+// TestReturnedByScript checks that nothing of a payout can be returned from its settlement on
+// if the script of its key returns the whole payout.
 func TestReturnedByScript(t *testing.T) {
 	at := goldenNoon
 	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return at } })
@@ -70,8 +70,8 @@ func TestReturnedByScript(t *testing.T) {
 	}
 }
 
-// TestBookUnderWork checks that the book only grows and balances while payments settle and
-// are added up.
+// TestBookUnderWork checks that the book's sums only grow and stay balanced while payments
+// settle and are added up.
 func TestBookUnderWork(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), func(o *Options) { o.SettleDelay = 3 * time.Millisecond })
 	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {

@@ -8,17 +8,18 @@ import (
 	"pixd/actors/ledger"
 )
 
-// outcome is what the simulator does with a payment; the zero outcome settles it.
+// outcome says what the simulator does with a payment to a key. The zero outcome settles the
+// payment after the delay.
 type outcome struct {
 	limit    ledger.RefusalCode // the directory's limit that a lookup meets
-	times    uint64             // how often each payout meets that limit; 0: always
+	times    uint64             // number of times that each payout meets that limit; 0: always
 	lookup   ledger.RefusalCode // the directory refuses the lookup with this code
 	submit   ledger.RefusalCode // the provider refuses the submission with this code
-	now      bool               // settles inside the submit call
-	silent   bool               // accepted, and never settled or rejected
-	returned bool               // comes back in full after it has settled
-	reason   string             // rejected after acceptance, with this code
-	owner    string             // the document of the key's owner, where the script names one
+	now      bool               // the payment settles inside the submit call
+	silent   bool               // the payment is accepted, and never settled or rejected
+	returned bool               // the payment is returned in full after it has settled
+	reason   string             // the payment is accepted and then rejected with this code
+	owner    string             // document of the key's owner, if the script names one
 }
 
 // scriptDomain is the domain of the e-mail keys that choose an outcome.
@@ -63,15 +64,15 @@ func script(k ledger.Key) outcome {
 	return outcome{}
 }
 
-// The institutions that the simulator plays. 99999xxx are fictitious ISPBs of the scheme's
-// own.
+// The ISPBs of the institutions that the simulator plays. 99999xxx are fictitious ISPBs that
+// belong to the scheme itself.
 const (
 	payerISPB     = "99999003"
 	recipientISPB = "99999005"
 )
 
-// owner returns the owner of a key in the directory: with the document that the key states,
-// else a made-up person, the same for the same key.
+// owner returns the owner of a key in the directory. The owner has the document that the key
+// or its script states; for other keys it is a made-up person, the same each time.
 func owner(k ledger.Key, o outcome) ledger.Party {
 	own := ledger.Party{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
 	if own.Document == "" {

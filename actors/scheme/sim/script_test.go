@@ -43,7 +43,7 @@ func TestScript(t *testing.T) {
 		{ledger.KeyEmail, "client-limited3@pix.test", outcome{}},
 		{ledger.KeyEmail, "client-limited--3@pix.test", outcome{}},
 		{ledger.KeyEmail, "client-limited-many@pix.test", outcome{}},
-		{ledger.KeyEVP, "settle-now@pix.test", outcome{}}, // no e-mail
+		{ledger.KeyEVP, "settle-now@pix.test", outcome{}}, // the key is not an e-mail, so it chooses nothing
 		{ledger.KeyPhone, "+5511999999999", outcome{}},
 	} {
 		if got := script(ledger.Key{Type: c.kind, Value: c.key}); got != c.want {
@@ -52,8 +52,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestOwner checks that a key which states a document belongs to that document, and any
-// other key to a made-up person with a valid CPF, the same each time.
+// TestOwner checks that a key which states a document has an owner with that document, and
+// that any other key has a made-up owner with a valid CPF, the same each time.
 func TestOwner(t *testing.T) {
 	for _, c := range []struct {
 		key                  ledger.Key
@@ -74,7 +74,7 @@ func TestOwner(t *testing.T) {
 func TestCheckDigits(t *testing.T) {
 	for base, want := range map[uint64]string{
 		123456789: "12345678909", 111444777: "11144477735", 0: "00000000000", 529982247: "52998224725",
-		999999999: "99999999999", 10: "00000001082", 6: "00000000604", // a remainder of ten is a zero
+		999999999: "99999999999", 10: "00000001082", 6: "00000000604", // the modulo 11 remainder is ten, so the check digit is zero
 	} {
 		if got := cpf(base); got != want {
 			t.Errorf("%09d: %s, want %s", base, got, want)

@@ -19,53 +19,53 @@ import (
 // Options configure a simulator.
 type Options struct {
 	Dir         string
-	FS          wal.FS        // nil: the disk
-	Store       Store         // the book, in place of one in Dir; Close closes it
-	OwnISPB     string        // the engine's institution; empty: the constant OwnISPB
+	FS          wal.FS        // nil: the machine's file system
+	Store       Store         // the store of the book, instead of one in Dir; Close closes it
+	OwnISPB     string        // ISPB of the engine's institution; empty: the constant OwnISPB
 	SettleDelay time.Duration // from submission to settlement; 0: a payment settles inside the submit call
-	OpenAtOnce  int           // most notices delivered and not acknowledged; 0: 4,096
+	OpenAtOnce  int           // largest number of notices that are delivered and not acknowledged; 0: 4,096
 	Now         func() ledger.Millis
 	Entropy     func() [10]byte
 	OnFailure   func(error)
 	Log         *slog.Logger
 
 	CacheBytes    int64  // see wal.Options; default 16 MiB
-	MemTableBytes uint64 // default 32 MiB
+	MemTableBytes uint64 // see wal.Options; default 32 MiB
 }
 
-// OwnISPB is the engine's institution where Options.OwnISPB is empty.
+// OwnISPB is the ISPB of the engine's institution if Options.OwnISPB is empty.
 const OwnISPB = "99999004"
 
-// Sim is the scheme, the counterparties' banks and the customers.
+// Sim simulates the scheme, the counterparties' banks and the customers.
 type Sim struct {
 	opts  Options
 	store Store
-	last  atomic.Int64 // the newest time that now returned
-	ahead int64        // ms added to the clock, which was behind the book at Open
+	last  atomic.Int64 // the newest time that the method now has returned, in ms
+	ahead int64        // ms that are added to Options.Now, because that was behind the book at Open
 
-	// order is held from taking a time and a number until the row with them is appended, so
-	// that rows are appended in the order of these.
+	// order is held from taking a time and a number for a row until the row is appended, so
+	// that rows are appended in the order of their times and numbers.
 	order sync.Mutex
-	count uint64 // the newest movement's number
+	count uint64 // number of the newest movement
 
 	mu      sync.Mutex             // guards the maps of rows that are not durable yet; taken after order
-	holders map[string]ledger.TxID // end-to-end ids whose row is not durable yet
+	holders map[string]ledger.TxID // for end-to-end ids whose row is not durable yet, the transaction that has the id
 	keys    map[string]keyRow      // keys whose row is not durable yet
-	limited map[ledger.TxID]uint64 // limits met by payouts whose row is not durable yet
-	lookups atomic.Uint32          // the Capacity last set
+	limited map[ledger.TxID]uint64 // number of limits met, for payouts whose limit row is not durable yet
+	lookups atomic.Uint32          // the Capacity that was set last
 
-	adding   sync.Mutex    // held while movements are added to the sums
+	adding   sync.Mutex    // held while movements are added to the stored sums
 	added    mark          // the mark up to which the sums count; guarded by adding
 	openFrom ledger.Millis // no notice about money is open before this time; guarded by adding
-	unadded  atomic.Int64  // movements booked since addUp last began
+	unadded  atomic.Int64  // number of movements booked since addUp last began
 	counting atomic.Bool   // a goroutine is adding movements to the sums
 
-	single sync.Mutex // held by calls that read the book before they add to it: one at a time
+	single sync.Mutex // held by calls that read the book before they add to it, so that only one such call runs at a time
 
-	ids  *keyed.Filter // every end-to-end id in the book, once filled; nil with a Store of the caller's
+	ids  *keyed.Filter // filter over every end-to-end id in the book, complete once fill has run; nil with Options.Store
 	out  *deliverer
 	stop context.CancelFunc
-	ctx  context.Context // ends with Close
+	ctx  context.Context // cancelled by Close
 	work sync.WaitGroup
 }
 
@@ -74,10 +74,11 @@ const idFilter = 8 << 20
 
 var _ scheme.Scheme = (*Sim)(nil)
 
-// bookFormat marks the book, so that it is never taken for an engine's journal.
+// bookFormat marks a store as a simulator's book, so that it is never taken for an engine's
+// journal.
 const bookFormat = "pixd-sim-1"
 
-// Open opens the book, or creates it. No notice is delivered before Start or Due.
+// Open opens the book, or creates it. It delivers no notice: Start or Due does.
 func Open(o Options) (*Sim, error) {
 	if o.OwnISPB == "" {
 		o.OwnISPB = OwnISPB
@@ -128,8 +129,8 @@ func (s *Sim) restore() error {
 	})
 }
 
-// fill adds every end-to-end id in the book to the filter; hold adds the ids that come
-// meanwhile.
+// fill adds every end-to-end id in the book to the filter. The method hold adds the ids that
+// are booked while fill runs.
 func (s *Sim) fill() {
 	err := s.store.Scan([]byte{rowHolder}, []byte{rowHolder + 1}, func(k, _ []byte) (bool, error) {
 		s.ids.Add(k)
@@ -142,8 +143,8 @@ func (s *Sim) fill() {
 	}
 }
 
-// Start delivers due notices to the feed, first those that an earlier process left
-// unacknowledged. It is called once, and not together with Due.
+// Start gives due notices to the feed, first those that an earlier process sent without
+// getting an acknowledgement. It is called once, and not together with Due.
 func (s *Sim) Start(feed scheme.Feed) error {
 	s.out.start(feed)
 	return nil
@@ -163,7 +164,8 @@ func (s *Sim) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID)
 	s.mu.Lock()
 	_, onItsWay := s.keys[k.Value]
 	s.mu.Unlock()
-	// A row that is not durable yet may be lost: the key is written again, and waited for.
+	// A row that is not durable yet may be lost in a crash, so the row is written again and
+	// this call waits for it.
 	if known, ok, err := s.key(k.Value); err != nil || ok && known == row && !onItsWay {
 		return err
 	}
@@ -188,7 +190,7 @@ func (s *Sim) key(k string) (keyRow, bool, error) {
 	return row, ok, err
 }
 
-// Lookup implements scheme.Scheme. A limit is checked before the key.
+// Lookup implements scheme.Scheme. Limits are checked before the key is looked at.
 func (s *Sim) Lookup(_ context.Context, q scheme.Query) (ledger.Party, error) {
 	o := script(q.Key)
 	limit, err := s.limit(q.Tx, o)

@@ -7,9 +7,9 @@ import (
 	"pixd/wal"
 )
 
-// Store is the journal that the simulator needs; *wal.Store implements it. With a Store
-// whose Append releases the entry before it returns, no call to the simulator blocks, and
-// no goroutine is started before Start.
+// Store is the journal that the simulator needs; *wal.Store implements it. If a Store's
+// Append returns only when the entry is durable and reported as such, no call to the
+// simulator blocks, and no goroutine is started before Start.
 type Store interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	// Scan calls fn for each key in [lo, hi) in ascending order, until fn returns more =
@@ -20,8 +20,8 @@ type Store interface {
 	Close() error
 }
 
-// durable is released when an entry is on disk. Then its function runs, whether or not the
-// caller still waits.
+// durable is an entry's Out: its Release runs the function then once the entry is durable,
+// whether or not a caller still waits, and sends the result to done.
 type durable struct {
 	done chan error
 	then func()
@@ -35,22 +35,24 @@ func (d durable) Release(err error) {
 	d.done <- err
 }
 
-// append queues an entry. Its result receives one value, once the entry is durable; the
-// function then runs before that, perhaps within this call, and must not take order.
+// append queues an entry. The returned channel receives one value, once the entry is durable.
+// then runs before that value is sent, perhaps within this call, so it must not take the lock
+// order.
 func (s *Sim) append(ops []wal.Op, then func()) <-chan error {
 	d := durable{make(chan error, 1), then}
 	s.store.Append(&wal.Entry{Ops: ops, Out: []wal.Out{d}})
 	return d.done
 }
 
-// settle waits until everything appended so far is durable, and so may be shown.
+// settle waits until everything appended so far is durable, so that it may be shown to
+// callers.
 func (s *Sim) settle(ctx context.Context) error { return wait(ctx, s.append(nil, nil)) }
 
 func wait(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
 		return err
-	default: // an entry that is released already counts, even where ctx has ended
+	default: // a result that is there already counts, even if ctx has ended
 	}
 	select {
 	case err := <-done:
@@ -61,7 +63,7 @@ func wait(ctx context.Context, done <-chan error) error {
 }
 
 // now returns the scheme's time. It never goes back, because sums up to an earlier time are
-// final: while Options.Now goes back, now stands still.
+// final: while Options.Now goes back, now returns the same time.
 func (s *Sim) now() ledger.Millis {
 	for {
 		now, last := int64(s.opts.Now())+s.ahead, s.last.Load()

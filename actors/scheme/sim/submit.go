@@ -11,9 +11,9 @@ import (
 	"pixd/wal"
 )
 
-// Submit takes a payment, which settles after the delay unless its key's script says
-// otherwise. The same payment again gets the first one's answer; another transaction with
-// the same end-to-end id is rejected with DUPL.
+// Submit takes a payment, which settles after the delay unless its key's script chooses
+// another outcome. The same payment submitted again gets the first submission's answer;
+// another transaction with the same end-to-end id is rejected with DUPL.
 func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
 	o := script(p.Key)
 	if o.submit != ledger.RefuseNothing {
@@ -34,15 +34,15 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 }
 
 const (
-	// idLife is how far the minute in an end-to-end id may be from the scheme's clock.
-	// Source: SPI catalogue, FF08.
+	// idLife is the largest difference between the minute in an end-to-end id and the
+	// scheme's clock at which the scheme accepts the id. Source: SPI catalogue, FF08.
 	idLife = 12 * time.Hour
 	// never is the due time of a payment that stays pending for ever.
 	never = ledger.Millis(math.MaxInt64)
 )
 
-// take writes a payment; row is nil where the book has the payment already, or will have it
-// once done has a value.
+// take writes a payment. row is nil if the book has the payment already, or will have it once
+// done receives a value.
 func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -70,7 +70,8 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
 }
 
-// decide decides the outcome of a payment that is new to the book. The caller holds order.
+// decide decides the outcome of a payment that is new to the book; held says that another
+// transaction has its end-to-end id. The caller holds the lock order.
 func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	now := s.now()
 	row := &payment{
@@ -96,9 +97,9 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 
 func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / time.Millisecond) }
 
-// follows adds the rows that a payment brings: its notice, its movement if it settles, and
-// the return that its script asks for. own is the key of the notice's open row; nil: there
-// is no notice. The caller holds order.
+// follows appends to ops the rows that come with a payment's row: its notice, its movement if
+// it settles, and the return that its script asks for. own is the key of the notice's open
+// row; nil: there is no notice. The caller holds the lock order.
 func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
 	if row.DueAt == never {
 		return ops, nil, nil
@@ -120,11 +121,12 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []
 
 var tagPayment = []byte{rowPayment}
 
-// courtesy is by how much the notice of a payment that settles inside the submit call is
-// delayed, in ms: the answer to the submission already says so, and is seldom lost.
+// courtesy is the delay in ms of the notice about a payment that settles inside the submit
+// call: the answer to the submission already reports the settlement, and is seldom lost.
 const courtesy = 1000
 
-// taken adds the notices of a payment to the outbox, once the payment is durable.
+// taken adds the notices of a payment to the outbox. It is called once the payment is
+// durable.
 func (s *Sim) taken(row *payment, own []byte, back *item) {
 	s.letGo(row.EndToEnd, row.Tx)
 	if own != nil {
@@ -139,7 +141,7 @@ func (s *Sim) taken(row *payment, own []byte, back *item) {
 	}
 }
 
-// hold notes which payment holds an end-to-end id until that row is durable.
+// hold notes which transaction has an end-to-end id, until the id's row is durable.
 func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 	s.mu.Lock()
 	s.holders[endToEnd] = tx
@@ -147,7 +149,7 @@ func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 	s.ids.Add(key(rowHolder, endToEnd))
 }
 
-// letGo removes the note that hold has made.
+// letGo removes the note that hold has made, once the id's row is durable.
 func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 	s.mu.Lock()
 	if s.holders[endToEnd] == tx {
@@ -156,8 +158,8 @@ func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 	s.mu.Unlock()
 }
 
-// holder returns the payment that holds an end-to-end id; the zero id is a customer's
-// payment. The caller holds order where the result must stay true.
+// holder returns the transaction that has an end-to-end id; a zero TxID stands for a
+// customer's payment. Where the result must stay true, the caller holds the lock order.
 func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	s.mu.Lock()
 	tx, ok := s.holders[endToEnd]

@@ -12,16 +12,16 @@ import (
 	"pixd/wal"
 )
 
-// Sums count the movements up to a mark, and are written together with the mark; movements
-// after it are added when the book is read. So no crash loses or doubles a movement. The
-// rows are: the mark, one for each account, one for each institution.
+// The stored sums count the movements up to a mark, and are written together with the mark.
+// Movements after the mark are added when the book is read. So no crash loses or doubles a
+// movement. The rows are: the mark, one for each account, one for each institution.
 const (
 	sumsMark    = 'f'
 	sumsAccount = 'a'
 	sumsISPB    = 'i'
 )
 
-// addEvery is how many movements may come after the mark before addUp runs.
+// addEvery is the number of movements after the mark from which addUp runs.
 const addEvery = 8192
 
 // sums are the sums of an account or an institution, as stored in the book.
@@ -33,7 +33,7 @@ type sums struct {
 	Messages   uint64        `cbor:"5,keyasint,omitempty"`
 }
 
-// tally holds the sums of some movements.
+// tally holds the sums of a number of movements, by account and by institution.
 type tally struct {
 	accounts map[ledger.AccountID]*sums
 	ispbs    map[string]*sums
@@ -50,7 +50,7 @@ func of[K comparable](m map[K]*sums, k K) *sums {
 
 var errTooMuch = errors.New("sim: sums do not fit 63 bits")
 
-// raise adds, and returns an error where the result would wrap around.
+// raise adds by to the amount to. It returns an error if the result would wrap around.
 func raise(to *ledger.Amount, by ledger.Amount) error {
 	n, ok := to.Add(by)
 	if !ok {
@@ -91,8 +91,8 @@ func ispbKey(ispb string) []byte { return append([]byte{rowSums, sumsISPB}, ispb
 
 var markKey = []byte{rowSums, sumsMark}
 
-// behind returns the sums of the movements between the mark added and here. The caller
-// holds adding.
+// behind returns the sums of the movements after the mark s.added, up to the mark here. The
+// caller holds the lock adding.
 func (s *Sim) behind(here mark) (*tally, error) {
 	t := newTally()
 	return t, s.through(s.added.next(), here, func(_ mark, m *movement) (bool, error) {
@@ -100,8 +100,8 @@ func (s *Sim) behind(here mark) (*tally, error) {
 	})
 }
 
-// addUp adds the movements settled before this millisecond to the stored sums, and moves
-// the mark there.
+// addUp adds the movements settled before the present millisecond to the stored sums, and
+// moves the mark to the end of those movements.
 func (s *Sim) addUp() error {
 	s.adding.Lock()
 	defer s.adding.Unlock()
@@ -110,7 +110,7 @@ func (s *Sim) addUp() error {
 	if err != nil {
 		return err
 	}
-	here = mark{here.At - 1, here.Number} // no movement of that millisecond can be booked any more
+	here = mark{here.At - 1, here.Number} // here.At itself is left out: a movement of that millisecond can still be booked
 	if !here.after(s.added) {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Sim) addUp() error {
 	return nil
 }
 
-// raised adds to ops the row of sums at k, increased by by.
+// raised appends to ops the row of sums at key k, increased by by.
 func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	var row sums
 	if _, err := read(s.store, k, &row); err != nil {
@@ -148,7 +148,8 @@ func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	return append(ops, set(k, &row)), nil
 }
 
-// addUpLater runs addUp in a goroutine of its own if it is needed and not running yet.
+// addUpLater starts addUp in a goroutine of its own, if enough movements came after the mark
+// and addUp is not running yet.
 func (s *Sim) addUpLater() {
 	if s.unadded.Load() < addEvery || !s.counting.CompareAndSwap(false, true) {
 		return
@@ -161,9 +162,9 @@ func (s *Sim) addUpLater() {
 	})
 }
 
-// Book implements scheme.Scheme: it returns everything settled by now, in the order of the
-// institutions' and the accounts' numbers. It costs the commit of one entry, reading the
-// rows of the answer, and reading at most some thousands of movements.
+// Book implements scheme.Scheme: it returns the sums of everything that has settled, in the
+// order of the institutions' ISPBs and the accounts' numbers. It costs the commit of one
+// entry, reading the rows of the answer, and reading at most some thousands of movements.
 func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
 	if s.unadded.Load() >= addEvery {
 		if err := s.addUp(); err != nil {
@@ -190,7 +191,7 @@ func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
 	return t.book(here.At, oldest), nil
 }
 
-// addRows adds the stored sums, which count up to the mark.
+// addRows adds to t the stored sums, which count the movements up to the mark.
 func (s *Sim) addRows(t *tally) error {
 	return s.store.Scan([]byte{rowSums, sumsAccount}, []byte{rowSums, sumsISPB + 1}, func(k, v []byte) (bool, error) {
 		var row sums
@@ -200,7 +201,7 @@ func (s *Sim) addRows(t *tally) error {
 			to = of(t.accounts, ledger.AccountID(binary.BigEndian.Uint64(k[2:])))
 		case k[1] == sumsISPB:
 			to = of(t.ispbs, string(k[2:]))
-		default: // the mark
+		default: // the row of the mark itself, which has no sums
 			return true, nil
 		}
 		return true, errors.Join(decode(k, v, &row), to.plus(&row))
@@ -222,10 +223,10 @@ func (s *sums) reported() scheme.Sums {
 	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo}
 }
 
-// oldestOpen is the due time of the oldest notice about money that is due and not
-// acknowledged; 0: none. It searches from where the last search ended, because later
-// notices are never due before that time, and deleted rows still cost time. The caller
-// holds adding.
+// oldestOpen returns the due time of the oldest notice about money that is due and not
+// acknowledged; 0: there is none. It searches from where the last search ended, because new
+// notices are never due before that time, and skipping deleted rows costs time. The caller
+// holds the lock adding.
 func (s *Sim) oldestOpen(now ledger.Millis) (oldest ledger.Millis, err error) {
 	err = s.store.Scan(openKey(s.openFrom, nil), openKey(now+1, nil), func(k, v []byte) (bool, error) {
 		if len(v) == 1 && (v[0] == rowInfraction || v[0] == cancelled) {
