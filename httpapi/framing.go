@@ -125,8 +125,9 @@ func judge(h *fasthttp.RequestHeader) flaw {
 	return sound
 }
 
-// framing counts the headers of a block that may occur only once: the headers that say where
-// the message ends, and the headers that say who sent it.
+// framing counts, in one request's header block, the headers that must not be repeated: Host,
+// Content-Length, Transfer-Encoding, Authorization, hmac and Idempotency-Key. expects reports
+// whether there is an Expect header.
 type framing struct {
 	hosts, lengths, codings       int
 	credentials, signatures, keys int

@@ -21,7 +21,7 @@ type Record struct {
 type Sealed struct {
 	Seq   uint64
 	Time  int64  // Unix milliseconds
-	Sum   uint64 // checksum, which the next record of the stream is sealed against
+	Sum   uint64 // checksum of this record; the checksum of the stream's next record is computed over it
 	Value []byte // the record's bytes on disk
 }
 

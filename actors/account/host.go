@@ -275,8 +275,8 @@ func (d *Host) bring(r *Report) {
 	d.send(r.Account, d.entry(r.Account), ReportMessage(&d.deps, *r))
 }
 
-// NotTaken sends a report to its account again until the account takes it or the host
-// closes. If the host closes first, the next start of the engine asks the scheme about the
+// NotTaken sends a report to its account again until the account takes it, says that it has
+// no such payout, or the host closes. If the host closes first, the next start of the engine asks the scheme about the
 // payout.
 func (d *Host) NotTaken(r *Report, err error) {
 	if d.running.Err() != nil {

@@ -93,8 +93,9 @@ func TestAnyoneRenewed(t *testing.T) {
 	if !slices.Equal(approved.Payout.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
-	// The payout hits a directory limit and waits in the queue for as long as it waited for
-	// approval, so its id is renewed a second time.
+	// The directory refuses the look-up because its rate limit is used up, so the payout is
+	// queued. In the queue its new end-to-end id grows too old as well, so the id is renewed
+	// a second time.
 	queued := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
 	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
 		t.Fatal(ok, err)

@@ -62,7 +62,7 @@ func TestNoticesThatContradict(t *testing.T) {
 	back := scheme.Notice{Kind: scheme.ReturnReceived, Tx: first.tx(), EndToEnd: first.EndToEnd, ReturnID: returnID(1), Amount: 100, Reason: "MD06"}
 	o.notify(w, back, nil)
 	money := w.money()
-	o.notify(w, back, nil) // the same notice again, which is no contradiction
+	o.notify(w, back, nil) // the same notice again: it changes nothing and raises no alert
 	if got := w.found(first.TransactionID); got.Returned == nil || *got.Returned != 100 || w.money() != money {
 		t.Errorf("%+v, %s, was %s", got, w.money(), money)
 	}
