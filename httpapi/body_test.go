@@ -100,7 +100,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// TestCommands checks that the engine gets every field of a body in its normalized form, and
+// TestCommands checks that the engine gets every field of a body in its normalised form, and
 // that a field with the value null counts as absent.
 func TestCommands(t *testing.T) {
 	f := newFixture(t)
