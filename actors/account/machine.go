@@ -200,7 +200,7 @@ func (m *Machine) follow(t *ledger.Transaction) {
 	if t == nil || m.work[t.ID] == nil {
 		return
 	}
-	if m.work[t.ID] = t; !t.Status.InFlight() {
+	if m.work[t.ID] = t; t.Ended() {
 		delete(m.work, t.ID)
 	}
 }

@@ -98,7 +98,7 @@ func (s *Shell) reviveWork() error {
 		if err != nil {
 			return fmt.Errorf("account %v: payout %v, whose child runs: %w", s.id, id, err)
 		}
-		if t.Status.InFlight() {
+		if !t.Ended() {
 			s.machine.work[id] = t
 		}
 	}

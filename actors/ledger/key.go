@@ -18,16 +18,18 @@ const (
 	KeyEVP
 )
 
-var keyTypeNames = [...]string{"", "cpf", "cnpj", "email", "phone", "evp"}
+var keyTypeNames = [...]string{
+	KeyCPF: "cpf", KeyCNPJ: "cnpj", KeyEmail: "email", KeyPhone: "phone", KeyEVP: "evp",
+}
 
 // String is the type's name in requests and answers.
 func (t KeyType) String() string { return keyTypeNames[t] }
 
 // ParseKeyType parses a type's name; false for any other string.
 func ParseKeyType(s string) (KeyType, bool) {
-	for t := KeyCPF; t <= KeyEVP; t++ {
-		if keyTypeNames[t] == s {
-			return t, true
+	for t, name := range keyTypeNames {
+		if name == s && s != "" {
+			return KeyType(t), true
 		}
 	}
 	return KeyNone, false

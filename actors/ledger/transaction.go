@@ -260,6 +260,10 @@ func (t *Transaction) SentAt() Millis {
 	return t.CreatedAt
 }
 
+// Ended tells whether the transaction is no longer in flight: nothing is held for it any
+// more. A voided payout, which has ended, may still settle.
+func (t *Transaction) Ended() bool { return !t.Status.InFlight() }
+
 // AwaitsScheme tells whether the payout is accepted and has no outcome yet.
 func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 

@@ -90,6 +90,16 @@ var kindNames = [...]string{
 	ReturnReceived: "return_received", InfractionOpened: "infraction_opened", InfractionCancelled: "infraction_cancelled",
 }
 
+// NoticeKinds are all kinds of notice, in order.
+func NoticeKinds() (all []NoticeKind) {
+	for k, name := range kindNames {
+		if name != "" {
+			all = append(all, NoticeKind(k))
+		}
+	}
+	return all
+}
+
 // String returns the kind's name in the protocol.
 func (k NoticeKind) String() string {
 	if k == 0 || int(k) >= len(kindNames) {

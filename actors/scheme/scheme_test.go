@@ -40,13 +40,17 @@ func TestRefusedSaysWhy(t *testing.T) {
 // TestKindsHaveNames checks that each kind of notice has a name of its own in the protocol.
 func TestKindsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := PaymentArrived; k <= InfractionCancelled; k++ {
+	all := NoticeKinds()
+	if len(all) != len(kindNames)-1 || all[0] != PaymentArrived {
+		t.Errorf("kinds %v", all)
+	}
+	for _, k := range all {
 		if name := k.String(); name == "" || name == "unknown" || seen[name] {
 			t.Errorf("%d is %q", k, name)
 		}
 		seen[k.String()] = true
 	}
-	if got := NoticeKind(0).String() + (InfractionCancelled + 1).String(); got != "unknownunknown" {
+	if got := NoticeKind(0).String() + NoticeKind(len(kindNames)).String(); got != "unknownunknown" {
 		t.Error(got)
 	}
 }

@@ -37,7 +37,7 @@ type Arrived struct {
 // kinds are the kinds of notice that this version knows, by their names in the protocol.
 var kinds = func() map[string]scheme.NoticeKind {
 	all := map[string]scheme.NoticeKind{}
-	for k := scheme.PaymentArrived; k <= scheme.InfractionCancelled; k++ {
+	for _, k := range scheme.NoticeKinds() {
 		all[k.String()] = k
 	}
 	return all

@@ -227,7 +227,7 @@ func TestNoticesNameTheAccount(t *testing.T) {
 		for _, done := range again {
 			done(errors.New("not now"))
 		}
-		if len(kinds) != int(scheme.InfractionCancelled) {
+		if len(kinds) != len(scheme.NoticeKinds()) {
 			t.Errorf("round %d: reported %v", round, kinds)
 		}
 		p.open()
