@@ -186,8 +186,8 @@ func (c *canonicaliser) unicode() bool {
 	return true
 }
 
-// hex4 decodes the \uXXXX at the start of b. It returns 0 and false if b does not start with
-// such an escape.
+// hex4 decodes the escape \u and four hexadecimal digits at the start of b. It returns 0 and
+// false if b does not start with such an escape.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

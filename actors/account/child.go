@@ -95,7 +95,9 @@ func (o overChildren) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, ch
 		return
 	}
 	d.deps.Log.Error("transfer: panic", "transaction", j.Tx.Public(), "panic", reason, "stack", string(debug.Stack()))
-	d.send(j.Account, d.entry(j.Account), &transfer.Brought{Job: j, Outcome: transfer.Lost(*j)})
+	// This runs in the account's actor. It must not wait for the entry's lock: whoever
+	// passivates the account holds the lock while it waits for this actor.
+	d.again(j.Account, &transfer.Brought{Job: j, Outcome: transfer.Lost(*j)})
 	d.children.work.Done()
 }
 

@@ -140,6 +140,7 @@ var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &led
 type counter struct {
 	lookups, submits, asks atomic.Int64
 	refuse                 atomic.Bool // true: every lookup answers that the key has no owner
+	panics                 atomic.Bool // true: the next call panics where it would have returned
 
 	mu         sync.Mutex
 	lookupHold chan struct{}
@@ -178,11 +179,18 @@ func (c *counter) wait(h *chan struct{}) {
 	}
 }
 
+func (c *counter) mayPanic() {
+	if c.panics.CompareAndSwap(true, false) {
+		panic("for the test")
+	}
+}
+
 func (c *counter) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
 
 func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	c.lookups.Add(1)
 	c.wait(&c.lookupHold)
+	c.mayPanic()
 	if c.refuse.Load() {
 		return ledger.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
 	}
@@ -192,12 +200,14 @@ func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) {
 	c.submits.Add(1)
 	c.wait(&c.submitHold)
+	c.mayPanic()
 	return scheme.State{Progress: scheme.Pending}, nil
 }
 
 func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
 	c.asks.Add(1)
 	c.wait(&c.submitHold)
+	c.mayPanic()
 	return scheme.State{}, nil
 }
 
