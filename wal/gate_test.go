@@ -74,24 +74,35 @@ func TestLookEnds(t *testing.T) {
 	}
 	_ = failed.Close()
 
-	closed := mustOpen(t, Options{Dir: harnessDir, FS: vfs.NewMem()})
-	var looked error
-	while := func(*View) error {
-		ended := make(chan error)
-		go func() { ended <- closed.Close() }()
-		await(t, "the end", func() bool {
-			select {
-			case <-closed.stopped:
-				return true
-			default:
-				return false
-			}
+	// The view has shown an entry that is not durable when the store begins to close.
+	gate := newSyncGate(vfs.NewMem())
+	closed := mustOpen(t, Options{Dir: harnessDir, FS: gate, AnchorEvery: time.Hour})
+	gate.shut()
+	closed.Append(counted(1))
+	ended := make(chan error, 1)
+	looked := make(chan error, 1)
+	go func() {
+		looked <- closed.Look(1, func(*View) error {
+			go func() { ended <- closed.Close() }()
+			await(t, "the end", func() bool {
+				closed.mu.Lock()
+				defer closed.mu.Unlock()
+				return closed.closing
+			})
+			return nil
 		})
-		go func() { looked = errors.Join(looked, <-ended) }()
-		return nil
+	}()
+	select {
+	case err := <-looked:
+		t.Errorf("told before the sync: %v", err)
+	case <-time.After(20 * time.Millisecond):
 	}
-	if err := closed.Look(1, while); err != nil && !errors.Is(err, ErrClosed) {
+	gate.open()
+	if err := <-looked; !errors.Is(err, ErrClosed) {
 		t.Errorf("closed meanwhile: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 	if err := closed.Look(1, func(v *View) error { _, _, err := v.Get([]byte("a")); return err }); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)

@@ -18,7 +18,9 @@ func TestChildPanics(t *testing.T) {
 			w.fund(1, 1000)
 			w.scheme.hold(during)
 			done := w.begin(1, payoutTo(1, under(1)))
-			w.eventually("the call", func() bool { return w.scheme.lookups.Load()+w.scheme.submits.Load() > 0 && (during || w.scheme.submits.Load() == 1) })
+			w.eventually("the call", func() bool {
+				return w.scheme.lookups.Load()+w.scheme.submits.Load() > 0 && (during || w.scheme.submits.Load() == 1)
+			})
 			w.scheme.panics.Store(true)
 			w.scheme.release()
 			r := <-done
