@@ -12,9 +12,10 @@ import (
 	"pixd/actors/ledger"
 )
 
-// Scheme is the interface through which payouts reach the PIX scheme. A returned *Refused
-// is an explicit refusal by the scheme; every other error is an infrastructure error: after
-// Lookup no money has left, after Submit it is unknown whether the payment arrived.
+// Scheme is the interface through which payouts and refunds reach the PIX scheme. A returned
+// *Refused is an explicit refusal by the scheme; every other error is an infrastructure
+// error: after Lookup no money has left, after Submit or Return it is unknown whether the
+// payment or the refund arrived.
 type Scheme interface {
 	// RegisterKey makes one of our PIX keys known to the scheme. Repeating it is harmless.
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
@@ -23,7 +24,11 @@ type Scheme interface {
 	// Submit submits a payment. The same payment submitted again (same transaction id, same
 	// end-to-end id) is answered like the first submission and pays nothing more.
 	Submit(ctx context.Context, p Payment) (State, error)
-	// Ask returns the scheme's state of a payment.
+	// Return submits a refund: it gives a payment that we received back to its payer, in full
+	// or in part. The same refund submitted again (same transaction id, same D id) is
+	// answered like the first submission and returns nothing more.
+	Return(ctx context.Context, r Refund) (State, error)
+	// Ask returns the scheme's state of a payment or a refund that we submitted.
 	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
 	// Book returns the scheme's own book of settled movements, for an audit.
 	Book(ctx context.Context) (Book, error)
@@ -49,7 +54,18 @@ type Payment struct {
 	Purpose       string
 }
 
-// Progress is the scheme's status of a payment.
+// Refund is the return of a payment that we received, as the scheme sees it (pacs.004).
+type Refund struct {
+	Tx          ledger.TxID
+	Account     ledger.AccountID
+	EndToEnd    string        // the refund's own id, D…
+	Original    string        // end-to-end id of the payment that is returned, E…
+	Amount      ledger.Amount // base units
+	Reason      string        // the return code as the merchant sent it: any string of at most 64 characters
+	Description string        // at most 140 characters
+}
+
+// Progress is the scheme's status of a payment or a refund.
 type Progress uint8
 
 // The progress values.
@@ -81,13 +97,17 @@ const (
 	PaymentRejected                       // a payout of ours was rejected
 	ReturnReceived                        // a payout of ours came back, in full or in part
 
-	InfractionOpened    // a payer has reported a payment that we received; accounts do not handle this kind yet
+	InfractionOpened    // a payer has reported a payment that we received
 	InfractionCancelled // the payer has withdrawn the report
+
+	RefundSettled  // a refund of ours settled
+	RefundRejected // a refund of ours was rejected
 )
 
 var kindNames = [...]string{
 	PaymentArrived: "payment_arrived", PaymentSettled: "payment_settled", PaymentRejected: "payment_rejected",
 	ReturnReceived: "return_received", InfractionOpened: "infraction_opened", InfractionCancelled: "infraction_cancelled",
+	RefundSettled: "return_settled", RefundRejected: "return_rejected",
 }
 
 // NoticeKinds are all kinds of notice, in order.
@@ -109,13 +129,14 @@ func (k NoticeKind) String() string {
 }
 
 // Notice is a message of the scheme to us. The scheme sends each notice at least once,
-// perhaps twice, late and in any order. A notice about a payout names our transaction.
+// perhaps twice, late and in any order. A notice about a payout or a refund names our
+// transaction.
 type Notice struct {
 	Kind     NoticeKind
-	Tx       ledger.TxID           // the payout's transaction id; zero: the notice is not about a payout
-	EndToEnd string                // end-to-end id of the payment that the notice is about
+	Tx       ledger.TxID           // transaction id of the payout or the refund; zero: the notice is about neither
+	EndToEnd string                // end-to-end id of the payment that the notice is about; of a refund, its D id
 	Account  ledger.AccountID      // our account, as the payment or the key named it; 0: not stated
-	Reason   string                // with PaymentRejected and ReturnReceived: the scheme's code
+	Reason   string                // with PaymentRejected, RefundRejected and ReturnReceived: the scheme's code
 	Arrived  ledger.ReceivePayment // the payment, in a notice of kind PaymentArrived
 
 	ReturnID string        // with ReturnReceived: the return's own id, D…
@@ -179,6 +200,11 @@ func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Party, error) {
 // Submit returns ErrUnassigned.
 func (Unassigned) Submit(_ context.Context, p Payment) (State, error) {
 	return State{}, fmt.Errorf("scheme: submit %v: %w", p.Tx, ErrUnassigned)
+}
+
+// Return returns ErrUnassigned.
+func (Unassigned) Return(_ context.Context, r Refund) (State, error) {
+	return State{}, fmt.Errorf("scheme: return %v: %w", r.Tx, ErrUnassigned)
 }
 
 // Ask returns ErrUnassigned.
