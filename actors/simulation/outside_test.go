@@ -305,6 +305,6 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 func (o *outside) giveBack(endToEnd string, amount ledger.Amount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	id, err := o.sim.Return(ctx, sim.Return{EndToEnd: endToEnd, Amount: amount, Reason: "MD06"})
+	id, err := o.sim.ReturnPayout(ctx, sim.PayoutReturn{EndToEnd: endToEnd, Amount: amount, Reason: "MD06"})
 	o.l.say("return of %s, %d: %s %v", endToEnd, amount, id, err)
 }

@@ -18,7 +18,7 @@ type returnAnswer struct {
 
 // giveBack is POST /sim/returns: the counterparty returns a payout, or a part of it.
 func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
-	var back sim.Return
+	var back sim.PayoutReturn
 	f := control.Read(r.PostBody(), "end_to_end_id", "amount", "reason")
 	f.Need("end_to_end_id")
 	f.Text("end_to_end_id", &back.EndToEnd)
@@ -29,7 +29,7 @@ func (s *service) giveBack(ctx context.Context, r *fasthttp.RequestCtx) (int, an
 	if err := f.Fault(); err != nil {
 		return 0, nil, err
 	}
-	id, err := s.sim.Return(ctx, back)
+	id, err := s.sim.ReturnPayout(ctx, back)
 	return fasthttp.StatusCreated, returnAnswer{id}, problem(err)
 }
 

@@ -21,7 +21,7 @@ import (
 // Simulator has the methods of the simulator that the routes need.
 type Simulator interface {
 	Pay(ctx context.Context, p sim.Payment) (endToEnd string, amount ledger.Amount, err error)
-	Return(ctx context.Context, r sim.Return) (id string, err error)
+	ReturnPayout(ctx context.Context, r sim.PayoutReturn) (id string, err error)
 	Report(ctx context.Context, r sim.Report) (id string, err error)
 	Withdraw(ctx context.Context, infraction string) error
 	SetCapacity(ctx context.Context, c sim.Capacity) error

@@ -190,7 +190,7 @@ func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
 		"end_to_end_id", n.EndToEnd, "error", err, "others_since", others)
 }
 
-// ackPatience is the longest time after the booking for which Pay and Return wait for the
+// ackPatience is the longest time after the booking for which Pay and ReturnPayout wait for the
 // engine's acknowledgement. The notice is delivered even if they no longer wait.
 const ackPatience = 2 * time.Second
 

@@ -105,7 +105,7 @@ func TestGoldenBook(t *testing.T) {
 		t.Fatal(err, limited, capacity, reported)
 	}
 	at += 100
-	_, returned := s.Return(t.Context(), Return{EndToEnd: payouts[0].EndToEnd, Amount: 7})
+	_, returned := s.ReturnPayout(t.Context(), PayoutReturn{EndToEnd: payouts[0].EndToEnd, Amount: 7})
 	if withdrawn := s.Withdraw(t.Context(), report); returned != nil || withdrawn != nil {
 		t.Fatal(returned, withdrawn)
 	}

@@ -148,7 +148,7 @@ func TestPumped(t *testing.T) {
 		if got := p.drain(nil); fmt.Sprint(got) != "[payment_settled payment_settled payment_arrived]" {
 			t.Errorf("reported %v", got)
 		}
-		if _, err := p.Return(t.Context(), Return{EndToEnd: out.EndToEnd, Amount: 30}); err != nil {
+		if _, err := p.ReturnPayout(t.Context(), PayoutReturn{EndToEnd: out.EndToEnd, Amount: 30}); err != nil {
 			t.Fatal(err)
 		}
 		p.at += 1000

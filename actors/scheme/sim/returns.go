@@ -11,8 +11,8 @@ import (
 	"pixd/wal"
 )
 
-// Return is a counterparty's return of a payout, in full or in part.
-type Return struct {
+// PayoutReturn is a counterparty's return of a payout, in full or in part.
+type PayoutReturn struct {
 	EndToEnd string
 	Amount   ledger.Amount // base units; 0: the part of the payout that was not returned yet
 	Reason   string        // the scheme's code; empty: MD06
@@ -21,7 +21,7 @@ type Return struct {
 // defaultReason is the scheme's code for a return that the receiving customer asked for.
 const defaultReason = "MD06"
 
-// The errors of Return and Report.
+// The errors of ReturnPayout and Report.
 var (
 	ErrUnknownPayment = errors.New("the scheme knows no such payment")
 	ErrNotSettled     = errors.New("the payment has not settled")
@@ -47,9 +47,9 @@ func (r *returned) notice() scheme.Notice {
 	}
 }
 
-// Return books the return of a settled payout, in full or in part, and notifies the engine.
+// ReturnPayout books the return of a settled payout, in full or in part, and notifies the engine.
 // It returns the return's own id.
-func (s *Sim) Return(ctx context.Context, r Return) (id string, err error) {
+func (s *Sim) ReturnPayout(ctx context.Context, r PayoutReturn) (id string, err error) {
 	if r.Reason == "" {
 		r.Reason = defaultReason
 	}
@@ -60,7 +60,7 @@ func (s *Sim) Return(ctx context.Context, r Return) (id string, err error) {
 	return id, err
 }
 
-func (s *Sim) bookReturn(ctx context.Context, r Return, acked chan struct{}) (string, error) {
+func (s *Sim) bookReturn(ctx context.Context, r PayoutReturn, acked chan struct{}) (string, error) {
 	s.single.Lock()
 	defer s.single.Unlock()
 	p, err := s.settledPayout(ctx, r.EndToEnd)

@@ -25,7 +25,7 @@ func TestReturnsAtOnce(t *testing.T) {
 	var good atomic.Int64
 	for range 20 {
 		work.Go(func() {
-			_, err := s.Return(t.Context(), Return{EndToEnd: p.EndToEnd, Amount: 30})
+			_, err := s.ReturnPayout(t.Context(), PayoutReturn{EndToEnd: p.EndToEnd, Amount: 30})
 			if err == nil {
 				good.Add(1)
 			} else if !errors.Is(err, ErrBeyond) {
@@ -38,7 +38,7 @@ func TestReturnsAtOnce(t *testing.T) {
 	if err != nil || good.Load() != 3 || len(k.Returns) != 3 || k.Returns[2].Amount != 30 {
 		t.Errorf("%d returns, %+v %v", good.Load(), k, err)
 	}
-	if _, err := s.Return(t.Context(), Return{EndToEnd: p.EndToEnd}); err != nil {
+	if _, err := s.ReturnPayout(t.Context(), PayoutReturn{EndToEnd: p.EndToEnd}); err != nil {
 		t.Errorf("the rest: %v", err)
 	}
 	if b, err := s.Book(t.Context()); err != nil || b.Accounts[0].Sums != (scheme.Sums{Sent: 100, ReturnedTo: 100}) {
@@ -62,7 +62,7 @@ func TestReturnedByScript(t *testing.T) {
 		returns int
 	}{{0, ErrNotSettled, 0}, {30, ErrNothingLeft, 0}, {30, ErrNothingLeft, 1}} {
 		at += c.after
-		_, err := s.Return(t.Context(), Return{EndToEnd: p.EndToEnd})
+		_, err := s.ReturnPayout(t.Context(), PayoutReturn{EndToEnd: p.EndToEnd})
 		k, know := s.Know(t.Context(), p.EndToEnd)
 		if !errors.Is(err, c.want) || know != nil || len(k.Returns) != c.returns {
 			t.Errorf("after %d ms: %v, %+v %v", at-goldenNoon, err, k, know)
