@@ -204,6 +204,10 @@ func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) 
 	return scheme.State{Progress: scheme.Pending}, nil
 }
 
+func (c *counter) Return(context.Context, scheme.Refund) (scheme.State, error) {
+	return scheme.State{Progress: scheme.Pending}, nil
+}
+
 func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
 	c.asks.Add(1)
 	c.wait(&c.submitHold)

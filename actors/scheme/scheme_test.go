@@ -15,13 +15,14 @@ func TestUnassigned(t *testing.T) {
 	tx := ledger.TxID{1}
 	_, lookup := s.Lookup(t.Context(), Query{Tx: tx})
 	_, submit := s.Submit(t.Context(), Payment{Tx: tx})
+	_, refund := s.Return(t.Context(), Refund{Tx: tx})
 	_, ask := s.Ask(t.Context(), tx, "")
 	register := s.RegisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
 	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
 		"register key a@example.com": register, "look up for " + tx.String(): lookup,
 		"submit " + tx.String(): submit, "ask for " + tx.String(): ask,
-		"read the book": book,
+		"return " + tx.String(): refund, "read the book": book,
 	} {
 		var refused *Refused
 		if !errors.Is(err, ErrUnassigned) || !strings.Contains(err.Error(), want) || errors.As(err, &refused) {

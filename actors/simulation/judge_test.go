@@ -151,6 +151,8 @@ func (l *life) theBooks() {
 			want[m.Account] += m.Amount - l.cashInFee(m)
 		case sim.MovedReturn:
 			want[m.Account] += m.Amount
+		case sim.MovedRefund:
+			want[m.Account] -= m.Amount
 		case sim.MovedPayout:
 			want[m.Account] -= m.Amount
 			if p := l.chronicle0.payouts[m.Tx]; p != nil {

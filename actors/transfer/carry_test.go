@@ -67,6 +67,11 @@ func (s *scripted) Submit(ctx context.Context, p scheme.Payment) (scheme.State, 
 	return r.State, err
 }
 
+func (s *scripted) Return(context.Context, scheme.Refund) (scheme.State, error) {
+	s.t.Error("a payout returns nothing")
+	return scheme.State{}, errLost
+}
+
 func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
 	if tx != job.Tx.ID || endToEnd != job.Tx.EndToEnd {
 		s.t.Errorf("asked for %v %s", tx, endToEnd)

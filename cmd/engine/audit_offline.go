@@ -138,6 +138,8 @@ func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, err
 				sums.Received -= m.Amount
 			case sim.MovedReturn:
 				sums.ReturnedTo -= m.Amount
+			case sim.MovedRefund:
+				sums.ReturnedBy -= m.Amount
 			}
 		}
 		cursor = next

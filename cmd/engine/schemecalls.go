@@ -18,7 +18,7 @@ type schemeCalls struct {
 }
 
 var (
-	callNames    = [...]string{"register_key", "lookup", "submit", "ask"}
+	callNames    = [...]string{"register_key", "lookup", "submit", "return", "ask"}
 	outcomeNames = [...]string{"answered", "refused", "failed"}
 )
 
@@ -26,6 +26,7 @@ const (
 	callRegister = iota
 	callLookup
 	callSubmit
+	callReturn
 	callAsk
 )
 
@@ -83,6 +84,13 @@ func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (ledger.Party,
 func (s *schemeCalls) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
 	state, err := s.Scheme.Submit(ctx, p)
 	s.count(callSubmit, err)
+	return state, err
+}
+
+// Return implements scheme.Scheme.
+func (s *schemeCalls) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	state, err := s.Scheme.Return(ctx, r)
+	s.count(callReturn, err)
 	return state, err
 }
 

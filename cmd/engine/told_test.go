@@ -75,6 +75,11 @@ func (o *otherSide) Submit(context.Context, scheme.Payment) (scheme.State, error
 	return *o.answer.Load(), nil
 }
 
+// Return implements scheme.Scheme.
+func (o *otherSide) Return(context.Context, scheme.Refund) (scheme.State, error) {
+	return *o.answer.Load(), nil
+}
+
 // Ask implements scheme.Scheme.
 func (o *otherSide) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
 	return *o.answer.Load(), nil

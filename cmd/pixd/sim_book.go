@@ -13,11 +13,11 @@ import (
 func simBookCommand() *cobra.Command {
 	f := simAsked()
 	c := &cobra.Command{
-		Use:   "book [END_TO_END_ID]",
+		Use:   "book [END_TO_END_ID|RETURN_ID]",
 		Short: "Show what has settled at the scheme, or what it knows of one payment",
 		Long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
 			"settled movements alone, in base units (1.00 BRL = 10000). With an end-to-end id it shows what the\n" +
-			"scheme knows of that payment." + simHelp,
+			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund." + simHelp,
 		Example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -92,11 +92,13 @@ type simPayment struct {
 	ID             *string
 	TransactionID  *string `json:"transaction_id"`
 	EndToEndID     string  `json:"end_to_end_id"`
+	ReturnID       *string `json:"return_id"`
 	AccountID      string  `json:"account_id"`
-	PixKey         string  `json:"pix_key"`
+	PixKey         *string `json:"pix_key"`
 	Amount         ledger.Amount
 	Status         string
 	Reason         *string
+	ReturnCode     *string       `json:"return_code"`
 	CreatedAt      string        `json:"created_at"`
 	FinalAt        *string       `json:"final_at"`
 	ReturnedAmount ledger.Amount `json:"returned_amount"`
@@ -110,22 +112,29 @@ type simPayment struct {
 
 func (p *simPayment) show() string {
 	all := []fact{{"kind", plain(p.Kind)}}
-	if p.TransactionID != nil {
-		all = append(all, fact{"transaction id", plain(*p.TransactionID)})
+	given := func(name string, text *string) {
+		if text != nil {
+			all = append(all, fact{name, plain(*text)})
+		}
 	}
-	if p.ID != nil {
-		all = append(all, fact{"id", plain(*p.ID)})
-	}
+	given("transaction id", p.TransactionID)
+	given("id", p.ID)
 	status := plain(p.Status)
 	if p.Reason != nil {
 		status += " (" + plain(*p.Reason) + ")"
 	}
-	all = append(all, fact{"end-to-end id", plain(p.EndToEndID)}, fact{"account", plain(p.AccountID)}, fact{"pix key", plain(p.PixKey)},
-		fact{"amount", money(p.Amount)}, fact{"status", status}, fact{"created", moment(p.CreatedAt)})
+	all = append(all, fact{"end-to-end id", plain(p.EndToEndID)})
+	given("return id", p.ReturnID)
+	given("return code", p.ReturnCode)
+	all = append(all, fact{"account", plain(p.AccountID)})
+	given("pix key", p.PixKey)
+	all = append(all, fact{"amount", money(p.Amount)}, fact{"status", status}, fact{"created", moment(p.CreatedAt)})
 	if p.FinalAt != nil {
 		all = append(all, fact{"final", moment(*p.FinalAt)})
 	}
-	all = append(all, fact{"returned", money(p.ReturnedAmount)})
+	if p.ReturnID == nil {
+		all = append(all, fact{"returned", money(p.ReturnedAmount)})
+	}
 	for _, r := range p.Returns {
 		all = append(all, fact{"return", plain(r.ID) + " of " + money(r.Amount) + ", " + plain(r.Reason) + ", " + moment(r.At)})
 	}
@@ -148,7 +157,8 @@ func simMovementsCommand(f *adminFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "movements [--since TIME]",
 		Short: "List the movements that have settled, the oldest first",
-		Long: "Lists every settled movement, the oldest first: payouts, customers' payments and returns of payouts." + listHelp +
+		Long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
+			"refunds of customers' payments." + listHelp +
 			simHelp,
 		Example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
 		Args:    exactly(0, ""),

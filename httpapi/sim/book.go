@@ -23,33 +23,52 @@ func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, e
 	return fasthttp.StatusOK, provider.TellBook(b), nil
 }
 
-var kindNames = map[sim.MovementKind]string{sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return"}
+var kindNames = map[sim.MovementKind]string{
+	sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return", sim.MovedRefund: "refund",
+}
 
-// payoutIDs are the ids of a payout in its account; both are null if the payment is not a
-// payout.
-type payoutIDs struct {
+// accountIDs are the ids of a payout or a refund in its account; both are null for a
+// customer's payment.
+type accountIDs struct {
 	ID            *string `json:"id"`
 	TransactionID *string `json:"transaction_id"`
 }
 
-func idsOf(tx ledger.TxID) payoutIDs {
+func idsOf(kind sim.MovementKind, tx ledger.TxID) accountIDs {
 	if tx == (ledger.TxID{}) {
-		return payoutIDs{}
+		return accountIDs{}
 	}
-	id, public := tx.String(), tx.Public(ledger.TxPayout)
-	return payoutIDs{&id, &public}
+	of := ledger.TxPayout
+	if kind == sim.MovedRefund {
+		of = ledger.TxRefund
+	}
+	id, public := tx.String(), tx.Public(of)
+	return accountIDs{&id, &public}
 }
 
-// paymentAnswer is one payment. A field that does not apply, or is not known yet, is null.
+// optional returns nil for an empty text, so that the field is null.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// paymentAnswer is one payment or refund. A field that does not apply, or is not known yet,
+// is null. A refund has two end-to-end ids: return_id is its own, and end_to_end_id is that of
+// the payment that it returns. reason says why a payout or a refund was rejected; return_code
+// is the code that came with a refund.
 type paymentAnswer struct {
 	Kind string `json:"kind"`
-	payoutIDs
+	accountIDs
 	EndToEndID     string        `json:"end_to_end_id"`
+	ReturnID       *string       `json:"return_id"`
 	AccountID      string        `json:"account_id"`
-	PixKey         string        `json:"pix_key"`
+	PixKey         *string       `json:"pix_key"`
 	Amount         ledger.Amount `json:"amount"`
 	Status         string        `json:"status"`
 	Reason         *string       `json:"reason"`
+	ReturnCode     *string       `json:"return_code"`
 	CreatedAt      string        `json:"created_at"`
 	FinalAt        *string       `json:"final_at"`
 	ReturnedAmount ledger.Amount `json:"returned_amount"`
@@ -63,7 +82,7 @@ type returned struct {
 	At     string        `json:"at"`
 }
 
-// known answers with one payment of the book.
+// known answers with one payment or refund of the book.
 func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	endToEnd, _ := r.UserValue("end_to_end_id").(string)
 	k, err := s.sim.Know(ctx, endToEnd)
@@ -71,7 +90,8 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 		return 0, nil, problem(err)
 	}
 	m := paymentAnswer{
-		Kind: kindNames[k.Kind], payoutIDs: idsOf(k.Tx), EndToEndID: k.EndToEnd, AccountID: k.Account.String(), PixKey: k.Key,
+		Kind: kindNames[k.Kind], accountIDs: idsOf(k.Kind, k.Tx), EndToEndID: k.EndToEnd, ReturnID: optional(k.ReturnID),
+		AccountID: k.Account.String(), PixKey: optional(k.Key), ReturnCode: optional(k.ReturnCode),
 		Amount: k.Amount, Status: "pending", CreatedAt: k.At.String(), Returns: make([]returned, 0, len(k.Returns)),
 	}
 	switch k.State.Progress {
@@ -92,11 +112,12 @@ func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, 
 }
 
 // movement is one settled movement of money. For the return of a payout, it has the ids of
-// that payout.
+// that payout. For a refund, it has the refund's own ids in the account, and end_to_end_id is
+// that of the payment that was returned.
 type movement struct {
 	At   string `json:"at"`
 	Kind string `json:"kind"`
-	payoutIDs
+	accountIDs
 	EndToEndID   string        `json:"end_to_end_id"`
 	ReturnID     *string       `json:"return_id"`
 	AccountID    string        `json:"account_id"`
@@ -126,14 +147,10 @@ func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, a
 	}
 	m := movements{Data: make([]movement, 0, len(page))}
 	for _, p := range page {
-		one := movement{
-			At: p.At.String(), Kind: kindNames[p.Kind], payoutIDs: idsOf(p.Tx), EndToEndID: p.EndToEnd,
-			AccountID: p.Account.String(), Amount: p.Amount, Counterparty: p.Other,
-		}
-		if p.ReturnID != "" {
-			one.ReturnID = &p.ReturnID
-		}
-		m.Data = append(m.Data, one)
+		m.Data = append(m.Data, movement{
+			At: p.At.String(), Kind: kindNames[p.Kind], accountIDs: idsOf(p.Kind, p.Tx), EndToEndID: p.EndToEnd,
+			ReturnID: optional(p.ReturnID), AccountID: p.Account.String(), Amount: p.Amount, Counterparty: p.Other,
+		})
 	}
 	if next != "" {
 		m.Next = &next

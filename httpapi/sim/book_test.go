@@ -22,7 +22,7 @@ func TestBook(t *testing.T) {
 		`{"ispb":"99999004","sent":0,"received":50,"returned_by":0,"returned_to":0,"messages":1}],`+
 		`"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":0,"received":50,"returned_by":0,"returned_to":0}]}`)
 	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout","id":"`+returned.Tx.String()+`","transaction_id":"`+returned.Tx.Public(ledger.TxPayout)+`","end_to_end_id":"`+
-		returned.EndToEnd+`","account_id":"acc_aaaaaaaaaaaao","pix_key":"returned@pix.test","amount":7,"status":"pending","reason":null,`+
+		returned.EndToEnd+`","return_id":null,"account_id":"acc_aaaaaaaaaaaao","pix_key":"returned@pix.test","amount":7,"status":"pending","reason":null,"return_code":null,`+
 		`"created_at":"2026-09-21T14:13:20.000Z","final_at":null,"returned_amount":0,"returns":[]}`)
 	w.at += 2000
 	w.expect("GET", "/sim/book", "", 200, `{"at":"2026-09-21T14:13:22.000Z","oldest_open":"2026-09-21T14:13:20.000Z","participants":[`+
@@ -31,7 +31,7 @@ func TestBook(t *testing.T) {
 		`{"ispb":"99999005","sent":0,"received":7,"returned_by":7,"returned_to":0,"messages":2}],`+
 		`"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":7,"received":50,"returned_by":0,"returned_to":7}]}`)
 	w.expect("GET", "/sim/book/"+e2e, "", 200, `{"kind":"payment","id":null,"transaction_id":null,"end_to_end_id":"`+e2e+
-		`","account_id":"acc_aaaaaaaaaaaao","pix_key":"`+evp+`","amount":50,"status":"settled","reason":null,"created_at":"2026-09-01T00:00:00.000Z"`)
+		`","return_id":null,"account_id":"acc_aaaaaaaaaaaao","pix_key":"`+evp+`","amount":50,"status":"settled","reason":null,"return_code":null,"created_at":"2026-09-01T00:00:00.000Z"`)
 	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout"`)
 	w.expect("GET", "/sim/book/nobody", "", 404, "no such payment")
 }

@@ -51,8 +51,8 @@ func New(o Options) fasthttp.RequestHandler {
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
-		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathAsk: v.ask,
-		provider.PathBook: v.book,
+		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
+		provider.PathAsk: v.ask, provider.PathBook: v.book,
 	} {
 		r.POST(path, signed.Handle(g, log, answering(serve)))
 	}
@@ -100,6 +100,15 @@ func (d *peer) submit(ctx context.Context, body []byte) (any, error) {
 		return nil, control.Bad("%v", err)
 	}
 	state, err := d.scheme.Submit(ctx, p)
+	return provider.TellState(state), err
+}
+
+func (d *peer) giveBack(ctx context.Context, body []byte) (any, error) {
+	r, err := provider.ReadReturn(body)
+	if err != nil {
+		return nil, control.Bad("%v", err)
+	}
+	state, err := d.scheme.Return(ctx, r)
 	return provider.TellState(state), err
 }
 

@@ -8,12 +8,13 @@ import (
 	"pixd/actors/scheme"
 )
 
-// The paths of the protocol besides PathBook: four that a provider serves, and PathNotices,
+// The paths of the protocol besides PathBook: five that a provider serves, and PathNotices,
 // which an engine serves. Every request is a POST.
 const (
 	PathRegister = "/v1/keys/register"
 	PathLookup   = "/v1/keys/lookup"
 	PathSubmit   = "/v1/payments/submit"
+	PathReturn   = "/v1/returns/submit"
 	PathAsk      = "/v1/payments/ask"
 
 	PathNotices = "/scheme/v1/notices"
@@ -63,18 +64,18 @@ type Payment struct {
 	Purpose       string        `json:"purpose,omitempty"`
 }
 
-// Question asks for a payment's status.
+// Question asks for the status of a payout or a refund.
 type Question struct {
 	TransactionID string `json:"transaction_id"`
 	EndToEndID    string `json:"end_to_end_id"`
 }
 
-// Reported answers a Payment or a Question.
+// Reported answers a Payment, a Return or a Question.
 type Reported struct {
 	State State `json:"state"`
 }
 
-// State is a payment's progress.
+// State is the progress of a payout or a refund.
 type State struct {
 	Progress string `json:"progress"`
 	Reason   string `json:"reason,omitempty"`
@@ -116,7 +117,7 @@ func paymentOf(p scheme.Payment) Payment {
 	}
 }
 
-// TellState returns the message that carries a payment's state.
+// TellState returns the message that carries the state of a payout or a refund.
 func TellState(s scheme.State) Reported { return Reported{State{progressNames[s.Progress], s.Reason}} }
 
 func (s State) parse() (scheme.State, error) {
@@ -214,9 +215,9 @@ func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
 
 var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", ledger.MaxAmount)
 
-// parseIDs reads a payout's transaction id, and checks the length of its end-to-end id. It
-// does not check the form of the end-to-end id, which a merchant may have chosen: the scheme
-// checks that form (FF08).
+// parseIDs reads the transaction id of a payout or a refund, and checks the length of its
+// end-to-end id. It does not check the form of the end-to-end id, which a merchant may have
+// chosen: the scheme checks that form (FF08).
 func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
 	id, ok := ledger.ParseTxID(tx)
 	if !ok || id.String() != tx {

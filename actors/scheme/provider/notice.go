@@ -13,9 +13,9 @@ import (
 // Notice is a message of the scheme to the engine. Its kind decides which fields it has.
 type Notice struct {
 	Kind          string        `json:"kind"`
-	TransactionID string        `json:"transaction_id,omitempty"` // our transaction id of a payout
-	EndToEndID    string        `json:"end_to_end_id"`
-	AccountID     string        `json:"account_id,omitempty"` // our account, as the registration or the payment named it
+	TransactionID string        `json:"transaction_id,omitempty"` // our transaction id of a payout or a refund
+	EndToEndID    string        `json:"end_to_end_id"`            // of a refund, its D id
+	AccountID     string        `json:"account_id,omitempty"`     // our account, as the registration or the payment named it
 	ReturnID      string        `json:"return_id,omitempty"`
 	InfractionID  string        `json:"infraction_id,omitempty"`
 	Amount        ledger.Amount `json:"amount,omitempty"` // base units of a return or an infraction
@@ -66,7 +66,8 @@ func TellNotice(n scheme.Notice) Notice {
 			Amount: a.Amount, PixKey: a.Key, TxID: a.TxID, Description: a.Description,
 			Payer: Owner{a.PayerName, a.PayerDocument, a.PayerISPB},
 		}
-	case scheme.PaymentSettled, scheme.PaymentRejected, scheme.ReturnReceived:
+	}
+	if slices.Contains(withTransaction, n.Kind) {
 		m.TransactionID = n.Tx.String()
 	}
 	return m
@@ -112,6 +113,14 @@ func (m *Notice) of(kind scheme.NoticeKind) (scheme.Notice, error) {
 	return m.outcome(kind)
 }
 
+// The kinds of notice that have a transaction id, and those that have a reason code.
+var (
+	withTransaction = []scheme.NoticeKind{
+		scheme.PaymentSettled, scheme.PaymentRejected, scheme.ReturnReceived, scheme.RefundSettled, scheme.RefundRejected,
+	}
+	withReason = []scheme.NoticeKind{scheme.PaymentRejected, scheme.ReturnReceived, scheme.RefundRejected}
+)
+
 // only returns an error for a field that does not belong to this kind of notice.
 func (m *Notice) only(kind scheme.NoticeKind) error {
 	for _, f := range []struct {
@@ -119,8 +128,8 @@ func (m *Notice) only(kind scheme.NoticeKind) error {
 		there bool
 		with  []scheme.NoticeKind
 	}{
-		{"transaction_id", m.TransactionID != "", []scheme.NoticeKind{scheme.PaymentSettled, scheme.PaymentRejected, scheme.ReturnReceived}},
-		{"reason", m.Reason != "", []scheme.NoticeKind{scheme.PaymentRejected, scheme.ReturnReceived}},
+		{"transaction_id", m.TransactionID != "", withTransaction},
+		{"reason", m.Reason != "", withReason},
 		{"return_id", m.ReturnID != "", []scheme.NoticeKind{scheme.ReturnReceived}},
 		{"infraction_id", m.InfractionID != "", []scheme.NoticeKind{scheme.InfractionOpened, scheme.InfractionCancelled}},
 		{"amount", m.Amount != 0, []scheme.NoticeKind{scheme.ReturnReceived, scheme.InfractionOpened}},
@@ -163,14 +172,15 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 	}}, nil
 }
 
-// outcome reads the settlement, rejection or return of one of our payouts.
+// outcome reads the settlement, rejection or return of one of our payouts, or the settlement
+// or rejection of one of our refunds.
 func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 	tx, err := parseIDs(m.TransactionID, m.EndToEndID)
 	switch {
 	case err != nil:
 		return scheme.Notice{}, err
-	case (kind != scheme.PaymentSettled) != (m.Reason != "") || len(m.Reason) > maxReason:
-		return scheme.Notice{}, errors.New("reason goes with payment_rejected and return_received, in at most 35 characters")
+	case slices.Contains(withReason, kind) != (m.Reason != "") || len(m.Reason) > maxReason:
+		return scheme.Notice{}, errors.New("reason goes with payment_rejected, return_rejected and return_received, in at most 35 characters")
 	case kind == scheme.ReturnReceived && !validReturnID(m.ReturnID):
 		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	case kind == scheme.ReturnReceived && amount(m.Amount) != nil:

@@ -14,12 +14,14 @@ import (
 const (
 	rowKey        = 'k' // one of the engine's PIX keys
 	rowPayment    = 'p' // a payout submitted to us, by the engine's transaction id
-	rowHolder     = 'e' // the transaction, a payout or a customer's payment, that has an end-to-end id
+	rowHolder     = 'e' // the transaction, a payout, a refund or a customer's payment, that has an end-to-end id
 	rowOpen       = 'o' // a notice to deliver, by its due time; deleted once acknowledged
 	rowArrival    = 'a' // a customer's payment, by its end-to-end id
 	rowMovement   = 'm' // a settled or settling amount, by its time and number
 	rowSums       = 's' // sums of movements: the mark, and the sums of accounts and institutions
 	rowReturn     = 'r' // a return of a payout, by the payout's transaction id and ordinal
+	rowRefund     = 'd' // a refund of a customer's payment, by the engine's transaction id and the refund's D id
+	rowRefunded   = 'b' // the transaction of a refund that settles, by the payment's end-to-end id, the time and the D id
 	rowInfraction = 'i' // a report of a customer's payment, by its own id
 	rowLimited    = 'l' // the number of limits that a payout's lookups have met, by the payout's transaction id
 	rowCapacity   = 'c' // the limit that every lookup meets
@@ -63,7 +65,7 @@ func key(tag byte, rest string) []byte {
 }
 
 // openKey returns the key of a notice's open row. The keys order notices by their due time;
-// about names the payment, return or report that the notice is about.
+// about names the payment, return, refund or report that the notice is about.
 func openKey(at ledger.Millis, about []byte) []byte {
 	k := append(make([]byte, 0, 9+len(about)), rowOpen)
 	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)

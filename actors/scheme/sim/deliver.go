@@ -92,6 +92,10 @@ func (s *Sim) reopen(k, v []byte) (i item, err error) {
 		var r returned
 		ok, err = read(s.store, key(rowReturn, about), &r)
 		i.notice = r.notice()
+	case rowRefund:
+		var r refund
+		ok, err = read(s.store, []byte(about), &r)
+		i.notice = r.notice()
 	case rowInfraction, cancelled:
 		var f infraction
 		ok, err = read(s.store, key(rowInfraction, about[1:]), &f)

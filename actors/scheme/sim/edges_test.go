@@ -163,6 +163,9 @@ func TestAskedBeforeDurable(t *testing.T) {
 	if _, err := s.Submit(hurried, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("submitted before it is durable: %v", err)
 	}
+	if state, err := s.Ask(hurried, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked before it can be read: %v %v", state, err)
+	}
 	store.Commit(10) // now the payment can be read, but a crash may still lose it
 	if state, err := s.Ask(hurried, p.Tx, p.EndToEnd); !errors.Is(err, context.Canceled) {
 		t.Errorf("asked before it is durable: %v %v", state, err)
@@ -214,6 +217,8 @@ func TestNoticesNameTheAccount(t *testing.T) {
 	}
 	p.pay("aa", "returned@pix.test", 3)
 	p.pay("bb", "reject-am04@pix.test", 3)
+	p.giveBackTo(returning(p.at, paid, "MD06", 3))
+	p.giveBackTo(returning(p.at, paid, "XXXX", 3))
 	for round := range 2 {
 		kinds := map[scheme.NoticeKind]bool{}
 		p.at += 100_000

@@ -52,6 +52,10 @@ func TestGolden(t *testing.T) {
 		},
 		&limitedRow{Times: 2},
 		&capacityRow{Lookups: BucketExhausted},
+		&refund{
+			Tx: tx, Account: 7, EndToEnd: "D99999004202603011200abcdefghijk", Original: "E60701190202603011200abcdefghijk", Amount: 500,
+			ReturnCode: "MD06", Description: "troco", At: 1772366400000, DueAt: 1772366400200, Reason: "CH16",
+		},
 	}
 	var b strings.Builder
 	for _, row := range rows {
@@ -114,6 +118,27 @@ func TestGoldenBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "book.golden", dump(t, s))
+}
+
+// TestGoldenRefunds checks which rows a refund writes that settles, that is rejected, or that
+// is a duplicate.
+func TestGoldenRefunds(t *testing.T) {
+	const paid = "E60701190202603011200abcdefghijk"
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return goldenNoon } })
+	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5, EndToEnd: paid}); err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range []struct{ id, code string }{{"k", "MD06"}, {"l", ""}, {"k", "MD06"}} {
+		if _, err := s.Return(t.Context(), scheme.Refund{
+			Tx: ledger.TxID{byte(n + 1)}, Account: 7, EndToEnd: "D99999004202603011200abcdefghij" + c.id, Original: paid, Amount: 2, Reason: c.code,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "refunds.golden", dump(t, s))
 }
 
 func dump(t *testing.T, s *Sim) string {

@@ -10,19 +10,21 @@ import (
 
 // Known is everything that the scheme knows about one payment.
 type Known struct {
-	Kind     MovementKind // MovedPayout or MovedPayment
-	Tx       ledger.TxID  // transaction id of a payout
-	EndToEnd string
-	Account  ledger.AccountID
-	Amount   ledger.Amount // base units
-	Key      string
-	State    scheme.State
-	At       ledger.Millis // time of the submission, or of the customer's payment
-	FinalAt  ledger.Millis // time at which the payment became final; 0: the payment is pending
-	Returns  []Returned    // the returns of a payout, oldest first
+	Kind       MovementKind // MovedPayout, MovedPayment or MovedRefund
+	Tx         ledger.TxID  // transaction id of a payout or a refund
+	EndToEnd   string       // of a refund, the end-to-end id of the payment that it returns, as submitted
+	ReturnID   string       // the own id, D…, of a refund
+	ReturnCode string       // the code that the account stated as a refund's reason
+	Account    ledger.AccountID
+	Amount     ledger.Amount // base units
+	Key        string        // empty for a refund
+	State      scheme.State
+	At         ledger.Millis // time of the submission, or of the customer's payment
+	FinalAt    ledger.Millis // time at which the payment became final; 0: the payment is pending
+	Returns    []Returned    // the settled returns of a payout, or refunds of a customer's payment, oldest first
 }
 
-// Returned is a return of a payout, in full or in part.
+// Returned is a return of a payout, or a refund of a customer's payment, in full or in part.
 type Returned struct {
 	ID     string
 	Amount ledger.Amount
@@ -30,7 +32,8 @@ type Returned struct {
 	At     ledger.Millis
 }
 
-// Know returns the payout or customer's payment that has an end-to-end id.
+// Know returns the payout, the refund or the customer's payment that has an end-to-end id. A
+// refund's is its D id.
 func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 	if err := s.settle(ctx); err != nil {
 		return Known{}, err
@@ -43,16 +46,32 @@ func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 		return Known{}, fmt.Errorf("%s: %w", endToEnd, ErrUnknownPayment)
 	}
 	if tx != (ledger.TxID{}) {
+		var r refund
+		if ok, err := read(s.store, refundKey(tx, endToEnd), &r); err != nil || ok {
+			return s.knowRefund(&r), err
+		}
 		return s.knowPayout(tx)
 	}
 	a, err := s.repeated(endToEnd)
 	if err != nil || a == nil {
 		return Known{}, fmt.Errorf("sim: customer's payment %s that holds its id: %w", endToEnd, present(a != nil, err))
 	}
+	refunds, err := s.refunds(a.EndToEnd)
 	return Known{
 		Kind: MovedPayment, EndToEnd: a.EndToEnd, Account: a.Account, Amount: a.Amount, Key: a.Key,
-		State: scheme.State{Progress: scheme.Settled}, At: a.At, FinalAt: a.At,
-	}, nil
+		State: scheme.State{Progress: scheme.Settled}, At: a.At, FinalAt: a.At, Returns: refunds,
+	}, err
+}
+
+func (s *Sim) knowRefund(r *refund) Known {
+	k := Known{
+		Kind: MovedRefund, Tx: r.Tx, EndToEnd: r.Original, ReturnID: r.EndToEnd, ReturnCode: r.ReturnCode,
+		Account: r.Account, Amount: r.Amount, State: s.state(r.DueAt, r.Reason), At: r.At,
+	}
+	if k.State.Progress != scheme.Pending {
+		k.FinalAt = r.DueAt
+	}
+	return k
 }
 
 func (s *Sim) knowPayout(tx ledger.TxID) (Known, error) {
@@ -63,7 +82,7 @@ func (s *Sim) knowPayout(tx ledger.TxID) (Known, error) {
 	}
 	k := Known{
 		Kind: MovedPayout, Tx: tx, EndToEnd: p.EndToEnd, Account: p.Account, Amount: p.Amount, Key: p.Key,
-		State: s.state(&p), At: p.At,
+		State: s.state(p.DueAt, p.Reason), At: p.At,
 	}
 	if k.State.Progress != scheme.Pending {
 		k.FinalAt = p.DueAt

@@ -18,6 +18,7 @@ const (
 	MovedPayout  MovementKind = iota + 1 // an account paid
 	MovedPayment                         // a customer paid an account
 	MovedReturn                          // a payout came back, in full or in part
+	MovedRefund                          // an account returned a customer's payment, in full or in part
 )
 
 // movement is money that settles at the time in the row's key. The row is written together
@@ -97,9 +98,9 @@ func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more boo
 type Movement struct {
 	At       ledger.Millis
 	Kind     MovementKind
-	Tx       ledger.TxID // transaction id of a payout or of a returned payout; else zero
-	EndToEnd string
-	ReturnID string // the return's own id
+	Tx       ledger.TxID // transaction id of a payout, of a returned payout or of a refund; else zero
+	EndToEnd string      // of a refund, the end-to-end id of the payment that was returned
+	ReturnID string      // the own id, D…, of a return or a refund
 	Account  ledger.AccountID
 	Amount   ledger.Amount // base units
 	Other    string        // the counterparty's ISPB

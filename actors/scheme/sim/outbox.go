@@ -19,7 +19,7 @@ type item struct {
 }
 
 // open returns the row that keeps a notice until it is acknowledged; tag says whether the
-// notice is about a payment, an arrival, a return or a report.
+// notice is about a payment, an arrival, a return, a refund or a report.
 func (i item) open(tag byte) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: i.key, Value: []byte{tag}}
 }

@@ -113,7 +113,7 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 		return nil, err
 	case !ok:
 		return nil, fmt.Errorf("%s: %w", endToEnd, ErrUnknownPayment)
-	case s.state(&p).Progress != scheme.Settled:
+	case s.state(p.DueAt, p.Reason).Progress != scheme.Settled:
 		return nil, fmt.Errorf("%s: %w", endToEnd, ErrNotSettled)
 	}
 	return &p, nil

@@ -27,10 +27,10 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 		return scheme.State{}, err
 	}
 	if row == nil {
-		state, _, err := s.known(p.Tx)
-		return state, err
+		state, there, err := s.known(p.Tx)
+		return state, submittedAs(there, err)
 	}
-	return s.state(row), nil
+	return s.state(row.DueAt, row.Reason), nil
 }
 
 const (
@@ -46,15 +46,12 @@ const (
 func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
 	s.order.Lock()
 	defer s.order.Unlock()
-	holder, held, err := s.holder(p.EndToEnd)
+	held, again, err := s.submitted(p.Tx, p.EndToEnd, func() (bool, error) {
+		_, there, err := s.known(p.Tx)
+		return there, err
+	})
 	if err != nil {
 		return nil, nil, err
-	}
-	again := held && holder == p.Tx
-	if held && !again {
-		if _, again, err = s.known(p.Tx); err != nil {
-			return nil, nil, err
-		}
 	}
 	if again {
 		return nil, s.append(nil, nil), nil
@@ -70,6 +67,29 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
 }
 
+// submitted says whether a transaction has an end-to-end id (held), and whether a submission
+// of transaction tx under that id repeats an earlier one (again). there says whether the book
+// has a submission of tx that was rejected because another transaction has the id. The caller
+// holds the lock order.
+func (s *Sim) submitted(tx ledger.TxID, endToEnd string, there func() (bool, error)) (held, again bool, err error) {
+	holder, held, err := s.holder(endToEnd)
+	if err != nil || !held || holder == tx {
+		return held, held && holder == tx, err
+	}
+	again, err = there()
+	return true, again, err
+}
+
+// inTime reports whether an end-to-end id is well formed and its minute is near enough to now
+// for the scheme to accept the id.
+func inTime(endToEnd string, now ledger.Millis) bool {
+	if !ledger.ValidEndToEnd(endToEnd) {
+		return false
+	}
+	minute, err := time.Parse("200601021504", endToEnd[9:21])
+	return err == nil && now.Time().Sub(minute).Abs() <= idLife
+}
+
 // decide decides the outcome of a payment that is new to the book; held says that another
 // transaction has its end-to-end id. The caller holds the lock order.
 func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
@@ -78,9 +98,7 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 		Tx: p.Tx, Account: p.Account, EndToEnd: p.EndToEnd, Amount: p.Amount, Key: p.Key.Value,
 		At: now, DueAt: now + s.delay(), Reason: o.reason,
 	}
-	if !ledger.ValidEndToEnd(p.EndToEnd) {
-		row.Reason = "FF08"
-	} else if minute, _ := time.Parse("200601021504", p.EndToEnd[9:21]); now.Time().Sub(minute).Abs() > idLife {
+	if !inTime(p.EndToEnd, now) {
 		row.Reason = "FF08"
 	}
 	if held {
@@ -181,16 +199,17 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	return ledger.TxID(b), true, nil
 }
 
-// Ask returns the scheme's state of a payment, once that state is durable.
-func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, _ string) (scheme.State, error) {
-	state, there, err := s.known(tx)
-	if err == nil && there {
-		err = s.settle(ctx)
-	}
-	if err != nil {
+// Ask returns the scheme's state of a payout or a refund, once everything that was submitted
+// before is durable. A refund is found by both of its ids, a payout by its transaction id.
+func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+	if err := s.settle(ctx); err != nil {
 		return scheme.State{}, err
 	}
-	return state, nil
+	state, there, err := s.knownRefund(tx, endToEnd)
+	if err == nil && !there {
+		state, _, err = s.known(tx)
+	}
+	return state, err
 }
 
 func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
@@ -199,15 +218,17 @@ func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
 	if err != nil || !ok {
 		return scheme.State{}, false, err
 	}
-	return s.state(&p), true, nil
+	return s.state(p.DueAt, p.Reason), true, nil
 }
 
-func (s *Sim) state(p *payment) scheme.State {
+// state returns the present state of a payout or a refund that becomes final at dueAt, and is
+// rejected then if reason is not empty.
+func (s *Sim) state(dueAt ledger.Millis, reason string) scheme.State {
 	switch {
-	case s.now() < p.DueAt:
+	case s.now() < dueAt:
 		return scheme.State{Progress: scheme.Pending}
-	case p.Reason != "":
-		return scheme.State{Progress: scheme.Rejected, Reason: p.Reason}
+	case reason != "":
+		return scheme.State{Progress: scheme.Rejected, Reason: reason}
 	}
 	return scheme.State{Progress: scheme.Settled}
 }

@@ -73,6 +73,8 @@ func (t *tally) add(own string, m *movement) error {
 		return errors.Join(raise(&ours.Received, m.Amount), raise(&account.Received, m.Amount), raise(&theirs.Sent, m.Amount))
 	case MovedReturn:
 		return errors.Join(raise(&ours.ReturnedTo, m.Amount), raise(&account.ReturnedTo, m.Amount), raise(&theirs.ReturnedBy, m.Amount))
+	case MovedRefund:
+		return errors.Join(raise(&ours.ReturnedBy, m.Amount), raise(&account.ReturnedBy, m.Amount), raise(&theirs.ReturnedTo, m.Amount))
 	}
 	return errors.New("sim: movement of no known kind")
 }

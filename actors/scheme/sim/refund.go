@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// refund is the return of a customer's payment by the account that received it. Its outcome
+// is decided at its submission: it settles at DueAt, or is rejected then where Reason is not
+// empty.
+type refund struct {
+	Tx          ledger.TxID      `cbor:"1,keyasint"`
+	Account     ledger.AccountID `cbor:"2,keyasint"`
+	EndToEnd    string           `cbor:"3,keyasint"` // the refund's own id, which begins with D
+	Original    string           `cbor:"4,keyasint"` // end-to-end id of the customer's payment
+	Amount      ledger.Amount    `cbor:"5,keyasint"`
+	ReturnCode  string           `cbor:"6,keyasint,omitempty"` // the code that the account states as the refund's reason
+	Description string           `cbor:"7,keyasint,omitempty"`
+	At          ledger.Millis    `cbor:"8,keyasint"` // time of submission
+	DueAt       ledger.Millis    `cbor:"9,keyasint"` // time from which on the refund is settled or rejected
+	Reason      string           `cbor:"10,keyasint,omitempty"`
+}
+
+// refundKey returns the key of a refund's row. The key has both ids, because a transaction
+// that submits a second refund under another D id moves the money a second time.
+func refundKey(tx ledger.TxID, endToEnd string) []byte {
+	return key(rowRefund, string(tx[:])+endToEnd)
+}
+
+// settlingKey returns the key of the row that leads from a payment to one of its refunds. The
+// keys order a payment's refunds by the times at which they settle.
+func settlingKey(original string, dueAt ledger.Millis, endToEnd string) []byte {
+	k := append(key(rowRefunded, original), 0)
+	return append(binary.BigEndian.AppendUint64(k, uint64(dueAt)), endToEnd...)
+}
+
+// returnLife is the longest time from a payment to a refund that the receiving customer asks
+// for (MD06). Source: the PIX regulation's 90 days; the SPI rejects later ones with DT05.
+const returnLife = ledger.Millis(90 * 24 * time.Hour / time.Millisecond)
+
+// returnCodes are the return codes that the scheme accepts.
+var returnCodes = map[string]bool{"MD06": true, "BE08": true, "AM09": true, "SL02": true, "RR04": true, "FR01": true}
+
+// Return implements scheme.Scheme. The refund settles after the delay unless decideRefund
+// rejects it. The same refund submitted again gets the first submission's answer; another
+// transaction with the same D id is rejected with DUPL. The refunds of one payment may come
+// to more than the payment, so that an engine which returns too much differs from the book.
+func (s *Sim) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	original, err := s.original(ctx, &r)
+	if err != nil {
+		return scheme.State{}, err
+	}
+	row, done, err := s.takeRefund(&r, original)
+	if err != nil {
+		return scheme.State{}, err
+	}
+	if err := wait(ctx, done); err != nil {
+		return scheme.State{}, err
+	}
+	if row == nil {
+		state, there, err := s.knownRefund(r.Tx, r.EndToEnd)
+		return state, submittedAs(there, err)
+	}
+	return s.state(row.DueAt, row.Reason), nil
+}
+
+// errOtherKind is the error for a payout submitted with the ids of a refund, and for a refund
+// submitted with the ids of a payout.
+var errOtherKind = errors.New("sim: a payout and a refund of one transaction have the same end-to-end id")
+
+func submittedAs(there bool, err error) error {
+	if err == nil && !there {
+		return errOtherKind
+	}
+	return err
+}
+
+// original returns the customer's payment that a refund returns; nil: the refund's account
+// received no such payment.
+func (s *Sim) original(ctx context.Context, r *scheme.Refund) (*arrival, error) {
+	a, err := s.repeated(r.Original)
+	if err == nil && a == nil {
+		// The payment may be booked and its row not readable yet.
+		if err = s.settle(ctx); err == nil {
+			a, err = s.repeated(r.Original)
+		}
+	}
+	if err != nil || a == nil || a.Account != r.Account {
+		return nil, err
+	}
+	return a, nil
+}
+
+// takeRefund writes a refund. row is nil if the book has the refund already, or will have it
+// once done receives a value.
+func (s *Sim) takeRefund(r *scheme.Refund, original *arrival) (row *refund, done <-chan error, err error) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	held, again, err := s.submitted(r.Tx, r.EndToEnd, func() (bool, error) {
+		_, there, err := s.knownRefund(r.Tx, r.EndToEnd)
+		return there, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if again {
+		return nil, s.append(nil, nil), nil
+	}
+	row = s.decideRefund(r, original, held)
+	own := refundKey(row.Tx, row.EndToEnd)
+	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
+	ops := []wal.Op{set(own, row), i.open(rowRefund)}
+	if !held {
+		s.hold(row.EndToEnd, row.Tx)
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
+	}
+	if row.Reason == "" {
+		ops = append(ops, s.moved(row.DueAt, row.movement(original)),
+			wal.Op{Kind: wal.OpSet, Key: settlingKey(row.Original, row.DueAt, row.EndToEnd), Value: row.Tx[:]})
+	}
+	return row, s.append(ops, func() {
+		s.letGo(row.EndToEnd, row.Tx)
+		if row.DueAt == row.At && row.Reason == "" {
+			i.at += courtesy
+		}
+		s.out.add(i)
+	}), nil
+}
+
+// decideRefund decides the outcome of a refund that is new to the book; held says that
+// another transaction has its D id. The caller holds the lock order.
+func (s *Sim) decideRefund(r *scheme.Refund, original *arrival, held bool) *refund {
+	now := s.now()
+	row := &refund{
+		Tx: r.Tx, Account: r.Account, EndToEnd: r.EndToEnd, Original: r.Original, Amount: r.Amount,
+		ReturnCode: r.Reason, Description: r.Description, At: now, DueAt: now + s.delay(),
+	}
+	rest, isReturn := strings.CutPrefix(r.EndToEnd, "D")
+	switch {
+	case held:
+		row.Reason = "DUPL"
+	case !isReturn || !inTime("E"+rest, now):
+		row.Reason = "FF08"
+	case original == nil || !returnCodes[r.Reason]:
+		row.Reason = "CH16"
+	case r.Reason == defaultReason && now-original.At > returnLife:
+		row.Reason = "DT05"
+	}
+	return row
+}
+
+func (s *Sim) knownRefund(tx ledger.TxID, endToEnd string) (scheme.State, bool, error) {
+	var r refund
+	ok, err := read(s.store, refundKey(tx, endToEnd), &r)
+	if err != nil || !ok {
+		return scheme.State{}, false, err
+	}
+	return s.state(r.DueAt, r.Reason), true, nil
+}
+
+func (r *refund) movement(original *arrival) *movement {
+	return &movement{
+		Kind: MovedRefund, Account: r.Account, Amount: r.Amount, Other: original.PayerISPB,
+		EndToEnd: r.Original, Tx: r.Tx, ReturnID: r.EndToEnd,
+	}
+}
+
+func (r *refund) notice() scheme.Notice {
+	n := scheme.Notice{Kind: scheme.RefundSettled, Tx: r.Tx, EndToEnd: r.EndToEnd, Account: r.Account}
+	if r.Reason != "" {
+		n.Kind, n.Reason = scheme.RefundRejected, r.Reason
+	}
+	return n
+}
+
+// refunds returns the settled refunds of a customer's payment, oldest first.
+func (s *Sim) refunds(original string) (all []Returned, err error) {
+	from, now := append(key(rowRefunded, original), 0), s.now()
+	err = s.store.Scan(from, settlingKey(original, now+1, ""), func(k, v []byte) (bool, error) {
+		if len(v) != 16 {
+			return false, errors.New("sim: row of a payment's refund without a transaction id")
+		}
+		id := string(k[len(from)+8:])
+		var r refund
+		ok, err := read(s.store, refundKey(ledger.TxID(v), id), &r)
+		if err := present(ok, err); err != nil {
+			return false, fmt.Errorf("sim: refund %s of %s: %w", id, original, err)
+		}
+		all = append(all, Returned{r.EndToEnd, r.Amount, r.ReturnCode, r.DueAt})
+		return true, nil
+	})
+	return all, err
+}
