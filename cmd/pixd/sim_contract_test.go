@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -71,6 +72,14 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 	return schemetest.Body{
 		Scheme: s, Now: now,
 		Start: func(f scheme.Feed) error { feed.Store(&f); return nil },
+		Pay: func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+			t.Helper()
+			var paid struct {
+				EndToEnd string `json:"end_to_end_id"`
+			}
+			p.made("/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d,"paid_at":%q}`, k.Value, amount, at), &paid)
+			return paid.EndToEnd
+		},
 		Again: func(t *testing.T) schemetest.Body { end(); return simBody(t, dir) },
 	}
 }

@@ -111,6 +111,13 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 			}
 			return s.Start(notifier.Take)
 		},
+		Pay: func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+			paid, _, err := s.Pay(t.Context(), sim.Payment{Key: k.Value, Amount: amount, At: at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return paid
+		},
 		Again: func(t *testing.T) schemetest.Body { end(); return remote(t, fs) },
 	}
 }

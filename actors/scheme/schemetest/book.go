@@ -116,6 +116,9 @@ func (b Body) expectBook(t *testing.T, participants []scheme.ParticipantBook, ac
 // which the recipients of payouts have their keys.
 const ours, theirs = "99999004", "99999005"
 
+// payers is the ISPB of the institution from which customers pay.
+const payers = "99999003"
+
 func keepsBook(t *testing.T, b Body) {
 	in := newInbox(0)
 	b.start(t, in)

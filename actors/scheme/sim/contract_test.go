@@ -77,15 +77,27 @@ func closing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 		}
 	}
 	t.Cleanup(end)
-	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Again: func(t *testing.T) schemetest.Body {
+	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Again: func(t *testing.T) schemetest.Body {
 		end()
 		return closing(t, fs)
 	}}
 }
 
+// payer returns the function with which the contract has a customer pay.
+func payer(s *Sim) func(*testing.T, ledger.Key, ledger.Amount, ledger.Millis) string {
+	return func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+		t.Helper()
+		paid, _, err := s.Pay(t.Context(), Payment{Key: k.Value, Amount: amount, At: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paid
+	}
+}
+
 func crashing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	s := openOn(t, fs, nil)
-	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Again: func(t *testing.T) schemetest.Body {
+	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Again: func(t *testing.T) schemetest.Body {
 		return crashing(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 2))}))
 	}}
 }
