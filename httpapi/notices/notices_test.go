@@ -131,6 +131,28 @@ func TestTakesReturns(t *testing.T) {
 	}
 }
 
+// TestTakesRefunds checks that the notices of a refund's settlement and rejection reach the
+// feed with all their fields.
+func TestTakesRefunds(t *testing.T) {
+	w := newHarness(t)
+	var got scheme.Notice
+	w.feed = func(n scheme.Notice, done func(error)) { got = n; done(nil) }
+	const ids = `"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"D9999900420261029120100000000003"`
+	tx, _ := ledger.ParseTxID("01a1fe44-4219-700c-8000-000000000000")
+	want := scheme.Notice{Kind: scheme.RefundSettled, Tx: tx, EndToEnd: "D9999900420261029120100000000003", Account: 7}
+	w.expect("a", `{"kind":"return_settled",`+ids+`,"account_id":"`+ledger.AccountID(7).String()+`"}`, 200, "{}")
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+	want.Kind, want.Account, want.Reason = scheme.RefundRejected, 0, "DT05"
+	w.expect("b", `{"kind":"return_rejected",`+ids+`,"reason":"DT05"}`, 200, "{}")
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+	w.feed = func(_ scheme.Notice, done func(error)) { done(errors.New("a kind that is not taken")) }
+	w.expect("c", `{"kind":"return_settled",`+ids+`}`, 503, "not taken")
+}
+
 // TestRefuses checks that a notice which cannot be read, or is of a kind that accounts do not
 // handle, is refused each time it is sent, because its message id is not remembered.
 func TestRefuses(t *testing.T) {
@@ -141,6 +163,7 @@ func TestRefuses(t *testing.T) {
 		w.expect("e", `{"kind":"infraction_cancelled",`+report+`}`, 422, "infraction_cancelled")
 		w.expect("f", `{"kind":"infraction_opened",`+report+`,"amount":5,"situation":"RAIN"}`, 400, "situation")
 		w.expect("g", `{"kind":"return_received","return_id":"D1"}`, 400, "transaction_id")
+		w.expect("h", `{"kind":"return_settled","end_to_end_id":"D1"}`, 400, "transaction_id")
 		w.expect("b", `{"kind":"payment_settled"}`, 400, "transaction_id")
 		w.expect("c", `{`, 400, "")
 	}

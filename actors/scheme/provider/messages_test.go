@@ -27,6 +27,9 @@ var notices = []scheme.Notice{
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Account: 7, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
 	{Kind: scheme.InfractionOpened, EndToEnd: payout.EndToEnd, Account: 7, Infraction: "i.1_-A", Amount: 1, Situation: "OTHER"},
 	{Kind: scheme.InfractionCancelled, EndToEnd: payout.EndToEnd, Infraction: "i"},
+	{Kind: scheme.RefundSettled, Tx: payout.Tx, EndToEnd: returnID, Account: 7},
+	{Kind: scheme.RefundSettled, Tx: payout.Tx, EndToEnd: returnID},
+	{Kind: scheme.RefundRejected, Tx: payout.Tx, EndToEnd: "nonsense", Account: 7, Reason: "FF08"},
 }
 
 const returnID = "D9999900520261029120100000000003"
@@ -62,6 +65,20 @@ func TestNoticesRefused(t *testing.T) {
 		back(backID + `,"amount":1,"reason":"` + strings.Repeat("x", 36) + `"`):                                    "reason",
 		`{"kind":"return_received","end_to_end_id":"E1"` + backID + `,"reason":"MD06","amount":1}`:                 "transaction_id",
 		`{"kind":"payment_settled",` + ids + backID + `}`:                                                          "return_id",
+		`{"kind":"return_settled",` + ids + `,"reason":"CH16"}`:                                                    "reason",
+		`{"kind":"return_settled",` + ids + `,"amount":1}`:                                                         "amount",
+		`{"kind":"return_settled",` + ids + backID + `}`:                                                           "return_id",
+		`{"kind":"return_settled",` + ids + `,"arrived":{}}`:                                                       "arrived",
+		`{"kind":"return_settled",` + ids + `,"infraction_id":"i"}`:                                                "infraction_id",
+		`{"kind":"return_settled",` + ids + `,"situation":"SCAM"}`:                                                 "situation",
+		`{"kind":"return_settled",` + ids + `,"original_end_to_end_id":"E1"}`:                                      "original_end_to_end_id",
+		`{"kind":"return_settled",` + ids + `,"account_id":"7"}`:                                                   "account_id must be",
+		`{"kind":"return_settled","end_to_end_id":"D1"}`:                                                           "transaction_id",
+		`{"kind":"return_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000"}`:                        "end_to_end_id",
+		`{"kind":"return_rejected",` + ids + `}`:                                                                   "reason",
+		`{"kind":"return_rejected",` + ids + `,"reason":"` + strings.Repeat("x", 36) + `"}`:                        "reason",
+		`{"kind":"return_rejected",` + ids + `,"reason":"CH16","amount":1}`:                                        "amount",
+		`{"kind":"return_rejected","end_to_end_id":"D1","reason":"CH16"}`:                                          "transaction_id",
 		`{"kind":"infraction_opened",` + report + `,"situation":"SCAM"}`:                                           "amount",
 		`{"kind":"infraction_opened",` + report + `,"amount":1}`:                                                   "situation",
 		`{"kind":"infraction_opened",` + report + `,"amount":1,"situation":"scam"}`:                                "situation",
@@ -136,13 +153,20 @@ func FuzzReadNotice(f *testing.F) {
 	})
 }
 
-// FuzzReadRequests checks that every payment which ReadPayment accepts can be encoded and
-// read again without a change.
+// FuzzReadRequests checks that every payment which ReadPayment accepts, and every refund which
+// ReadReturn accepts, can be encoded and read again without a change.
 func FuzzReadRequests(f *testing.F) {
 	f.Add([]byte(`{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1","account_id":"acc_7wlwlb76tauiu","amount":1,"key":{"type":"cpf","value":"12345678909"}}`))
 	f.Add([]byte(`{"account_id":"acc_7wlwlb76tauiu","key":{"type":"evp","value":"0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"}}`))
 	f.Add([]byte(`{"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`))
+	f.Add(encode(returnOf(repayment)))
 	f.Fuzz(func(t *testing.T, body []byte) {
+		if r, err := ReadReturn(body); err == nil {
+			again, err := ReadReturn(encode(returnOf(r)))
+			if err != nil || again != r || r.Amount < 1 || r.Amount > ledger.MaxAmount {
+				t.Errorf("%s: %+v, then %+v (%v)", body, r, again, err)
+			}
+		}
 		if p, err := ReadPayment(body); err == nil {
 			again, err := ReadPayment(encode(paymentOf(p)))
 			if err != nil || again != p {

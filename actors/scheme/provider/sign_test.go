@@ -76,6 +76,7 @@ func TestExamples(t *testing.T) {
 			return again(Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, err)
 		},
 		PathSubmit: func(b []byte) (string, error) { p, err := ReadPayment(b); return again(paymentOf(p), err) },
+		PathReturn: func(b []byte) (string, error) { r, err := ReadReturn(b); return again(returnOf(r), err) },
 		PathAsk: func(b []byte) (string, error) {
 			tx, e, err := ReadQuestion(b)
 			return again(Question{tx.String(), e}, err)
@@ -110,7 +111,7 @@ func TestExamples(t *testing.T) {
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+2 || seen["messages"] != 11 || seen["books"] != 1 {
+	if len(seen) != len(requests)+2 || seen["messages"] != 14 || seen["books"] != 1 {
 		t.Errorf("the page shows %v", seen)
 	}
 }
