@@ -134,6 +134,37 @@ func TestAuditOfflineBook(t *testing.T) {
 	}
 }
 
+// TestAuditOfflineRefund checks that a refund whose notice is unacknowledged is in flight, and
+// no difference.
+func TestAuditOfflineRefund(t *testing.T) {
+	t.Parallel()
+	c, w := ended(t)
+	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e.Config.SettleDelay = 0
+	if err := e.connect(); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := ledger.ParseAccountID(w.ID)
+	paid, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: w.EVP, Amount: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := e.Sim.Return(t.Context(), scheme.Refund{
+		Tx: ledger.NewTxID(now(), [10]byte{3}), Account: id, EndToEnd: "D" + ledger.EndToEnd(c.ISPB, now(), "refundrefun")[1:],
+		Original: paid, Amount: 10, Reason: "MD06",
+	})
+	if err != nil || state.Progress != scheme.Settled {
+		t.Fatal(state, err)
+	}
+	if err := e.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Audit(t.Context(), c)
+	if err != nil || len(r.Differences) > 0 || !strings.Contains(r.Book, ": notices of it are not acknowledged") {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 func openJournal(t *testing.T, fs wal.FS) *wal.Store {
 	t.Helper()
 	s, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
