@@ -115,24 +115,32 @@ func (s *Sim) takeRefund(r *scheme.Refund, original *arrival) (row *refund, done
 		return nil, s.append(nil, nil), nil
 	}
 	row = s.decideRefund(r, original, held)
-	own := refundKey(row.Tx, row.EndToEnd)
-	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
-	ops := []wal.Op{set(own, row), i.open(rowRefund)}
+	ops, i := s.refundRows(row, original)
 	if !held {
 		s.hold(row.EndToEnd, row.Tx)
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}
-	if row.Reason == "" {
-		ops = append(ops, s.moved(row.DueAt, row.movement(original)),
-			wal.Op{Kind: wal.OpSet, Key: settlingKey(row.Original, row.DueAt, row.EndToEnd), Value: row.Tx[:]})
-	}
 	return row, s.append(ops, func() {
 		s.letGo(row.EndToEnd, row.Tx)
-		if row.DueAt == row.At && row.Reason == "" {
-			i.at += courtesy
-		}
 		s.out.add(i)
 	}), nil
+}
+
+// refundRows returns the rows of a refund and its notice: the refund, the notice's open row,
+// and, if the refund settles, its movement and the row that leads from the payment to it. The
+// caller holds the lock order until the rows are appended.
+func (s *Sim) refundRows(row *refund, original *arrival) ([]wal.Op, item) {
+	own := refundKey(row.Tx, row.EndToEnd)
+	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
+	ops := []wal.Op{set(own, row), i.open(rowRefund)}
+	if row.Reason != "" {
+		return ops, i
+	}
+	if row.DueAt == row.At {
+		i.at += courtesy
+	}
+	return append(ops, s.moved(row.DueAt, row.movement(original)),
+		wal.Op{Kind: wal.OpSet, Key: settlingKey(row.Original, row.DueAt, row.EndToEnd), Value: row.Tx[:]}), i
 }
 
 // decideRefund decides the outcome of a refund that is new to the book; held says that

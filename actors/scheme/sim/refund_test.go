@@ -1,19 +1,14 @@
 package sim
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
-	"pixd/wal"
-	"pixd/wal/waltest"
 )
 
 // returning returns a new refund of a payment that account 7 received.
@@ -232,171 +227,6 @@ func TestRefundInsideTheCallIsToldLater(t *testing.T) {
 	}
 }
 
-// TestRefundsInTheBook checks sums, movements and what the book says of a refund and of the
-// payment that it returns, before and after the sums are added up and the book is opened
-// again.
-func TestRefundsInTheBook(t *testing.T) {
-	p := newPump(t)
-	paid := paidAt(t, p.Sim, 0, 100)
-	first, second := returning(p.at, paid, "MD06", 30), returning(p.at, paid, "SL02", 20)
-	bad := returning(p.at, paid, "XXXX", 9)
-	p.giveBackTo(second)
-	p.at += 10
-	p.giveBackTo(bad)
-	p.giveBackTo(first)
-	if k, err := p.Know(t.Context(), first.EndToEnd); err != nil || k.FinalAt != 0 || k.State.Progress != scheme.Pending {
-		t.Errorf("%+v %v", k, err)
-	}
-	p.at += 995
-	if k, err := p.Know(t.Context(), paid); err != nil || len(k.Returns) != 1 || k.Returns[0].ID != second.EndToEnd {
-		t.Errorf("%+v %v", k, err)
-	}
-	p.at += 5
-	for range 2 {
-		p.judgeRefunds(paid, first, second, bad)
-		p.at++
-		if err := p.addUp(); err != nil {
-			t.Fatal(err)
-		}
-		p.open()
-	}
-}
-
-func (p *pump) judgeRefunds(paid string, first, second, bad scheme.Refund) {
-	t := p.t
-	t.Helper()
-	want := []scheme.ParticipantBook{
-		{ISPB: "99999003", Messages: 3, Sums: scheme.Sums{Sent: 100, ReturnedTo: 50}},
-		{ISPB: "99999004", Messages: 3, Sums: scheme.Sums{Received: 100, ReturnedBy: 50}},
-	}
-	if b := p.book(); fmt.Sprint(b.Participants) != fmt.Sprint(want) || p.sums() != (scheme.Sums{Received: 100, ReturnedBy: 50}) {
-		t.Errorf("%+v", b)
-	}
-	settledAt := goldenNoon + 1010
-	k, err := p.Know(t.Context(), first.EndToEnd)
-	if err != nil || fmt.Sprint(k) != fmt.Sprint(Known{
-		Kind: MovedRefund, Tx: first.Tx, EndToEnd: paid, ReturnID: first.EndToEnd, ReturnCode: "MD06", Account: 7, Amount: 30,
-		State: scheme.State{Progress: scheme.Settled}, At: settledAt - 1000, FinalAt: settledAt,
-	}) {
-		t.Errorf("%+v %v", k, err)
-	}
-	if k, err := p.Know(t.Context(), bad.EndToEnd); err != nil || k.State.Reason != "CH16" || k.FinalAt != settledAt || k.ReturnCode != "XXXX" {
-		t.Errorf("%+v %v", k, err)
-	}
-	k, err = p.Know(t.Context(), paid)
-	returns := []Returned{{second.EndToEnd, 20, "SL02", settledAt - 10}, {first.EndToEnd, 30, "MD06", settledAt}}
-	if err != nil || k.Kind != MovedPayment || fmt.Sprint(k.Returns) != fmt.Sprint(returns) {
-		t.Errorf("%+v %v", k, err)
-	}
-	page, _, err := p.Movements(t.Context(), settledAt, "", 10)
-	if err != nil || len(page) != 1 || page[0] != (Movement{
-		At: settledAt, Kind: MovedRefund, Tx: first.Tx, EndToEnd: paid, ReturnID: first.EndToEnd, Account: 7, Amount: 30, Other: payerISPB,
-	}) {
-		t.Errorf("%+v %v", page, err)
-	}
-}
-
-// TestRefundsOfNeighbours checks that the refunds of a payment are not listed under a payment
-// whose end-to-end id is the beginning of the first one's.
-func TestRefundsOfNeighbours(t *testing.T) {
-	p := newPump(t)
-	p.opts.SettleDelay = 0
-	const longer = "E60701190202603011200abcdefghijk"
-	for _, id := range []string{longer, longer[:31]} {
-		if _, _, err := p.Pay(t.Context(), Payment{Key: shop.Value, Amount: 9, EndToEnd: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.giveBackTo(returning(p.at, longer, "MD06", 1))
-	for id, want := range map[string]int{longer: 1, longer[:31]: 0} {
-		if k, err := p.Know(t.Context(), id); err != nil || len(k.Returns) != want {
-			t.Errorf("%s: %+v %v", id, k, err)
-		}
-	}
-}
-
-// TestRefundBeforeDurable checks that neither Return nor Ask answers about a refund that is
-// not durable yet, and that its D id is taken all the same.
-func TestRefundBeforeDurable(t *testing.T) {
-	s, store, hurried := openLate(t)
-	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
-		t.Fatal(err)
-	}
-	r := returning(0, paidAt(t, s, 0, 100), "MD06", 5)
-	other := r
-	other.Tx = ledger.TxID{9}
-	store.late = true
-	for _, r := range []scheme.Refund{r, r, other} {
-		if state, err := s.Return(hurried, r); !errors.Is(err, context.Canceled) {
-			t.Errorf("answered before it is durable: %+v %v", state, err)
-		}
-	}
-	for range 2 {
-		if state, err := s.Ask(hurried, r.Tx, r.EndToEnd); !errors.Is(err, context.Canceled) {
-			t.Errorf("asked before it is durable: %+v %v", state, err)
-		}
-		store.Commit(100) // now the refunds can be read, but a crash may still lose them
-	}
-	store.Settle()
-	store.late = false
-	for tx, want := range map[ledger.TxID]string{r.Tx: "", other.Tx: "DUPL"} {
-		if state, err := s.Ask(t.Context(), tx, r.EndToEnd); err != nil || state.Reason != want || state.Progress < scheme.Settled {
-			t.Errorf("%+v %v, want %q", state, err, want)
-		}
-	}
-	if k, err := s.Book(t.Context()); err != nil || k.Accounts[0].ReturnedBy != 5 || len(s.holders) != 0 {
-		t.Errorf("%+v %v, %d ids held", k, err, len(s.holders))
-	}
-}
-
-// lazyStore makes entries durable only when an entry without rows is appended, with which the
-// simulator waits for all entries before it.
-type lazyStore struct{ *waltest.InMemory }
-
-func (s lazyStore) Append(e *wal.Entry) wal.Ticket {
-	t := s.InMemory.Append(e)
-	if len(e.Ops) == 0 {
-		s.Settle()
-	}
-	return t
-}
-
-// TestRefundOfWhatIsOnItsWay checks that a payment which is booked and not readable yet can be
-// returned.
-func TestRefundOfWhatIsOnItsWay(t *testing.T) {
-	mem := waltest.NewInMemory()
-	s, err := Open(Options{Store: prompt{mem}, Now: func() ledger.Millis { return 0 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
-		t.Fatal(err)
-	}
-	s.store = lazyStore{mem}
-	hurried, cancel := context.WithCancel(t.Context())
-	cancel()
-	const paid = "E60701190197001010000abcdefghijk"
-	if _, _, err := s.Pay(hurried, Payment{Key: shop.Value, Amount: 9, EndToEnd: paid}); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	r := returning(0, paid, "MD06", 5)
-	if _, err := s.Return(hurried, r); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if state, err := s.Ask(t.Context(), r.Tx, r.EndToEnd); err != nil || state.Progress != scheme.Settled {
-		t.Errorf("%+v %v", state, err)
-	}
-}
-
-// prompt is a store whose entries are durable when Append returns.
-type prompt struct{ *waltest.InMemory }
-
-func (s prompt) Append(e *wal.Entry) wal.Ticket {
-	t := s.InMemory.Append(e)
-	s.Settle()
-	return t
-}
-
 // TestRefundWithAPayoutsIDs checks that a refund and a payout with the same two ids are not
 // taken for repeats of each other: neither is answered with the other's state.
 func TestRefundWithAPayoutsIDs(t *testing.T) {
@@ -418,26 +248,5 @@ func TestRefundWithAPayoutsIDs(t *testing.T) {
 	p.at += 1000
 	if got := p.sums(); got != (scheme.Sums{Sent: 100, Received: 100, ReturnedBy: 5}) {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestRefundAddsUpWhileItSettles checks that a refund counts once in the sums, wherever its
-// settlement lies among the readings that move the mark.
-func TestRefundAddsUpWhileItSettles(t *testing.T) {
-	p := newPump(t)
-	paid := paidAt(t, p.Sim, 0, 100)
-	for range 20 {
-		p.giveBackTo(returning(p.at, paid, "MD06", 5))
-		p.at += ledger.Millis(time.Second/time.Millisecond) / 3
-		if err := p.addUp(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.at += 1000
-	for range 2 {
-		if got := p.sums().ReturnedBy; got != 100 {
-			t.Errorf("returned %d", got)
-		}
-		p.open()
 	}
 }
