@@ -17,11 +17,16 @@ type Engine interface {
 	Do(ledger.AccountID, ledger.Command) (ledger.Answer, error)
 }
 
-// History looks transactions up.
+// History looks transactions and special-return cases up.
 type History interface {
 	// Transaction returns the account's transaction that has this id or transaction_id. It
 	// returns nil if the account has no such transaction, even if another account has one.
 	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
+	// Case returns the account's special-return case that has this id; nil as Transaction.
+	Case(a ledger.AccountID, id string) (*ledger.Case, error)
+	// Cases returns one page of the account's special-return cases, the newest first; only
+	// those in the status, if it is not 0. page counts from 1.
+	Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) ([]*ledger.Case, error)
 }
 
 // Options are the parts and settings that the merchant API is made of.

@@ -26,19 +26,19 @@ func createCharge(c *call) {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseAmount, Field: "amount",
 			Message: "amount must be an integer number of centavos from 1 to 999999999999",
-		}, refuseField)
+		}, refuseOther)
 		return
 	}
 	if description.Wrong {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseDescription, Field: "description", Message: "description takes a string of at most 140 characters",
-		}, refuseField)
+		}, refuseOther)
 		return
 	}
 	c.do(ledger.CreateCharge{
 		Amount: amount, Description: description.Value, ExternalID: ledger.CleanExternalID(externalID.Value),
 		Key: c.ownKey(), Claim: c.claimed(),
-	}, refuseField)
+	}, refuseOther)
 }
 
 // ownKey returns the account's first PIX key, which names the account in QR codes, or the

@@ -79,8 +79,17 @@ func (c *call) credentials() bool {
 			return false
 		}
 	}
-	answerError(c.ctx, fasthttp.StatusUnauthorized, message, "")
+	c.unauthorized(message)
 	return false
+}
+
+// unauthorized answers 401 to a request whose credentials are missing or wrong.
+func (c *call) unauthorized(message string) {
+	if c.route.bothShapes {
+		answerBoth(c.ctx, message)
+		return
+	}
+	answerError(c.ctx, fasthttp.StatusUnauthorized, message, "")
 }
 
 // failedFrom returns the address against which failed credentials are counted: the client's
@@ -127,7 +136,7 @@ func (c *call) signature() bool {
 		secret = nil
 	}
 	c.body = canonicalisers.Get().(*canonicaliser)
-	result, err := c.body.verify(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, nil)
+	result, err := c.body.verify(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, c.route.aliases)
 	if c.multipart && (result == sigValid || result == sigMismatch) {
 		result = sigUnusableBody // the Content-Type says that the body is not JSON, whatever the body is
 	}

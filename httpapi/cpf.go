@@ -20,7 +20,7 @@ func validateCPF(c *call) {
 	if !cpf.Given || cpf.Wrong || len(cpf.Value) > longestCPF {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseCPF, Field: "cpf", Message: "cpf must be a string, and of at most 64 bytes",
-		}, refuseField)
+		}, refuseOther)
 		return
 	}
 	kept := ledger.Stored{Code: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}
@@ -29,7 +29,7 @@ func validateCPF(c *call) {
 		answer(c.ctx, kept.Code, kept.Body)
 		return
 	}
-	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseField)
+	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseOther)
 }
 
 // longestCPF is the greatest length in bytes of the field cpf. It bounds the answers that are

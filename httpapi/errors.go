@@ -27,17 +27,17 @@ type refusal struct {
 	status  int    // status with that shape; a code (format A) after the hold is always 400
 	name    string // the code or field in the body
 	outside string // message if the directory or the provider refuses, because they send a code without a text
-	other   bool   // requests without refusal codes of their own (a charge, a CPF) can get this refusal too: 400 with its field
+	other   int    // status in the answer to any other request (see refuseOther); 0: no other request gets this refusal
 	admin   int    // status to operators; 0: operators never get this refusal
 }
 
 // refusalRows has a row for each refusal code of the ledger.
 var refusalRows = map[ledger.RefusalCode]refusal{
-	ledger.RefuseAmount:        {payout: named, status: 400, name: "invalid or missing amount", other: true},
+	ledger.RefuseAmount:        {payout: named, status: 400, name: "invalid or missing amount", other: 400},
 	ledger.RefuseKeyInvalid:    {payout: named, status: 400, name: "invalid pix_key"},
 	ledger.RefuseKeyType:       {payout: field, status: 400, name: "pix_key_type"},
 	ledger.RefuseKeyAmbiguous:  {payout: code, status: 422, name: "pix_key_ambiguous"},
-	ledger.RefuseDescription:   {payout: field, status: 400, name: "description", other: true},
+	ledger.RefuseDescription:   {payout: field, status: 400, name: "description", other: 400},
 	ledger.RefuseRecipientISPB: {payout: field, status: 400, name: "recipient_ispb"},
 	ledger.RefuseEndToEnd:      {payout: field, status: 400, name: "end_to_end_id"},
 	ledger.RefusePurpose:       {payout: field, status: 400, name: "purpose"},
@@ -88,16 +88,28 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseSetting:      {admin: 400},
 	ledger.RefuseCredit:       {admin: 400},
 	ledger.RefuseReference:    {admin: 409},
-	ledger.RefuseOverflow:     {payout: message, status: 422, admin: 422},
+	ledger.RefuseOverflow:     {payout: message, status: 422, other: 422, admin: 422},
 	ledger.RefuseNotOpened:    {admin: 400},
 	ledger.RefuseAlreadyThere: {admin: 400},
 
-	ledger.RefuseCPF: {name: "cpf", other: true},
+	ledger.RefuseCPF: {name: "cpf", other: 400},
 
 	ledger.RefuseUnknownPayout: {admin: 404},
 	ledger.RefuseNotPending:    {admin: 409},
 	ledger.RefuseInactive:      {admin: 409},
 	ledger.RefuseExpired:       {admin: 409},
+
+	ledger.RefuseOriginal:        {other: 400},
+	ledger.RefuseReason:          {other: 400},
+	ledger.RefuseUnknownOriginal: {other: 404},
+	ledger.RefuseOverRefund:      {other: 422},
+	ledger.RefuseSafeBalance:     {other: 422},
+
+	ledger.RefuseDefense:     {other: 400},
+	ledger.RefuseUnknownCase: {other: 404, admin: 404},
+	ledger.RefuseCaseOver:    {other: 422},
+	ledger.RefuseCaseResult:  {admin: 409},
+	ledger.RefuseAnalysis:    {admin: 400},
 }
 
 // AdminStatus returns the status with which an account's refusal is answered to operators:
@@ -153,15 +165,27 @@ func codeBody(r *ledger.Refusal, row *refusal, camel bool) []byte {
 	return o.closed()
 }
 
-// refuseField makes the answer to a refused request that has no refusal codes of its own (a
-// charge, a CPF): a field under bad_request.
-func refuseField(r *ledger.Refusal, camel bool) (int, []byte) {
-	if !refusalRows[r.Code].other {
-		return internalBody()
-	}
+// refuseOther makes the answer to any refused request but a cash-out: {"worked":false} with
+// the field at fault and a message, or with a message alone.
+func refuseOther(r *ledger.Refusal, camel bool) (int, []byte) {
+	status := refusalRows[r.Code].other
 	o := opened(camel, 256)
 	o.flag("worked", false)
-	return fasthttp.StatusBadRequest, fieldBody(o, r.Field, r.Message)
+	switch {
+	case status == 0:
+		return internalBody()
+	case r.Field != "":
+		return status, fieldBody(o, r.Field, r.Message)
+	}
+	o.inner("errors")
+	o.text(atoms[status], r.Message)
+	o.end()
+	return status, o.closed()
+}
+
+// atoms has the key of the message in shape 4 for each status.
+var atoms = map[int]string{
+	fasthttp.StatusBadRequest: "bad_request", fasthttp.StatusNotFound: "not_found", fasthttp.StatusUnprocessableEntity: "unprocessable_entity",
 }
 
 // fieldBody appends {"errors":{"bad_request":{field:[message]}}} to o and closes o.
@@ -195,7 +219,7 @@ func (c *call) failed(err error) {
 	case errors.Is(err, ledger.ErrQuarantined):
 		unavailable(c.ctx, ledger.ErrQuarantined.Error())
 	case errors.Is(err, ledger.ErrUnknown):
-		answerError(c.ctx, fasthttp.StatusUnauthorized, invalidCredentials, "")
+		c.unauthorized(invalidCredentials)
 	default:
 		c.Log.Error("http: engine", "path", c.route.path, "account", c.key.Account.String(), "error", err)
 		status, body := internalBody()

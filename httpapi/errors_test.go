@@ -106,12 +106,12 @@ func TestRefusePayout(t *testing.T) {
 
 func TestRefuseCharge(t *testing.T) {
 	for code, field := range map[ledger.RefusalCode]string{ledger.RefuseAmount: "amount", ledger.RefuseDescription: "description", ledger.RefuseCPF: "cpf"} {
-		status, body := refuseField(&ledger.Refusal{Code: code, Field: field, Message: "why"}, false)
+		status, body := refuseOther(&ledger.Refusal{Code: code, Field: field, Message: "why"}, false)
 		if want := `{"worked":false,"errors":{"bad_request":{"` + field + `":["why"]}}}`; status != 400 || string(body) != want {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
 	}
-	if status, body := refuseField(&ledger.Refusal{Code: ledger.RefuseNotOpened}, false); status != 500 {
+	if status, body := refuseOther(&ledger.Refusal{Code: ledger.RefuseNotOpened}, false); status != 500 {
 		t.Errorf("%d %s", status, body)
 	}
 }

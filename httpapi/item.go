@@ -32,8 +32,8 @@ func (o *object) item(t *ledger.Transaction) {
 	switch {
 	case !t.Status.MovedMoney():
 		o.null("completed_at")
-	case t.Payout.LateAt != 0:
-		o.instant("completed_at", t.Payout.LateAt)
+	case t.Transfer.LateAt != 0:
+		o.instant("completed_at", t.Transfer.LateAt)
 	default:
 		o.instant("completed_at", t.BookedAt)
 	}
@@ -76,12 +76,17 @@ func (o *object) outcome(t *ledger.Transaction) {
 	} else {
 		o.null("returned_amount")
 	}
-	if t.Return.Original != (ledger.TxID{}) {
-		o.text("original_transaction_id", t.Return.Original.Public(originalKind(t.Kind)))
-	} else {
+	switch t.Kind {
+	case ledger.TxReturn:
+		o.text("original_transaction_id", t.Return.Original.Public(ledger.TxPayout))
+		o.text("original_end_to_end_id", t.Return.OriginalEndToEnd)
+	case ledger.TxRefund:
+		o.text("original_transaction_id", t.Refund.Original.Public(ledger.TxReceipt)) // a charge's id has the same prefix
+		o.text("original_end_to_end_id", t.Refund.OriginalEndToEnd)
+	default:
 		o.null("original_transaction_id")
+		o.null("original_end_to_end_id")
 	}
-	o.textOrNull("original_end_to_end_id", t.Return.OriginalEndToEnd)
 }
 
 func (o *object) instant(name string, at ledger.Millis) {
@@ -90,14 +95,6 @@ func (o *object) instant(name string, at ledger.Millis) {
 		return
 	}
 	o.text(name, at.String())
-}
-
-// originalKind returns the kind of the transaction that a return or a refund refers to.
-func originalKind(k ledger.TxKind) ledger.TxKind {
-	if k == ledger.TxReturn {
-		return ledger.TxPayout
-	}
-	return ledger.TxReceipt
 }
 
 func typeOf(k ledger.TxKind) string {
@@ -138,11 +135,11 @@ func paymentStatus(t *ledger.Transaction) string {
 	return shownStatus(t.Status)
 }
 
-// recipientDocument returns the recipient's document as the directory stated it. A CPF is
-// masked unless the merchant itself sent that CPF, as the key or as recipient_document.
+// recipientDocument returns the recipient's document: of a refund the payer's, whole; of a
+// payout as the directory stated it. A CPF is then masked unless the merchant itself sent that CPF, as the key or as recipient_document.
 func recipientDocument(t *ledger.Transaction) string {
 	doc := t.Counterparty.Document
-	if len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
+	if t.Kind == ledger.TxRefund || len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
 		return doc
 	}
 	return "***." + doc[3:6] + "." + doc[6:9] + "-**"

@@ -43,7 +43,7 @@ func TestItem(t *testing.T) {
 	queued := payout(ledger.StatusQueued)
 	queued.ReasonCode = "DICT_BUCKET_EXHAUSTED"
 	late := finished(ledger.StatusSettled, "")
-	late.Payout.LateAt = testNow + 9
+	late.Transfer.LateAt = testNow + 9
 	back := ledger.Transaction{ID: itemID, Kind: ledger.TxReturn, Status: ledger.StatusCompleted, Amount: 300, EndToEnd: "D6070119020260921132000000000001", ReasonCode: "MD06", Description: "Returned by agreement between the parties", CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{Name: "Zé", ISPB: "60701190"}, Return: ledger.ReturnPart{Original: otherID, OriginalEndToEnd: e2e, OriginalAmount: 10000, Returned: 300}}
 	const booked = `"booked_at":"2026-09-21T14:13:20.001Z",`
 	const done = booked + `"completed_at":"2026-09-21T14:13:20.001Z"}`

@@ -16,10 +16,10 @@ func styleOf(camel bool) ledger.Style {
 	return 0
 }
 
-// Renderer writes the answers to charges and payouts.
+// Renderer writes the answers to charges, payouts, refunds and defences.
 type Renderer struct{ Queueing Queueing }
 
-// Render returns the answer to a charge or a payout as it is kept under an idempotency key:
+// Render returns the answer to such a request as it is kept under an idempotency key:
 // HTTP status and body. It returns false for a refusal, which is never kept. It has no side
 // effects.
 func (r Renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
@@ -27,11 +27,15 @@ func (r Renderer) Render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool)
 	return ledger.Stored{Code: status, Body: body}, status/100 == 2
 }
 
-// write returns the answer to a charge, a payout or a refused payout as it is sent.
+// write returns the answer to such a request, or to a refused payout, as it is sent.
 func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) {
 	switch {
 	case a.Refusal != nil:
 		return refusePayout(a.Refusal, camel)
+	case a.Case != nil:
+		return renderCase(a.Case, camel)
+	case a.Tx.Kind == ledger.TxRefund:
+		return renderRefund(a.Tx, camel)
 	case a.Tx.Kind == ledger.TxCharge:
 		return renderCharge(a.Tx, camel)
 	case a.Tx.Kind == ledger.TxPayout:

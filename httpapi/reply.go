@@ -38,6 +38,20 @@ func answerError(ctx *fasthttp.RequestCtx, status int, message, hint string) {
 	answer(ctx, status, o.closed())
 }
 
+// answerBoth answers 401 with shapes 1 and 4 in one body. All its keys are single words.
+func answerBoth(ctx *fasthttp.RequestCtx, message string) {
+	o := opened(false, 256)
+	o.inner("error")
+	o.number("status", fasthttp.StatusUnauthorized)
+	o.text("message", message)
+	o.end()
+	o.flag("worked", false)
+	o.inner("errors")
+	o.text("unauthorized", message)
+	o.end()
+	answer(ctx, fasthttp.StatusUnauthorized, o.closed())
+}
+
 // answerForbidden answers 403 with an error of shape 2: {"error":"forbidden","message"}.
 // All its keys are single words.
 func answerForbidden(ctx *fasthttp.RequestCtx, message string) {

@@ -18,15 +18,21 @@ type route struct {
 	method, path string
 	permission   registry.Permissions
 	serve        func(*call)
-	unlimited    bool // check 6 is skipped: these requests neither count against the rate limit nor are refused by it
+	unlimited    bool     // check 6 is skipped: these requests neither count against the rate limit nor are refused by it
+	aliases      []string // keys of a body that may stand beside each other although they have one snake_case form; see checkForms
+	bothShapes   bool     // a 401 of check 3 carries errors.unauthorized too: the contract shows two shapes for this route
 }
 
 var routes = []route{
-	{fasthttp.MethodPost, "/pix/cash-in", registry.PixWrite, createCharge, false},
-	{fasthttp.MethodPost, "/pix/cash-out", registry.TransferWrite, requestPayout, false},
-	{fasthttp.MethodGet, "/balance", registry.AccountRead, readBalance, true},
-	{fasthttp.MethodGet, "/transactions/{id}", registry.TransferRead, readTransaction, false},
-	{fasthttp.MethodPost, "/cpf/validate", registry.AccountRead, validateCPF, false},
+	{method: fasthttp.MethodPost, path: "/pix/cash-in", permission: registry.PixWrite, serve: createCharge},
+	{method: fasthttp.MethodPost, path: "/pix/cash-out", permission: registry.TransferWrite, serve: requestPayout},
+	{method: fasthttp.MethodPost, path: "/pix/refund", permission: registry.PaymentWrite, serve: requestRefund, aliases: originalAliases, bothShapes: true},
+	{method: fasthttp.MethodGet, path: "/balance", permission: registry.AccountRead, serve: readBalance, unlimited: true},
+	{method: fasthttp.MethodGet, path: "/transactions/{id}", permission: registry.TransferRead, serve: readTransaction},
+	{method: fasthttp.MethodPost, path: "/cpf/validate", permission: registry.AccountRead, serve: validateCPF},
+	{method: fasthttp.MethodGet, path: "/med", permission: registry.PaymentRead, serve: listCases},
+	{method: fasthttp.MethodGet, path: "/med/{id}", permission: registry.PaymentRead, serve: readCase},
+	{method: fasthttp.MethodPost, path: "/med/{id}/defense", permission: registry.PaymentWrite, serve: defendCase},
 }
 
 func (s *service) router() *router.Router {

@@ -296,6 +296,19 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 	return seq, r.Sum, err
 }
 
+// Last is Store.Last at the view's moment, without the checksum.
+func (v *View) Last(stream Stream) (seq uint64, err error) {
+	lo, hi := RecordRange(stream)
+	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
+		if len(k) != recordKeyLen {
+			return false, damaged(stream, 0, "key %x is not a record's", k)
+		}
+		seq = binary.BigEndian.Uint64(k[9:])
+		return false, nil
+	})
+	return seq, err
+}
+
 // Meta reads a named value; see MetaKey.
 func (s *Store) Meta(name string) (value []byte, ok bool, err error) {
 	return s.Get(MetaKey(name))

@@ -34,8 +34,8 @@ func TestBudget(t *testing.T) {
 	owner := ledger.Party{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
 	var id ledger.TxID
 	var e2e string
-	resolve := func(r ledger.PayoutResult) ledger.ResolvePayout {
-		return ledger.ResolvePayout{ID: id, EndToEnd: e2e, Result: r, Owner: owner}
+	resolve := func(r ledger.TransferResult) ledger.ResolveTransfer {
+		return ledger.ResolveTransfer{ID: id, EndToEnd: e2e, Result: r, Owner: owner}
 	}
 	charge := b.step(ledger.CreateCharge{Amount: 500, Key: k})
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func TestBudget(t *testing.T) {
 			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "2"), Amount: 500, Key: k.Value}
 		}, 5, 370},
 		{"payout held", func() ledger.Command { return request }, 3, 272},
-		{"payout accepted", func() ledger.Command { return resolve(ledger.PayoutIsAccepted) }, 4, 357},
-		{"payout settled", func() ledger.Command { return resolve(ledger.PayoutIsSettled) }, 5, 383},
+		{"payout accepted", func() ledger.Command { return resolve(ledger.TransferIsAccepted) }, 4, 357},
+		{"payout settled", func() ledger.Command { return resolve(ledger.TransferIsSettled) }, 5, 383},
 		{"answer kept", func() ledger.Command {
 			return ledger.KeepAnswer{Claim: &ledger.Claim{Scope: [16]byte{1}}, Stored: ledger.Stored{Code: 200, Body: []byte(`{"worked":true,"valid":true,"cpf":"12345678909"}`)}}
 		}, 2, 240},

@@ -10,13 +10,17 @@ import (
 )
 
 // Feed routes the scheme's notices to accounts. It finds the account of a received payment
-// by the PIX key that was paid to, and the account of a payout by our transaction id, never
-// by the end-to-end id alone. A notice may also name the account. An engine of several
+// by the PIX key that was paid to, the account of a payout or refund by our transaction id,
+// never by the end-to-end id alone, and the account of a report by the payment that is
+// reported. A notice may also name the account. An engine of several
 // machines would route by that name; here the name must only not contradict the account
 // that was found.
 type Feed struct {
 	// Get reads a row of the store.
 	Get func(key []byte) (value []byte, ok bool, err error)
+	// Scan calls fn for each row of the store with a key in [lo, hi), in ascending order,
+	// until fn returns false for more.
+	Scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Key returns the account that a PIX key belongs to; false: no account here has the
 	// key.
 	Key func(key string) (ledger.AccountID, bool)
@@ -25,18 +29,19 @@ type Feed struct {
 	// Notice hands the command that a notice means to its account; see Host.Notice.
 	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
 
-	// returning has the ids of returns that an account is working on now, so that two
-	// accounts never credit the same return.
-	returning sync.Map
+	// working has the ids of returns and reports that an account is working on now, so that
+	// two accounts never credit the same return, nor open cases for the same report.
+	working sync.Map
 }
 
 // The errors of notices that cannot be routed. The scheme must send such a notice again,
 // perhaps to a newer version of the engine.
 var (
-	errNotOurs = errors.New("names a payout that is not ours")
-	errAccount = errors.New("names another account than the payout's")
-	errKind    = errors.New("a kind that is not taken")
-	errInWork  = errors.New("another notice of this return is being worked on")
+	errNotOurs  = errors.New("names a payout or refund that is not ours")
+	errAccount  = errors.New("names another account than the transaction's")
+	errKind     = errors.New("a kind that is not taken")
+	errInWork   = errors.New("another notice of the same return or report is being worked on")
+	errNotThere = errors.New("names a payment that was not received")
 )
 
 // Take implements scheme.Feed.
@@ -60,41 +65,65 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 		err = errAccount
 	}
 	if err != nil {
-		done(fmt.Errorf("notice of %v: %w", n.Tx, err))
+		done(fmt.Errorf("notice %v of %s: %w", n.Kind, n.EndToEnd, err))
 		return
 	}
-	if n.Kind == scheme.ReturnReceived {
-		if _, busy := f.returning.LoadOrStore(n.ReturnID, true); busy {
-			done(fmt.Errorf("notice of %v: %w", n.Tx, errInWork))
+	if id := n.ReturnID + n.Infraction; id != "" { // of the two a notice has one at most
+		if _, busy := f.working.LoadOrStore(id, true); busy {
+			done(fmt.Errorf("notice of %s: %w", id, errInWork))
 			return
 		}
 		taken := done
 		done = func(err error) {
-			f.returning.Delete(n.ReturnID)
+			f.working.Delete(id)
 			taken(err)
 		}
 	}
 	f.Notice(id, c, done)
 }
 
-// about makes the account's command from a notice that is about a payout.
+// about makes the account's command from a notice that is about a transaction of the
+// account.
 func about(n scheme.Notice) (ledger.Command, error) {
 	switch n.Kind {
-	case scheme.PaymentSettled:
-		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.PayoutIsSettled}, nil
-	case scheme.PaymentRejected:
-		return ledger.ResolvePayout{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.PayoutIsRejected, Reason: n.Reason}, nil
+	case scheme.PaymentSettled, scheme.RefundSettled:
+		return ledger.ResolveTransfer{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.TransferIsSettled}, nil
+	case scheme.PaymentRejected, scheme.RefundRejected:
+		return ledger.ResolveTransfer{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.TransferIsRejected, Reason: n.Reason}, nil
 	case scheme.ReturnReceived:
 		return ledger.ReceiveReturn{ID: n.Tx, EndToEnd: n.EndToEnd, ReturnID: n.ReturnID, Amount: n.Amount, Reason: n.Reason}, nil
+	case scheme.InfractionOpened:
+		return ledger.OpenCase{Infraction: n.Infraction, EndToEnd: n.EndToEnd, Amount: n.Amount, Situation: n.Situation}, nil
+	case scheme.InfractionCancelled:
+		return ledger.CancelCase{Infraction: n.Infraction, EndToEnd: n.EndToEnd}, nil
 	}
 	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
 }
 
-// owner returns the account of the payout that a notice names. It looks in the table of
-// recent payouts; then reads the payout's id row, which exists from the record that first
-// shows the payout to the merchant; then the end-to-end rows, which find a payout that is
-// only held.
+// receiver returns the account that received the payment which a report is about.
+func (f *Feed) receiver(n scheme.Notice) (id ledger.AccountID, err error) {
+	lo, hi := ledger.ReceivedRange(n.EndToEnd)
+	err = f.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		a, err := ledger.DecodeReceivedKey(k)
+		if n.Account == 0 || n.Account == a {
+			id = a
+		}
+		return id == 0, err
+	})
+	if err == nil && id == 0 {
+		err = errNotThere
+	}
+	return id, err
+}
+
+// owner returns the account of the payout or refund that a notice names. It looks in the
+// table of recent ones; then reads the transaction's id row, which exists from the record
+// that first shows it to the merchant; then the end-to-end rows, which find one that is only
+// held.
 func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
+	if n.Infraction != "" {
+		return f.receiver(n)
+	}
 	if f.Recent != nil {
 		if p := f.Recent.get(n.Tx); p != nil {
 			return p.account, nil

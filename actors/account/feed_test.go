@@ -46,7 +46,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 		if err := take(stranger); err == nil || reported[testAccount] != 2*round+2 {
 			t.Errorf("round %d: under the same end-to-end id: %v, reported %v", round, err, reported)
 		}
-		b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.PayoutIsAccepted})
+		b.step(ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsAccepted})
 	}
 	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "theirs"}}); err == nil {
 		t.Error("a payment to another's key was taken")
@@ -65,7 +65,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 func TestOneReturnAtOnce(t *testing.T) {
 	var done []func(error)
 	row := func(a ledger.AccountID, id ledger.TxID) []byte {
-		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, Transfer: ledger.TransferPart{DueKind: ledger.DuePayout}}
+		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, Transfer: ledger.TransferPart{DueKind: ledger.DueTransfer}}
 		r := ledger.Record{Account: a, Seq: 1, Kind: ledger.PayoutAccepted, Body: ledger.Body{Tx: &tx}}
 		for _, row := range ledger.Project(nil, &r) {
 			if string(row.Key) == string(ledger.IDKey(id.Short())) {

@@ -29,7 +29,7 @@ type Journal interface {
 // Limits bound the work that one engine takes on at once.
 type Limits struct {
 	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; default 4,096
-	Payouts       int           // most payout requests of all accounts that wait for an answer at once; default 16,384
+	Payouts       int           // most payout and refund requests of all accounts that wait for an answer at once; default 16,384
 	SchemeTimeout time.Duration // the most time for the lookup and the submit of one payout together
 	IdleAfter     time.Duration // after this long without a request or other work an account is passivated; default 1 min
 
@@ -210,7 +210,8 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	if lane.Add(1) > int64(d.limits.PerAccount) {
 		return ledger.Answer{}, ledger.ErrBusy
 	}
-	if _, ok := c.(ledger.RequestPayout); ok {
+	switch c.(type) {
+	case ledger.RequestPayout, ledger.RequestRefund:
 		defer d.payouts.Add(-1)
 		if d.payouts.Add(1) > int64(d.limits.Payouts) {
 			return ledger.Answer{}, ledger.ErrBusy
@@ -283,7 +284,7 @@ func (d *Host) NotTaken(r *Report, err error) {
 		return
 	}
 	d.deps.Log.Error("payout: outcome not taken", "account", r.Account.String(), "transaction", r.Outcome.ID.String(), "error", err)
-	if errors.Is(err, ledger.ErrUnknownPayout) {
+	if errors.Is(err, ledger.ErrUnknownTransfer) {
 		return
 	}
 	again := *r

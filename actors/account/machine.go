@@ -60,7 +60,7 @@ type Call struct {
 }
 
 // Machine is one account: its head, its rows and records that are not durable yet, and the
-// payouts that child actors carry to the scheme. It has no goroutine, clock or I/O: it
+// payouts and refunds that child actors carry to the scheme. It has no goroutine, clock or I/O: it
 // takes one call and returns a journal entry and effects.
 type Machine struct {
 	config  *Config
@@ -68,11 +68,12 @@ type Machine struct {
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
-	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout that a child actor carries; nil where there is no such payout
+	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
 
 	// The records and rows of the last Step, until Submitted takes them.
 	records []ledger.Record
 	rows    []ledger.Row
+	before  ledger.Totals // the head's totals before those records
 }
 
 func newMachine(c *Config, id ledger.AccountID) *Machine {
@@ -110,9 +111,9 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	if err != nil {
 		return wal.Entry{}, nil, err
 	}
-	facts.Inactive = c.Inactive
+	facts.Inactive, facts.Durable = c.Inactive, m.durable()
 	d := m.head.Decide(c.Command, facts, stamp)
-	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Repeat: d.Repeat}
+	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Case: d.Case, Repeat: d.Repeat}
 	m.keep(&d, a)
 	e := m.write(d.Records)
 	if m.config.Alerts != nil {
@@ -123,7 +124,15 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	return e, m.effects(c.Command, &d, a), nil
 }
 
-// job makes a child actor's job: the payout, its goal, and the account's rule about which
+// durable returns the account's totals after its newest durable record.
+func (m *Machine) durable() ledger.Totals {
+	if m.overlay.empty() {
+		return m.head.Totals
+	}
+	return m.overlay.durable
+}
+
+// job makes a child actor's job: the payout or refund, its goal, and the account's rule about which
 // recipients are forbidden.
 func (m *Machine) job(l ledger.Launch) transfer.Job {
 	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
@@ -143,7 +152,9 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 			continue
 		}
 		reported := *a
-		reported.Tx = newest(d.Records[i:], r.Tx.ID)
+		if r.Tx != nil {
+			reported.Tx = newest(d.Records[i:], r.Tx.ID)
+		}
 		stored, ok := m.config.Renderer.Render(&reported, r.Claim.Style)
 		if !ok {
 			panic(fmt.Sprintf("account %v: %v answers a claim with %d", m.head.ID, r.Kind, stored.Code))
@@ -167,7 +178,7 @@ func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
 // write applies the records to the head and makes their journal entry. A record that cannot
 // be applied is a bug in the engine and panics.
 func (m *Machine) write(records []ledger.Record) wal.Entry {
-	m.records, m.rows = records, m.rows[:0:0]
+	m.records, m.rows, m.before = records, m.rows[:0:0], m.head.Totals
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Expect: m.head.Seq}
 	if len(records) == 0 {
 		return e
@@ -234,7 +245,7 @@ func ops(rows []ledger.Row) []wal.Op {
 
 // Submitted tells the machine which ticket the journal gave to the entry of its last Step.
 func (m *Machine) Submitted(t wal.Ticket) {
-	m.overlay.add(t, m.records, m.rows)
+	m.overlay.add(t, m.records, m.rows, m.before)
 	for i := range m.records {
 		if tx := m.records[i].Tx; tx != nil && tx.AwaitsScheme() {
 			m.config.Recent.put(m.head.ID, tx)

@@ -16,11 +16,11 @@ func TestEmptyNotice(t *testing.T) {
 	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start[0].Tx
 	other := held.EndToEnd[:20] + string('0'+'9'-held.EndToEnd[20]) + held.EndToEnd[21:]
-	e := b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: other, Notice: true, Result: ledger.PayoutIsSettled})
+	e := b.step(ledger.ResolveTransfer{ID: held.ID, EndToEnd: other, Notice: true, Result: ledger.TransferIsSettled})
 	if len(e.Entry.Records) != 0 || e.Outcome != nil || len(b.machine.work) != 1 {
 		t.Errorf("%d records, outcome %+v, %d children", len(e.Entry.Records), e.Outcome, len(b.machine.work))
 	}
-	e = b.step(ledger.ResolvePayout{ID: held.ID, EndToEnd: held.EndToEnd, Notice: true, Result: ledger.PayoutIsSettled})
+	e = b.step(ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Notice: true, Result: ledger.TransferIsSettled})
 	if len(e.Entry.Records) == 0 || e.Outcome == nil || e.Outcome.Stored == nil || len(b.machine.work) != 0 {
 		t.Errorf("its own: %d records, outcome %+v, %d children", len(e.Entry.Records), e.Outcome, len(b.machine.work))
 	}

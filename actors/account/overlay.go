@@ -1,6 +1,8 @@
 package account
 
 import (
+	"slices"
+
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -20,6 +22,9 @@ type overlay struct {
 	rows    map[string]freshRow
 	records map[uint64]*ledger.Record
 	order   []freshKey // keys of all rows and records, in the order in which their entries were submitted
+	// durable are the account's totals after its newest durable record, where the overlay is
+	// not empty.
+	durable ledger.Totals
 }
 
 type freshRow struct {
@@ -33,8 +38,12 @@ type freshKey struct {
 	ticket wal.Ticket
 }
 
-// add keeps the records and rows of one entry until the entry's ticket is durable.
-func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row) {
+// add keeps the records and rows of one entry until the entry's ticket is durable. before are
+// the account's totals before the entry.
+func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row, before ledger.Totals) {
+	if o.empty() {
+		o.durable = before
+	}
 	if o.rows == nil {
 		o.rows, o.records = map[string]freshRow{}, map[uint64]*ledger.Record{}
 	}
@@ -59,6 +68,7 @@ func (o *overlay) forget(durable wal.Ticket) {
 	for n < len(o.order) && o.order[n].ticket <= durable {
 		k := o.order[n]
 		if k.key == "" {
+			o.durable = o.records[k.seq].Totals
 			delete(o.records, k.seq)
 		} else if o.rows[k.key].ticket == k.ticket {
 			delete(o.rows, k.key)
@@ -74,3 +84,15 @@ func (o *overlay) forget(durable wal.Ticket) {
 
 // empty tells whether every entry that was submitted is durable.
 func (o *overlay) empty() bool { return len(o.order) == 0 }
+
+// between returns the keys in [lo, hi) of rows that are written or deleted and not durable
+// yet, in ascending order.
+func (o *overlay) between(lo, hi []byte) (keys []string) {
+	for k := range o.rows {
+		if k >= string(lo) && k < string(hi) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

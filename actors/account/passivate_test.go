@@ -63,7 +63,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					notices[n].reported.Add(1)
 				})
 				w.due(due.Task{Account: id, ID: ledger.EntityID{1}}, func(r due.Result) {
-					if !errors.Is(r.Err, ledger.ErrUnknownPayout) && !errors.Is(r.Err, ledger.ErrInternal) {
+					if !errors.Is(r.Err, ledger.ErrUnknownTransfer) && !errors.Is(r.Err, ledger.ErrInternal) {
 						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
 					tasks[n].reported.Add(1)
@@ -123,7 +123,7 @@ func TestMessageWhilePassivate(t *testing.T) {
 		t.Errorf("the command: %+v", r)
 	}
 	for range 2 {
-		if err := <-reported; err != nil && !errors.Is(err, ledger.ErrUnknownPayout) && !errors.Is(err, ledger.ErrInternal) {
+		if err := <-reported; err != nil && !errors.Is(err, ledger.ErrUnknownTransfer) && !errors.Is(err, ledger.ErrInternal) {
 			t.Error(err)
 		}
 	}

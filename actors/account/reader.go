@@ -28,6 +28,38 @@ func (r *reader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return r.store.Scan(lo, hi, fn)
 }
 
+// Own implements ledger.Reader. It reads the account's rows that are not durable yet together
+// with those on disk, in the order of their keys.
+func (r *reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	fresh := r.machine.overlay.between(lo, hi)
+	more := true
+	tell := func(upTo []byte) (err error) { // reports fresh rows up to the key upTo, which is included; nil: all
+		for len(fresh) > 0 && more && err == nil && (upTo == nil || fresh[0] <= string(upTo)) {
+			key := fresh[0]
+			fresh = fresh[1:]
+			if v := r.machine.overlay.rows[key].value; v != nil {
+				more, err = fn([]byte(key), v)
+			}
+		}
+		return err
+	}
+	err := r.store.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		if err := tell(k); err != nil || !more {
+			return false, err
+		}
+		if _, newer := r.machine.overlay.rows[string(k)]; newer {
+			return true, nil // reported by tell, or deleted since
+		}
+		var err error
+		more, err = fn(k, v)
+		return more, err
+	})
+	if err != nil {
+		return err
+	}
+	return tell(nil)
+}
+
 // Record implements ledger.Reader.
 func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	if a == r.machine.head.ID {

@@ -16,6 +16,9 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
 		case Reply:
+			if e.Attended != nil {
+				task = nil // the task has its result, so no child actor reports it
+			}
 			if t, is := m.from.(*taskOf); is && e.Attended != nil && len(entry.Records) == 0 {
 				// The result of a due task changes nothing outside the process, and the
 				// scanner does not start the task again before it has the result. So the

@@ -62,7 +62,7 @@ func (l *life) payout(n int) *ledger.Transaction {
 	return l.do(ledger.RequestPayout{Amount: 100, Key: key}, ledger.Facts{Chain: chain})
 }
 
-func (l *life) resolve(t *ledger.Transaction, c ledger.ResolvePayout) *ledger.Transaction {
+func (l *life) resolve(t *ledger.Transaction, c ledger.ResolveTransfer) *ledger.Transaction {
 	l.t.Helper()
 	c.ID, c.EndToEnd = t.ID, t.EndToEnd
 	row := ledger.EndToEndRow{Account: l.account.ID, ID: t.ID}
@@ -75,21 +75,21 @@ func whole(t *testing.T) *life {
 	l := begin(t, 7)
 	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
 	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500}, ledger.Facts{})
-	accepted := ledger.ResolvePayout{Result: ledger.PayoutIsAccepted}
-	limited := ledger.ResolvePayout{Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}
-	payers := ledger.ResolvePayout{Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseRateLimited}
-	settled := l.resolve(l.payout(1), ledger.ResolvePayout{Result: ledger.PayoutIsSettled})
+	accepted := ledger.ResolveTransfer{Result: ledger.TransferIsAccepted}
+	limited := ledger.ResolveTransfer{Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket}
+	payers := ledger.ResolveTransfer{Result: ledger.TransferIsLimited, Refusal: ledger.RefuseRateLimited}
+	settled := l.resolve(l.payout(1), ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
 	l.do(ledger.ReceiveReturn{ID: settled.ID, EndToEnd: settled.EndToEnd, ReturnID: "D60701190202603011200abcdefghijk", Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: settled})
-	l.resolve(l.resolve(l.payout(2), accepted), ledger.ResolvePayout{Result: ledger.PayoutIsRejected, Reason: "AC03"})
-	l.resolve(l.payout(3), ledger.ResolvePayout{Result: ledger.PayoutIsRefused, Refusal: ledger.RefuseKeyNotFound})
+	l.resolve(l.resolve(l.payout(2), accepted), ledger.ResolveTransfer{Result: ledger.TransferIsRejected, Reason: "AC03"})
+	l.resolve(l.payout(3), ledger.ResolveTransfer{Result: ledger.TransferIsRefused, Refusal: ledger.RefuseKeyNotFound})
 	sent := l.resolve(l.payout(4), accepted)
 	l.passed = terms.OrphanAfter
-	void := l.resolve(sent, ledger.ResolvePayout{Result: ledger.PayoutIsVoided})
-	l.resolve(void, ledger.ResolvePayout{Result: ledger.PayoutIsSettled})
+	void := l.resolve(sent, ledger.ResolveTransfer{Result: ledger.TransferIsVoided})
+	l.resolve(void, ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
 	l.resolve(l.payout(5), accepted)
 	l.resolve(l.payout(6), limited)
 	l.resolve(l.payout(7), payers)
-	l.resolve(l.resolve(l.payout(8), limited), ledger.ResolvePayout{Result: ledger.PayoutIsSending})
+	l.resolve(l.resolve(l.payout(8), limited), ledger.ResolveTransfer{Result: ledger.TransferIsSending})
 	l.payout(9)
 	always := ledger.Amount(0)
 	waits := l.account.Settings

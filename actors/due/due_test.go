@@ -143,8 +143,8 @@ var errDisk = errors.New("disk")
 // before its due time, and for no other payout.
 func TestStart(t *testing.T) {
 	s := newShelf()
-	s.due(1<<50, 1, 1, ledger.DuePayout) // a held payout
-	s.due(1<<50, 1, 2, ledger.DuePayout) // a payout that accept makes an accepted one
+	s.due(1<<50, 1, 1, ledger.DueTransfer) // a held payout
+	s.due(1<<50, 1, 2, ledger.DueTransfer) // a payout that accept makes an accepted one
 	s.accept(1, 2)
 	s.due(1<<50, 1, 3, ledger.DueSending)
 	s.accept(1, 3)
@@ -159,7 +159,7 @@ func TestStart(t *testing.T) {
 	if v[1].Seq != 3 || v[1].Account != 1 || v[1].Retry {
 		t.Errorf("task %+v", v[1])
 	}
-	s.due(1<<50, 1, 9, ledger.DuePayout) // a payout held after the start: a child actor of this process carries it
+	s.due(1<<50, 1, 9, ledger.DueTransfer) // a payout held after the start: a child actor of this process carries it
 	if again := look(t, m, 1200, s); len(again) != 0 {
 		t.Errorf("taken up later: %v", ids(again))
 	}

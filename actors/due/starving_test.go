@@ -124,7 +124,7 @@ func TestExpiriesNeedNoScheme(t *testing.T) {
 		return Result{}
 	})
 	for n := range 20_000 {
-		w.add(ledger.DuePayout, ledger.Millis(n), 1, n)
+		w.add(ledger.DueTransfer, ledger.Millis(n), 1, n)
 		w.s.accept(1, n)
 	}
 	var expiries []ledger.EntityID

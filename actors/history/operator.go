@@ -34,8 +34,8 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	return found, nil
 }
 
-// isReturnID tells whether id may be the id of a received return: such ids are as long as
-// an end-to-end id and begin with D. No payout has such an id.
+// isReturnID tells whether id may be the id of a refund or of a received return: such ids are
+// as long as an end-to-end id and begin with D. No payout has such an id.
 func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 
 // underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
@@ -125,7 +125,7 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	}
 	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		o, err := h.open(k, b)
-		return o, err == nil && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
+		return o, err == nil && o.Tx.Kind == ledger.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
 }
 

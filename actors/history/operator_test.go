@@ -10,7 +10,7 @@ import (
 
 // payout makes a payout of 100 base units under an end-to-end id that the merchant chose,
 // and applies result to the payout.
-func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result ledger.PayoutResult) *ledger.Transaction {
+func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result ledger.TransferResult) *ledger.Transaction {
 	b.t.Helper()
 	f.Chain.EndToEnd = e2e
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
@@ -18,7 +18,7 @@ func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result le
 	if result == 0 {
 		return held
 	}
-	return b.do(id, ledger.ResolvePayout{ID: held.ID, EndToEnd: e2e, Result: result}, ledger.Facts{Tx: held})
+	return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: result}, ledger.Facts{Tx: held})
 }
 
 const (
@@ -36,8 +36,8 @@ func TestAnyone(t *testing.T) {
 	for id := ledger.AccountID(1); id <= 2; id++ {
 		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
 	}
-	accepted := b.payout(1, e2eA, ledger.Facts{}, ledger.PayoutIsAccepted)
-	settled := b.payout(2, e2eB, ledger.Facts{}, ledger.PayoutIsSettled)
+	accepted := b.payout(1, e2eA, ledger.Facts{}, ledger.TransferIsAccepted)
+	settled := b.payout(2, e2eB, ledger.Facts{}, ledger.TransferIsSettled)
 	b.payout(1, e2eD, ledger.Facts{}, 0)
 	paid := b.do(2, ledger.ReceivePayment{EndToEnd: e2eC, Amount: 700}, ledger.Facts{})
 	for id, want := range map[string]*ledger.Transaction{
@@ -96,7 +96,7 @@ func TestAnyoneRenewed(t *testing.T) {
 	// The directory refuses the look-up because its rate limit is used up, so the payout is
 	// queued. In the queue its new end-to-end id grows too old as well, so the id is renewed
 	// a second time.
-	queued := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
+	queued := b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
 	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -105,7 +105,7 @@ func TestAnyoneRenewed(t *testing.T) {
 	}
 	b.now += 12 * 60 * 60 * 1000
 	suffix.Moved = &ledger.Moved{EndToEnd: approved.EndToEnd, Row: was}
-	sending := b.do(1, ledger.ResolvePayout{ID: held.ID, Result: ledger.PayoutIsSending}, ledger.Facts{Tx: queued, Chain: suffix})
+	sending := b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsSending}, ledger.Facts{Tx: queued, Chain: suffix})
 	if !slices.Equal(sending.Payout.Former, []string{former, approved.EndToEnd}) {
 		t.Fatalf("not renewed again: %+v", sending)
 	}
@@ -125,7 +125,7 @@ func TestAnyoneReturned(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
-	paid := b.payout(2, e2eA, ledger.Facts{}, ledger.PayoutIsSettled)
+	paid := b.payout(2, e2eA, ledger.Facts{}, ledger.TransferIsSettled)
 	returnID := "D60701190202603011200" + "rrrrrrrrrrr"
 	back := b.do(2, ledger.ReceiveReturn{ID: paid.ID, EndToEnd: e2eA, ReturnID: returnID, Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: paid})
 	for id, want := range map[string]ledger.TxID{returnID: back.ID, back.Public(): back.ID, e2eA: paid.ID} {
@@ -147,7 +147,7 @@ func TestEnded(t *testing.T) {
 	for id := ledger.AccountID(1); id <= 2; id++ {
 		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
 		for n := range 6 {
-			result := [...]ledger.PayoutResult{ledger.PayoutIsSettled, ledger.PayoutIsRejected, ledger.PayoutIsAccepted}[n%3]
+			result := [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected, ledger.TransferIsAccepted}[n%3]
 			e2e := ledger.EndToEnd("99999004", noon, fmt.Sprintf("%d%010d", id, n))
 			tx := b.payout(id, e2e, ledger.Facts{}, result)
 			ended[tx.Status] = append(ended[tx.Status], tx.ID)
@@ -187,10 +187,10 @@ func TestInFlight(t *testing.T) {
 		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
 		for n := range 5 {
 			e2e := e2eA[:30] + string(rune('0'+id)) + string(rune('a'+n))
-			want[b.payout(id, e2e, ledger.Facts{}, ledger.PayoutIsAccepted).ID] = id
+			want[b.payout(id, e2e, ledger.Facts{}, ledger.TransferIsAccepted).ID] = id
 		}
 	}
-	b.payout(1, e2eB, ledger.Facts{}, ledger.PayoutIsSettled)
+	b.payout(1, e2eB, ledger.Facts{}, ledger.TransferIsSettled)
 	b.payout(1, e2eD, ledger.Facts{}, 0)
 	seen := map[ledger.TxID]bool{}
 	var after []byte

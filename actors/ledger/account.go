@@ -47,16 +47,28 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("settings where none belong, or none where they do")
 	case (r.Kind.row().entity == entityTransaction) != (r.Tx != nil):
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
-	case r.Tx == nil && r.Prev != 0 || r.Prev >= r.Seq:
+	case (r.Kind.row().entity == entityCase) != (r.Case != nil):
+		return fmt.Errorf("a case where none belongs, or none where one does")
+	case r.Sums != nil && !r.Kind.row().sums, r.Sums == nil && r.Kind.row().sums && r.Tx != nil:
+		return fmt.Errorf("refund sums where none belong, or none where they do")
+	case r.Tx == nil && r.Case == nil && r.Prev != 0 || r.Prev >= r.Seq:
 		return fmt.Errorf("names record %d as the one before it", r.Prev)
 	case r.Kind == AnswerKept && (r.Claim == nil || r.Stored == nil):
 		return fmt.Errorf("an answer without its claim, or none at all")
 	case r.Kind == PayoutReturned && r.Tx.Payout.Returned > r.Tx.Amount:
 		return fmt.Errorf("more returned than was paid")
 	}
+	if r.Sums != nil {
+		if err := r.Sums.check(); err != nil {
+			return err
+		}
+	}
 	want, ok := a.Totals.after(r)
 	if !ok || want != r.Totals {
 		return fmt.Errorf("totals %+v where %+v follow", r.Totals, want)
+	}
+	if r.Kind.row().held == brings && want.Balance < want.Held {
+		return fmt.Errorf("%d held of a balance of %d", want.Held, want.Balance)
 	}
 	return r.Totals.check()
 }
@@ -85,13 +97,23 @@ func (t Totals) after(r *Record) (Totals, bool) {
 		t.Bookings++
 		ok = ok && r.Tx.Booking == t.Bookings
 	}
+	if c := r.Case; c != nil {
+		if r.Prev == 0 {
+			t.Cases++
+			ok = ok && c.Ordinal == t.Cases
+		}
+		held, owed := true, true
+		t.MEDHeld, held = t.MEDHeld.Add(c.Held - r.HeldWas)
+		t.Owed, owed = t.Owed.Add(c.Owed() - r.OwedWas)
+		ok = ok && held && owed
+	}
 	t.Events += uint64(len(r.Events))
 	return t, ok
 }
 
 // check returns an error where a sum of held money is below zero.
 func (t Totals) check() error {
-	if t.Held < 0 || t.MEDHeld < 0 {
+	if t.Held < 0 || t.Owed < 0 || t.MEDHeld < t.Owed {
 		return fmt.Errorf("a hold below zero: %+v", t)
 	}
 	return nil

@@ -6,6 +6,7 @@ import "errors"
 type Answer struct {
 	Refusal *Refusal     // why the command was not carried out; when set, no other field is set
 	Tx      *Transaction // the transaction that the command was about, in its state when the answer was made
+	Case    *Case        // the special-return case that the command was about, in its state when the answer was made
 	Repeat  bool         // an equal command was carried out before, and Tx is its result
 	Head    *Account     // a copy of the head, in the answers to ReadAccount, OpenAccount and ChangeSettings
 

@@ -1,7 +1,7 @@
 package ledger
 
-// Goal is the task of a child actor, which carries one payout to the scheme and reports the
-// result to the account.
+// Goal is the task of a child actor, which carries one payout or refund to the scheme and
+// reports the result to the account. Of a refund no key is looked up.
 type Goal uint8
 
 // The goals of a child actor.
@@ -18,9 +18,9 @@ const (
 	GoalRetry
 	// GoalSend submits a queued payout after GoalRetry has looked its key up.
 	GoalSend
-	// GoalClear asks the scheme about a payout that is accepted in doubt, and submits the
-	// payout again where the scheme does not know it. A refusal of this submit is final,
-	// because it is the scheme's own answer.
+	// GoalClear asks the scheme about a transfer that is accepted in doubt, or about a refund
+	// without an outcome, and submits it again where the scheme does not know it. A refusal
+	// of this submit is final, because it is the scheme's own answer.
 	GoalClear
 	// GoalVoid asks the scheme once about an accepted payout of which it has reported no
 	// outcome for Terms.OrphanAfter.
@@ -48,9 +48,12 @@ type Attended struct {
 // a payout that a child actor carries.
 const carriedAgain = Millis(1000)
 
-// attend looks after a payout that waits: it starts a child actor, or fails the payout if
+// attend looks after a payout, refund or case that waits: it starts a child actor, or fails the payout if
 // its time limit has passed.
 func (d *draft) attend(c Attend, f Facts) Decision {
+	if c.Kind == DueCase {
+		return d.attendCase(f)
+	}
 	t, now := f.Tx, d.stamp.Clock
 	switch {
 	case f.Carried:
@@ -64,6 +67,9 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 	case StatusHeld, StatusSending:
 		return launch(t, GoalResume)
 	case StatusAccepted:
+		if t.Kind == TxRefund {
+			return askAboutRefund(t, now)
+		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
 			return launch(t, GoalVoid)
@@ -76,6 +82,15 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 		return d.expire(*t)
 	}
 	return Decision{Attended: &Attended{Skipped: true}} // the payout has a final status already
+}
+
+// askAboutRefund asks the scheme about an accepted refund whose due time has come, or which
+// is in doubt.
+func askAboutRefund(t *Transaction, now Millis) Decision {
+	if now < t.Transfer.DueAt && !t.Transfer.Doubt {
+		return Decision{Attended: &Attended{Again: t.Transfer.DueAt}}
+	}
+	return launch(t, GoalClear)
 }
 
 func launch(t *Transaction, g Goal) Decision { return Decision{Launch: []Launch{{t, g}}} }
@@ -105,8 +120,8 @@ func NeedsActive(c Command) bool {
 	switch c := c.(type) {
 	case DecideApproval:
 		return true
-	case ResolvePayout:
-		return c.Result == PayoutIsSending
+	case ResolveTransfer:
+		return c.Result == TransferIsSending
 	case Attend:
 		return c.Retry
 	}

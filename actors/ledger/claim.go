@@ -18,6 +18,10 @@ func claimOf(c Command) *Claim {
 		return c.Claim
 	case RequestPayout:
 		return c.Claim
+	case RequestRefund:
+		return c.Claim
+	case DefendCase:
+		return c.Claim
 	case Recall:
 		return c.Claim
 	case KeepAnswer:

@@ -48,6 +48,10 @@ type Terms struct {
 	OrphanAfter Millis // time from a payout's acceptance until it may be voided, where the scheme reports no outcome
 	QueueTTL    Millis // time that a payout may wait for directory capacity
 	ApprovalTTL Millis // time that a payout may wait for an operator's approval
+
+	MEDDeadline Millis // time from a special-return case's opening within which the merchant may defend it
+	MEDAnalysis Millis // time from a special-return case's opening within which the institution should decide it
+	MEDWaits    bool   // a case that was not defended in time waits for the analyst; false: it is closed as agreed
 }
 
 // Command is a request to one account. Decide handles every type of command.
@@ -106,39 +110,42 @@ type RequestPayout struct {
 	Claim         *Claim
 }
 
-// PayoutResult is what a child actor or a notice of the scheme reports about a payout.
-type PayoutResult uint8
+// TransferResult is what a child actor or a notice of the scheme reports about a transfer: a
+// payout or a refund.
+type TransferResult uint8
 
-// The results of a payout.
+// The results of a transfer. Those about the directory and about voiding are a payout's
+// alone.
 const (
-	PayoutIsAccepted PayoutResult = iota + 1 // the scheme has the payout or, with ResolvePayout.Doubt, may have it
-	PayoutIsSettled
-	PayoutIsRejected // the scheme rejected the payout with a code in upper case
-	PayoutIsRefused  // the directory or the provider refused the payout: no payment was made
-	PayoutIsLimited  // a directory limit refused the lookup of the key: nothing was submitted
-	PayoutIsSending  // the lookup of a queued payout's key succeeded
-	PayoutIsVoided   // the scheme has reported no outcome for Terms.OrphanAfter
-	PayoutIsNotHeard // nothing new: the scheme gave no answer, or the directory limit still applies
-	PayoutIsOpen     // nothing new: the scheme answered, but has no outcome for the payout yet
+	TransferIsAccepted TransferResult = iota + 1 // the scheme has the transfer or, with ResolveTransfer.Doubt, may have it
+	TransferIsSettled
+	TransferIsRejected // the scheme rejected the payout with a code in upper case
+	TransferIsRefused  // the directory or the provider refused the payout: no payment was made
+	TransferIsLimited  // a directory limit refused the lookup of the key: nothing was submitted
+	TransferIsSending  // the lookup of a queued payout's key succeeded
+	TransferIsVoided   // the scheme has reported no outcome for Terms.OrphanAfter
+	TransferIsNotHeard // nothing new: the scheme gave no answer, or the directory limit still applies
+	TransferIsOpen     // nothing new: the scheme answered, but has no outcome for the payout yet
 )
 
-// ResolvePayout hands the account the result of a payout.
-type ResolvePayout struct {
+// ResolveTransfer hands the account the result of a payout or a refund.
+type ResolveTransfer struct {
 	ID       TxID
 	EndToEnd string
-	Notice   bool // the result is from a notice of the scheme; EndToEnd must then be the payout's id
-	Result   PayoutResult
+	Notice   bool // the result is from a notice of the scheme; EndToEnd must then be the transfer's id
+	Result   TransferResult
 	Owner    Party       // owner of the recipient's key, where the lookup found one
-	Reason   string      // the scheme's reason code, with PayoutIsRejected
-	Refusal  RefusalCode // the refusal, with PayoutIsRefused and PayoutIsLimited
-	Doubt    bool        // with PayoutIsAccepted: the payout is in doubt, the scheme may not have it
+	Reason   string      // the scheme's reason code, with TransferIsRejected
+	Refusal  RefusalCode // the refusal, with TransferIsRefused and TransferIsLimited
+	Doubt    bool        // with TransferIsAccepted: the transfer is in doubt, the scheme may not have it
 }
 
-// Attend is the command of a due task: look after one payout that waits.
+// Attend is the command of a due task: look after one payout, refund or special-return case
+// that waits.
 type Attend struct {
 	Kind DueKind // kind of the due row that the task is from; 0 with Retry
 	ID   EntityID
-	Seq  uint64 // sequence of a record about the payout; 0: the merchant can see the payout, and its item row leads to the record
+	Seq  uint64 // sequence of a record about the payout or refund; 0: the merchant can see it, and its item row leads to the record
 	// Retry is true where directory capacity may be available again for a queued payout. It
 	// is false where the payout's due time has come, or its child actor was lost in a
 	// crash.
@@ -161,6 +168,47 @@ type ReceiveReturn struct {
 	Reason   string // the scheme's reason code of the return
 }
 
+// RequestRefund holds the amount of a refund, which gives a received payment back to its
+// payer, in full or in part.
+type RequestRefund struct {
+	Original    string // id, transaction_id or end-to-end id of the received payment
+	Amount      Amount // base units; 0: the full amount of the payment
+	Reason      string // the return code, at most 64 characters; it is sent as it is
+	Description string // at most 140 characters
+	Claim       *Claim
+}
+
+// OpenCase opens a special-return case (MED): a payer has reported a payment that the
+// account received.
+type OpenCase struct {
+	Infraction string // the scheme's id of the report; a second report under the same id opens nothing
+	EndToEnd   string // end-to-end id of the payment
+	Amount     Amount // the disputed amount, base units, positive
+	Situation  string // the directory's word for the fraud
+}
+
+// CancelCase withdraws the report that opened a case.
+type CancelCase struct {
+	Infraction string
+	EndToEnd   string
+}
+
+// DefendCase is a merchant's defence of a case.
+type DefendCase struct {
+	ID            CaseID
+	Justification string // 1 to 2,000 characters
+	Result        CaseResult
+	Contact       string
+	Claim         *Claim
+}
+
+// CloseCase is the decision of the institution's analyst on a case.
+type CloseCase struct {
+	ID      CaseID
+	Result  CaseResult
+	Details string // at most 2,000 characters
+}
+
 // KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the
 // request under the same claim gets the same answer.
 type KeepAnswer struct {
@@ -174,19 +222,24 @@ type ReadAccount struct{}
 // Recall reads the answer that is stored under a claim, if there is one.
 type Recall struct{ Claim *Claim }
 
-func (Recall) command()         {}
-func (KeepAnswer) command()     {}
-func (ReadAccount) command()    {}
-func (OpenAccount) command()    {}
-func (ChangeSettings) command() {}
-func (Credit) command()         {}
-func (CreateCharge) command()   {}
-func (ReceivePayment) command() {}
-func (RequestPayout) command()  {}
-func (ResolvePayout) command()  {}
-func (DecideApproval) command() {}
-func (Attend) command()         {}
-func (ReceiveReturn) command()  {}
+func (Recall) command()          {}
+func (KeepAnswer) command()      {}
+func (ReadAccount) command()     {}
+func (OpenAccount) command()     {}
+func (ChangeSettings) command()  {}
+func (Credit) command()          {}
+func (CreateCharge) command()    {}
+func (ReceivePayment) command()  {}
+func (RequestPayout) command()   {}
+func (ResolveTransfer) command() {}
+func (DecideApproval) command()  {}
+func (Attend) command()          {}
+func (ReceiveReturn) command()   {}
+func (RequestRefund) command()   {}
+func (OpenCase) command()        {}
+func (CancelCase) command()      {}
+func (DefendCase) command()      {}
+func (CloseCase) command()       {}
 
 // Facts are the data that a decision needs beside the account's head. Gather reads them
 // from rows: first from rows that are not durable yet, then from the store.
@@ -204,8 +257,20 @@ type Facts struct {
 	Return   *Transaction // the transaction of this account that was credited for the same return id; nil: none
 	Credited bool         // another account was credited for the same return id
 	Inactive bool         // the account is inactive; see NeedsActive
-	Carried  bool         // a child actor carries the payout to look after
-	Earlier  *Earlier     // an earlier request under the same claim; if set, no other fact was gathered
+
+	// Facts about refunds and special-return cases.
+	Original  *Transaction // the received payment to refund, or that a case is about; nil: the account received no such payment
+	Sums      RefundSums   // refund sums of Original
+	Case      *Case        // the case of the command, or of the refund to resolve; nil: there is none
+	Elsewhere bool         // another account has a case for the same report
+	Durable   Totals       // the account's totals after its newest durable record; set by the caller
+	// Holding are the account's cases that hold money, the oldest first: at least as many as
+	// the account's money may cover. Nil where the decision does not need them.
+	Holding []Holding
+	Owing   []Owing // of Holding, those cases for which the engine makes refunds
+
+	Carried bool     // a child actor carries the payout to look after
+	Earlier *Earlier // an earlier request under the same claim; if set, no other fact was gathered
 }
 
 // Decision is the result of Decide: records, or a refusal, or neither where the command
@@ -214,6 +279,7 @@ type Decision struct {
 	Records []Record
 	Refusal *Refusal
 	Tx      *Transaction // the transaction that the command is about, in its state after the records
+	Case    *Case        // the case that the command is about, in its state after the records
 	Repeat  bool         // the command changes nothing: Tx is the result of an equal, earlier command
 	Alerts  []Alert      // alerts to the operators, raised once the records are durable
 
@@ -226,7 +292,7 @@ type Decision struct {
 
 // Alert is an event that operators must look at.
 type Alert struct {
-	Kind    string // AlertLate or AlertContradiction
+	Kind    string // one of the constants that begin with Alert
 	Tx      TxID
 	Public  string // transaction_id of Tx
 	Message string
@@ -236,4 +302,7 @@ type Alert struct {
 const (
 	AlertLate          = "late_settlement"
 	AlertContradiction = "contradicting_notice"
+	AlertUnanswered    = "refund_unanswered"
+	AlertUndecided     = "med_undecided"
+	AlertCaseRefund    = "med_refund_failed"
 )

@@ -14,7 +14,13 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	if e := f.Earlier; e != nil {
 		return e.decision()
 	}
-	d := draft{account: a, stamp: s, totals: a.Totals}
+	d := draft{account: a, stamp: s, totals: a.Totals, facts: &f}
+	return d.afterCases(d.decide(c, f))
+}
+
+// decide makes the decision of one command, without the refunds that special-return cases
+// owe.
+func (d *draft) decide(c Command, f Facts) Decision {
 	switch c := c.(type) {
 	case ReadAccount, Recall:
 		return Decision{}
@@ -34,14 +40,24 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 		return d.receive(c, f)
 	case RequestPayout:
 		return d.requestPayout(c, f)
-	case ResolvePayout:
-		return d.resolvePayout(c, f)
+	case ResolveTransfer:
+		return d.resolveTransfer(c, f)
 	case DecideApproval:
 		return d.decideApproval(c, f)
 	case Attend:
 		return d.attend(c, f)
 	case ReceiveReturn:
 		return d.receiveReturn(c, f)
+	case RequestRefund:
+		return d.requestRefund(c, f)
+	case OpenCase:
+		return d.openCase(c, f)
+	case CancelCase:
+		return d.cancelCase(c, f)
+	case DefendCase:
+		return d.defendCase(c, f)
+	case CloseCase:
+		return d.closeCase(c, f)
 	}
 	panic(fmt.Sprintf("ledger: no decision for %T", c))
 }
@@ -55,6 +71,13 @@ type draft struct {
 	records []Record
 	alerts  []Alert
 	launch  []Launch
+
+	facts *Facts
+	drawn byte // number of ids that the method draw has made
+	// The states of refund sums and cases after the decision's records so far, where they
+	// differ from the facts.
+	sums  map[TxID]RefundSums
+	cases map[uint64]*Case // by ordinal
 }
 
 // add appends a record of the kind and computes its totals. It returns RefuseOverflow where
@@ -67,6 +90,12 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		}
 		b.Prev = t.at
 		t.Doubted = t.Doubted || d.stamp.Doubted
+	}
+	if k := b.Case; k != nil {
+		if err := caseTransition(kind, k.was.status, k.Status); err != nil {
+			panic(fmt.Sprintf("ledger: %v: %v after record %d: %v", d.account.ID, k.ID, k.at, err))
+		}
+		b.Prev, b.HeldWas, b.OwedWas, b.DueWas = k.at, k.was.held, k.was.owed, k.was.due
 	}
 	r := Record{
 		Account: d.account.ID,
@@ -82,6 +111,12 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 	r.Totals, d.totals = after, after
 	if r.Tx != nil {
 		r.Tx.standsAt(r.Seq)
+	}
+	if r.Case != nil {
+		r.Case.standsAt(r.Seq)
+	}
+	if r.Sums != nil {
+		d.sums = with(d.sums, r.Sums.Original, *r.Sums)
 	}
 	d.records = append(d.records, r)
 	return nil

@@ -6,8 +6,8 @@ import "strconv"
 // Only two results change something, both after a void: the scheme settled the payout,
 // which is then debited; or the scheme rejected the payout, which then can settle no more.
 // Any other result that contradicts the status raises an alert and changes nothing.
-func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
-	settled := c.Result == PayoutIsSettled
+func (d *draft) afterwards(t Transaction, c ResolveTransfer) Decision {
+	settled := c.Result == TransferIsSettled
 	switch {
 	case settled && t.Voided():
 		late, r := d.settleLate(t)
@@ -15,15 +15,15 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 			return Decision{Refusal: r}
 		}
 		return d.done(&late)
-	case c.Result == PayoutIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
+	case c.Result == TransferIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
 		// The rejection proves that no money moved under this id, so an equal request later
 		// gets a new id.
-		t.Payout.RejectedAfterVoid = true
+		t.Transfer.RejectedAfterVoid = true
 		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
 	case settled && t.Status != StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")
-	case c.Result == PayoutIsRejected && t.Status == StatusSettled:
+	case c.Result == TransferIsRejected && t.Status == StatusSettled:
 		d.contradicts(&t, "the scheme says that it was rejected: "+c.Reason)
 	}
 	return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
@@ -33,7 +33,7 @@ func (d *draft) afterwards(t Transaction, c ResolvePayout) Decision {
 // payout keeps its place in the statement, so that the statement of a past day does not
 // change.
 func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
-	t.Status, t.ReasonCode, t.Payout.LateAt = StatusSettled, "", d.stamp.Time
+	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
 	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
 		return t, r
 	}
@@ -41,8 +41,8 @@ func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
 	return t, nil
 }
 
-// namesAnother tells whether a notice about the payout names an end-to-end id that is not
-// the payout's. If so it raises an alert, and the caller ignores the notice.
+// namesAnother tells whether a notice about the payout or refund names an end-to-end id that
+// is not its own. If so it raises an alert, and the caller ignores the notice.
 func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 	if endToEnd == t.EndToEnd {
 		return false
@@ -58,7 +58,14 @@ func printable(s string) string {
 }
 
 func (d *draft) contradicts(t *Transaction, says string) {
-	d.alert(AlertContradiction, t, "a payout that is "+t.Status.String()+": "+says+"; nothing is changed")
+	d.alert(AlertContradiction, t, t.noun()+" that is "+t.Status.String()+": "+says+"; nothing is changed")
+}
+
+func (t *Transaction) noun() string {
+	if t.Kind == TxRefund {
+		return "a refund"
+	}
+	return "a payout"
 }
 
 func (d *draft) alert(kind string, t *Transaction, message string) {

@@ -1,10 +1,15 @@
 package ledger
 
-// resolvePayout applies the result of a payout. It ends the work of the payout's child
-// actor and answers the requests that wait for the payout, except where the result is from
-// a notice that changes nothing.
-func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
-	out := d.outcome(c, f)
+// resolveTransfer applies the result of a payout or a refund. It ends the work of the
+// transfer's child actor and answers the requests that wait for the transfer, except where
+// the result is from a notice that changes nothing.
+func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
+	var out Decision
+	if f.Tx.Kind == TxRefund {
+		out = d.refundOutcome(c, f)
+	} else {
+		out = d.outcome(c, f)
+	}
 	if c.Notice && len(out.Records) == 0 {
 		return out
 	}
@@ -14,9 +19,10 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 	if len(out.Launch) > 0 {
 		return out // another child actor was started for the payout
 	}
+	same := len(out.Records) == 0
 	out.Attended = &Attended{
-		Unheard: c.Result == PayoutIsNotHeard,
-		Open:    c.Result == PayoutIsOpen || c.Result == PayoutIsVoided && len(out.Records) == 0,
+		Unheard: c.Result == TransferIsNotHeard,
+		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
 		Queued:  out.Ended.Status == StatusQueued,
 	}
 	return out
@@ -24,7 +30,7 @@ func (d *draft) resolvePayout(c ResolvePayout, f Facts) Decision {
 
 // outcome decides about the result of a payout. A result that was applied before changes
 // nothing; a result that contradicts a final status raises an alert.
-func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
+func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
 	t := *f.Tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
 		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
@@ -36,26 +42,26 @@ func (d *draft) outcome(c ResolvePayout, f Facts) Decision {
 		t.Counterparty = c.Owner
 	}
 	switch c.Result {
-	case PayoutIsAccepted:
+	case TransferIsAccepted:
 		return d.accepted(t, c.Doubt)
-	case PayoutIsSettled:
+	case TransferIsSettled:
 		t = d.settle(t)
-	case PayoutIsRejected:
+	case TransferIsRejected:
 		t = d.shown(t)
 		t.Payout.DuplicateOf = f.Holder
 		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
-	case PayoutIsRefused:
+	case TransferIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
-	case PayoutIsLimited:
+	case TransferIsLimited:
 		return d.limited(t, c.Refusal.Limit())
-	case PayoutIsSending:
+	case TransferIsSending:
 		return d.sending(t, f)
-	case PayoutIsVoided:
+	case TransferIsVoided:
 		if t.Status != StatusAccepted || !d.orphaned(&t) {
 			return Decision{Tx: f.Tx, Repeat: true}
 		}
 		t = d.fail(t, ReasonVoided)
-	case PayoutIsNotHeard, PayoutIsOpen:
+	case TransferIsNotHeard, TransferIsOpen:
 		return Decision{Tx: f.Tx, Repeat: true}
 	default:
 		panic("ledger: a payout result that does not exist")
@@ -78,7 +84,7 @@ const doubtAgain = Millis(3000)
 func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	switch {
 	case t.Status == StatusHeld:
-		t = d.acceptPayout(t, doubt)
+		t = d.accept(t, doubt)
 	case t.Status == StatusSending:
 		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
 		d.wait(PayoutSent, &t, d.owed(&t), Body{})
@@ -91,8 +97,8 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 	return d.done(&t)
 }
 
-// owed is the time from now until the payout's due time, in ms. At the due time the payout
-// may be voided or, if it is in doubt, the scheme is asked about it.
+// owed is the time from now until the transfer's due time, in ms. At the due time a payout
+// may be voided; about a refund, and about a transfer in doubt, the scheme is asked.
 func (d *draft) owed(t *Transaction) Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Transfer.Doubt {
@@ -101,29 +107,32 @@ func (d *draft) owed(t *Transaction) Millis {
 	return max(left, 0)
 }
 
-// acceptPayout adds the record that makes a held payout visible to the merchant as
-// accepted. The due row of the hold stays in place, except for a payout in doubt, which
+// accept adds the record that makes a held payout or refund visible to the merchant as
+// accepted. The due row of the hold stays in place, except for a transfer in doubt, which
 // gets an earlier due time because the scheme must be asked.
-func (d *draft) acceptPayout(t Transaction, doubt bool) Transaction {
-	claim := t.Transfer.Claim
+func (d *draft) accept(t Transaction, doubt bool) Transaction {
+	kind, claim := PayoutAccepted, t.Transfer.Claim
+	if t.Kind == TxRefund {
+		kind = RefundAccepted
+	}
 	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
 	d.show(&t)
 	if d.stamp.Clock != t.CreatedAt {
 		t.Transfer.AcceptedAt = d.stamp.Clock
 	}
 	if doubt {
-		d.wait(PayoutAccepted, &t, d.owed(&t), Body{Claim: claim})
+		d.wait(kind, &t, d.owed(&t), Body{Claim: claim})
 		return t
 	}
-	d.mustAdd(PayoutAccepted, Body{Tx: &t, Claim: claim})
+	d.mustAdd(kind, Body{Tx: &t, Claim: claim})
 	return t
 }
 
-// shown accepts a payout that is still held, so that the merchant sees it before it gets a
-// final status. Any other payout stays as it is.
+// shown accepts a payout or refund that is still held, so that the merchant sees it before it
+// gets a final status. Any other stays as it is.
 func (d *draft) shown(t Transaction) Transaction {
 	if t.Status == StatusHeld {
-		return d.acceptPayout(t, false)
+		return d.accept(t, false)
 	}
 	return t
 }
@@ -152,7 +161,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
 		return Decision{Tx: &t, Repeat: true} // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
 	default:
-		t.Payout.Unsure = t.Transfer.Doubt
+		t.Transfer.Unsure = t.Transfer.Doubt
 		t = d.fail(t, code.String())
 	}
 	return d.done(&t)

@@ -15,7 +15,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 			Key: c.Key, GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose,
 			OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
 		},
-		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DuePayout, Claim: c.Claim},
+		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer, Claim: c.Claim},
 	}
 	if f.Chain.Foreign {
 		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}

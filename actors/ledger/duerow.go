@@ -2,7 +2,8 @@ package ledger
 
 import "encoding/binary"
 
-// EntityID identifies the subject of a record or a due row: the id of a transaction.
+// EntityID identifies the subject of a record or a due row: the id of a transaction or of a
+// special-return case.
 type EntityID [16]byte
 
 // String is the id in the usual form of a UUID.
@@ -25,11 +26,12 @@ type DueKind byte
 
 // The kinds of due rows.
 const (
-	DuePayout   DueKind = 1 // the payout is held or accepted (then it has an open row too): the scheme's answer is awaited
+	DueTransfer DueKind = 1 // the payout or refund is held or accepted (then it has an open row too): the scheme's answer is awaited
 	DueSending  DueKind = 2 // the payout is in status sending: it is on its way to the scheme
 	DueQueued   DueKind = 3 // the payout is queued: it fails at the due time
 	DueApproval DueKind = 4 // the payout is pending approval: it fails at the due time
-	DueDoubt    DueKind = 5 // the payout is accepted in doubt: the scheme is asked at the due time
+	DueDoubt    DueKind = 5 // the payout or refund is accepted in doubt: the scheme is asked at the due time
+	DueCase     DueKind = 6 // a special-return case: a deadline of it comes at the due time
 )
 
 // Need says what a due task needs in order to end. Tasks with the same Need share a limit
@@ -49,13 +51,14 @@ func Needs() []Need { return []Need{NeedsScheme, NeedsClock} }
 var dueKinds = [...]struct {
 	entity entity // kind of the entity that the due row is about
 	need   Need
-	inHand bool // a child actor may have carried the payout when the process ended
+	inHand bool // a child actor may have carried the transfer when the process ended
 }{
-	DuePayout:   {entityTransaction, NeedsScheme, true},
+	DueTransfer: {entityTransaction, NeedsScheme, true},
 	DueSending:  {entityTransaction, NeedsScheme, true},
 	DueQueued:   {entityTransaction, NeedsClock, false},
 	DueApproval: {entityTransaction, NeedsClock, false},
 	DueDoubt:    {entityTransaction, NeedsScheme, true},
+	DueCase:     {entityCase, NeedsClock, false},
 }
 
 // DueKinds returns all kinds of due rows.
@@ -88,7 +91,7 @@ func (t *Transaction) due() DueKind {
 	case t.Transfer.Doubt:
 		return DueDoubt
 	}
-	return DuePayout
+	return DueTransfer
 }
 
 // dueKey is the key of the payout's due row.

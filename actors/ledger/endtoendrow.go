@@ -25,20 +25,24 @@ func ReceivedKey(e2e string, a AccountID) []byte {
 // which ends in this suffix.
 func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
 
-// EndToEndKeys are the two keys under which the row of an end-to-end id may be: by suffix
-// where the engine computed the id, else by the full id. Nil for a string that is not in
-// the scheme's form.
+// EndToEndKeys are the keys under which the row of an end-to-end id may be. The id of a
+// payout has two: by suffix where the engine computed the id, else by the full id. The D id
+// of a refund has the full id alone. Nil for a string that is not in the scheme's form.
 func EndToEndKeys(e2e string) [][]byte {
+	if ValidReturnID(e2e) {
+		return [][]byte{EndToEndKey(e2e)}
+	}
 	if !ValidEndToEnd(e2e) {
 		return nil
 	}
 	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
 }
 
-// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the engine
-// computed the id, even if the merchant chose the same id later; else by the full id.
+// EndToEndKeyOf is the key of a payout's or refund's end-to-end row: by suffix where the
+// engine computed a payout's id, even if the merchant chose the same id later; else by the
+// full id.
 func EndToEndKeyOf(t *Transaction) []byte {
-	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
+	if t.Kind == TxRefund || t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
 	}
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])

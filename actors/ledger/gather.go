@@ -5,7 +5,7 @@ import "fmt"
 // Gather reads the facts that a command needs beside the account's head: the first of the
 // four steps in the package's comment. It changes nothing except that it stamps the
 // command's idempotency claim with the time. Errors: a row or record could not be read;
-// ErrUnknownPayout; ErrBusy where one end-to-end id has too many payouts.
+// ErrUnknownTransfer; ErrBusy where one end-to-end id has too many payouts.
 func Gather(r Reader, a *Account, c Command, s Stamp) (Facts, error) {
 	g := &gathering{Reader: r, account: a, stamp: &s}
 	f, err := g.facts(c)
@@ -31,43 +31,65 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		}
 	case RequestPayout:
 		f.Chain, err = g.chain(&c)
-	case ResolvePayout:
+	case ResolveTransfer:
 		err = g.outcome(&f, &c)
 	case Attend:
+		if c.Kind == DueCase {
+			err = g.dueCase(&f, CaseID(c.ID))
+			break
+		}
 		err = g.attended(&f, &c)
 	case DecideApproval:
 		if f.Tx, err = g.payout(c.ID, ""); err == nil && f.Tx != nil {
 			f.Chain, err = g.renewal(f.Tx)
 		}
 	case ReceiveReturn:
-		if f.Tx, err = g.known(c.ID, c.EndToEnd); err == nil {
+		if f.Tx, err = g.known(c.ID, c.EndToEnd); err == nil && f.Tx.Kind != TxPayout {
+			err = ErrUnknownTransfer
+		}
+		if err == nil {
 			f.Return, f.Credited, err = g.returned(c.ReturnID)
 		}
+	case RequestRefund:
+		err = g.original(&f, c.Original)
+	case OpenCase:
+		err = g.reported(&f, &c)
+	case CancelCase:
+		err = g.withdrawn(&f, c.Infraction)
+	case DefendCase:
+		err = g.caseByID(&f, c.ID)
+	case CloseCase:
+		err = g.caseByID(&f, c.ID)
+	}
+	if err == nil {
+		err = g.owing(&f, c)
 	}
 	return f, err
 }
 
-// known finds a payout as the method payout does, but returns ErrUnknownPayout where there
-// is no such payout.
+// known finds a payout or refund as the method payout does, but returns ErrUnknownTransfer where there
+// is no such transfer.
 func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 	t, err := g.payout(id, endToEnd)
 	if err == nil && t == nil {
-		err = ErrUnknownPayout
+		err = ErrUnknownTransfer
 	}
 	return t, err
 }
 
-// outcome reads the facts that are needed to apply the result of a payout.
-func (g *gathering) outcome(f *Facts, c *ResolvePayout) (err error) {
+// outcome reads the facts that are needed to apply the result of a payout or a refund.
+func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 	if f.Tx, err = g.known(c.ID, c.EndToEnd); err != nil {
 		return err
 	}
 	switch {
-	case c.Result == PayoutIsRefused && f.Tx.Status == StatusHeld:
+	case f.Tx.Kind == TxRefund:
+		err = g.refund(f)
+	case c.Result == TransferIsRefused && f.Tx.Status == StatusHeld:
 		f.Row, err = g.rowOf(f.Tx)
-	case c.Result == PayoutIsRejected && c.Reason == ReasonDuplicate && f.Tx.Status.InFlight():
+	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate && f.Tx.Status.InFlight():
 		f.Holder, err = g.holder(f.Tx)
-	case c.Result == PayoutIsSending:
+	case c.Result == TransferIsSending:
 		f.Chain, err = g.renewal(f.Tx)
 	}
 	return err
@@ -82,7 +104,7 @@ func (g *gathering) attended(f *Facts, c *Attend) (err error) {
 		return err
 	}
 	if c.Seq == 0 {
-		return ErrUnknownPayout
+		return ErrUnknownTransfer
 	}
 	f.Tx, err = g.state(id, c.Seq)
 	return err

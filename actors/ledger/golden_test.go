@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -37,26 +38,51 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 		}
 		t.Transfer = TransferPart{DueAt: 1772368200000, Claim: fullClaim()}
 	}
+	ofCase := CaseID{4}
+	if kind == TxRefund {
+		t.EndToEnd = "D99999004202603011200abcdefghijk"
+		t.Refund = RefundPart{
+			Original: TxID{9}, OriginalEndToEnd: "E99999004202603011159abcdefghijk", OriginalAmount: 2_000_000, Code: "FR01", Case: &ofCase, Refunded: 5,
+		}
+		t.Transfer = TransferPart{DueAt: 1772368200000, Claim: fullClaim()}
+	}
 	return t
+}
+
+// fullCase is a case with every field set, in the status that a record of the kind gives it.
+func fullCase(k RecordKind) *Case {
+	c := &Case{
+		ID: CaseID{4}, Ordinal: 2, Infraction: "inf-1", Original: TxID{9}, EndToEnd: "E99999004202603011159abcdefghijk",
+		Amount: 2_000_000, Held: 1_000_000, Covered: 900_000, Refunded: 5, Situation: "SCAM", Status: cmp.Or(k.row().caseTo, CaseClosed),
+		Result: Agreed, Details: "proven", Defense: &Defense{Justification: "delivered", Result: Disagreed, Contact: "ana", SubmittedAt: 1772366400100},
+		OpenedAt: 1772366400000, DeadlineAt: 1772798400000, AnalysisAt: 1772971200000, ClosedAt: 1772366400201, ReleaseAt: 1780142400000,
+		DueAt: 1780142400000, Stopped: true,
+	}
+	c.standsAt(300)
+	return c
 }
 
 // waited is fullTx with those fields also set that are set only while engine time is
 // doubted or a payout waits.
 func waited(kind TxKind, status TxStatus) *Transaction {
 	t := fullTx(kind, status)
-	if t.Doubted = true; kind != TxPayout {
+	t.Doubted = true
+	if kind == TxRefund {
+		t.Transfer.Doubt, t.Transfer.AcceptedAt, t.Transfer.Overdue, t.Transfer.LateAt = true, 1772366400101, true, 1772366400301
+	}
+	if kind != TxPayout {
 		return t
 	}
 	t.Transfer.Doubt, t.Transfer.AcceptedAt = true, 1772366400101
 	t.Payout.Bucket, t.Payout.QueueEnds = BucketClient, 1772373600000
 	t.Payout.Decision, t.Payout.Operator, t.Payout.Former = Approved, "ana", []string{"E99999004202602281200abcdefghijk"}
-	t.Payout.LateAt, t.Payout.OwnEndToEnd, t.Payout.Repeat = 1772366400301, true, true
+	t.Transfer.LateAt, t.Payout.OwnEndToEnd, t.Payout.Repeat = 1772366400301, true, true
 	return t
 }
 
 func rejectedAfterVoid() *Transaction {
 	t := waited(TxPayout, StatusFailed)
-	t.Payout.RejectedAfterVoid, t.Payout.Unsure = true, true
+	t.Transfer.RejectedAfterVoid, t.Transfer.Unsure = true, true
 	return t
 }
 
@@ -72,7 +98,8 @@ func goldenRecords() []Record {
 		CashOutCeiling: 5, ApprovalThreshold: &threshold, BlockCNPJOut: true,
 		AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: MaxRepeatWindow,
 	}
-	totals := Totals{Balance: -1, Held: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6}
+	totals := Totals{Balance: -1, Held: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6, Owed: 1, Cases: 2}
+	sums := &RefundSums{Original: TxID{9}, Amount: 2_000_000, Settled: 1, InFlight: 2, Held: 3, Excess: 4}
 	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Members: []Member{{TxID{3}, 300}}}
 	stored := &Stored{Code: 200, Body: []byte(`{"worked":true}`)}
 	bodies := map[RecordKind]Body{
@@ -99,6 +126,23 @@ func goldenRecords() []Record {
 		ReturnReceived:          {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
 		PayoutReturned:          {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
 		PayoutRejectedAfterVoid: {Tx: rejectedAfterVoid()},
+
+		RefundHeld:        {Tx: fullTx(TxRefund, StatusHeld), Claim: fullClaim(), Sums: sums},
+		RefundAccepted:    {Tx: fullTx(TxRefund, StatusAccepted), Claim: fullClaim(), Stored: stored},
+		RefundSent:        {Tx: waited(TxRefund, StatusAccepted), DueWas: 1772368100000},
+		RefundSettled:     {Tx: fullTx(TxRefund, StatusSettled), Sums: sums, Events: []EventKind{EventRefundCompleted}},
+		RefundFailed:      {Tx: fullTx(TxRefund, StatusFailed), Sums: sums, Events: []EventKind{EventRefundFailed}},
+		RefundSettledLate: {Tx: waited(TxRefund, StatusSettled), Sums: sums, Events: []EventKind{EventRefundCompleted}},
+
+		CaseOpened:      {Sums: sums, Events: []EventKind{EventRefundRequested}},
+		CaseWasDefended: {Claim: fullClaim(), Stored: stored},
+		CaseWasClosed:   {Sums: sums, Events: []EventKind{EventCaseClosed}},
+		CaseWithdrawn:   {Sums: sums, Events: []EventKind{EventCaseClosed}},
+		CaseWaits:       {},
+		CaseRefunding:   {Sums: sums},
+		CaseRefunded:    {Sums: sums},
+		CaseRestored:    {Sums: sums},
+		CaseReleased:    {Sums: sums},
 	}
 	var out []Record
 	for k := range RecordKind(len(kinds)) {
@@ -110,15 +154,25 @@ func goldenRecords() []Record {
 			b = Body{Tx: sample(k)}
 		}
 		b.Totals = totals
+		if k.row().entity == entityCase {
+			b.Case, b.Prev, b.HeldWas, b.OwedWas, b.DueWas = fullCase(k), 299, 7, 8, 1772798400000
+			if k == CaseOpened {
+				b.Prev, b.HeldWas, b.OwedWas, b.DueWas = 0, 0, 0, 0
+			}
+			if k == CaseWithdrawn || k == CaseReleased {
+				b.Case.Held = 0
+				b.Case.standsAt(300)
+			}
+		}
 		if b.Tx != nil {
 			b.Prev = 299
-			if b.Tx.Kind == TxPayout {
+			if b.Tx.Kind.Outbound() {
 				b.Tx.Transfer.DueKind = b.Tx.due()
 			}
 			b.Tx.standsAt(300)
 		}
-		if b.DueWas != 0 {
-			b.DueWasKind = DuePayout
+		if b.DueWas != 0 && b.Tx != nil {
+			b.DueWasKind = DueTransfer
 		}
 		out = append(out, Record{Account: 7, Seq: 300, Time: 1772366400201, Kind: k, Body: b})
 	}
@@ -129,7 +183,7 @@ func goldenRecords() []Record {
 // gives it. It is used for kinds whose records have a transaction and no other field.
 func sample(k RecordKind) *Transaction {
 	family, _, _ := strings.Cut(k.String(), ".")
-	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "return": TxReturn}[family]
+	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "refund": TxRefund, "return": TxReturn}[family]
 	if !known {
 		panic("no golden record of " + k.String())
 	}

@@ -21,6 +21,7 @@ type harness struct {
 	waiting map[TxID]bool // payouts whose outcome a request waits for
 
 	terms   Terms
+	durable *Totals // totals after the newest durable record; nil: every record is durable
 	now     Millis
 	behind  Millis // how far engine time is behind the newest record, in ms
 	doubted bool
@@ -38,6 +39,7 @@ func newHarness(t *testing.T) *harness {
 		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[TxID]*Transaction{}, waiting: map[TxID]bool{},
 		now: startOfTest, terms: Terms{
 			Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
+			MEDDeadline: 120 * 3_600_000, MEDAnalysis: 168 * 3_600_000,
 		},
 	}
 }
@@ -59,6 +61,11 @@ func (h *harness) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error 
 		}
 	}
 	return h.failing
+}
+
+// Own implements Reader.
+func (h *harness) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	return h.Scan(lo, hi, fn)
 }
 
 // Record implements Reader. There are no records of other accounts.
@@ -106,7 +113,10 @@ func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	f.Inactive = inactive
+	f.Inactive, f.Durable = inactive, h.account.Totals
+	if h.durable != nil {
+		f.Durable = *h.durable
+	}
 	d := h.account.Decide(c, f, s)
 	for i := range d.Records {
 		r := &d.Records[i]
@@ -132,6 +142,9 @@ func (h *harness) step(c Command) Decision {
 // the record's transaction after all records of the decision.
 func (h *harness) render(records []Record, r *Record) *Stored {
 	t := r.Tx
+	if t == nil {
+		return &Stored{Code: 200, Body: fmt.Appendf(nil, "%v style %d", r.Case.Status, r.Claim.Style)}
+	}
 	for i := range records {
 		if other := records[i].Tx; other != nil && other.ID == t.ID {
 			t = other

@@ -185,11 +185,7 @@ func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
 	mac.Write([]byte(f.Key))
 	var sum [sha256.Size]byte
 	mac.Sum(sum[:0])
-	var out [suffixChars]byte
-	for i := range out {
-		out[i] = base62[binary.BigEndian.Uint16(sum[2*i:])%62]
-	}
-	return string(out[:])
+	return base62Of(sum)
 }
 
 // EndToEnd makes an end-to-end id in the scheme's form: E, the participant's ISPB, the UTC
@@ -198,10 +194,22 @@ func EndToEnd(ispb string, at Millis, suffix string) string {
 	return "E" + ispb + at.Time().Format("200601021504") + suffix
 }
 
+// ReturnID makes the id of a return in the scheme's form: as an end-to-end id, with D
+// instead of E.
+func ReturnID(ispb string, at Millis, suffix string) string {
+	return "D" + EndToEnd(ispb, at, suffix)[1:]
+}
+
 // ValidEndToEnd tells whether s has the scheme's form E{ISPB}{yyyyMMddHHmm}{11}.
 // Source: pattern of the pacs.008 message of the SPI catalogue.
-func ValidEndToEnd(s string) bool {
-	if len(s) != 32 || s[0] != 'E' {
+func ValidEndToEnd(s string) bool { return schemeID('E', s) }
+
+// ValidReturnID tells whether s has the scheme's form D{ISPB}{yyyyMMddHHmm}{11}.
+// Source: pattern of the pacs.004 message of the SPI catalogue.
+func ValidReturnID(s string) bool { return schemeID('D', s) }
+
+func schemeID(first byte, s string) bool {
+	if len(s) != 32 || s[0] != first {
 		return false
 	}
 	if !ISPB(s[1:9]) {
@@ -224,8 +232,10 @@ func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 
 // RandomSuffix makes the last 11 characters of an end-to-end id from ten bytes of entropy,
 // not from a fingerprint.
-func RandomSuffix(entropy [10]byte) string {
-	sum := sha256.Sum256(entropy[:])
+func RandomSuffix(entropy [10]byte) string { return base62Of(sha256.Sum256(entropy[:])) }
+
+// base62Of makes 11 characters of a hash.
+func base62Of(sum [sha256.Size]byte) string {
 	var out [suffixChars]byte
 	for i := range out {
 		out[i] = base62[binary.BigEndian.Uint16(sum[2*i:])%62]

@@ -8,8 +8,8 @@ import (
 // payout of an inactive account: approvals, a queued payout that would be submitted now,
 // and a retry of a queued payout.
 func TestNeedsActive(t *testing.T) {
-	for result := PayoutIsAccepted; result <= PayoutIsOpen; result++ {
-		if got := NeedsActive(ResolvePayout{Result: result}); got != (result == PayoutIsSending) {
+	for result := TransferIsAccepted; result <= TransferIsOpen; result++ {
+		if got := NeedsActive(ResolveTransfer{Result: result}); got != (result == TransferIsSending) {
 			t.Errorf("result %d: %v", result, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -35,6 +36,23 @@ const (
 	ReturnReceived          RecordKind = 20 // a payout was returned, in full or in part: credited
 	PayoutReturned          RecordKind = 21 // the payout's sum of returns so far was updated
 	PayoutRejectedAfterVoid RecordKind = 22 // the scheme rejected a voided payout, so it can settle no more
+
+	RefundHeld        RecordKind = 23 // the amount of a refund is held
+	RefundAccepted    RecordKind = 24 // the scheme has the refund or, in doubt, may have it; the merchant sees it from here on
+	RefundSent        RecordKind = 25 // an accepted refund is no longer in doubt, or the scheme has reported no outcome in time
+	RefundSettled     RecordKind = 26 // the balance is debited and the hold released
+	RefundFailed      RecordKind = 27 // the scheme refused or rejected the refund: the hold is released
+	RefundSettledLate RecordKind = 28 // the scheme settled a failed refund: it is debited without a hold
+
+	CaseOpened      RecordKind = 29 // a payer reported a received payment: the disputed amount is held
+	CaseWasDefended RecordKind = 30 // the merchant defended the case
+	CaseWasClosed   RecordKind = 31 // the case was decided; a case decided against the payer releases its hold
+	CaseWithdrawn   RecordKind = 32 // the report was withdrawn: the hold is released
+	CaseWaits       RecordKind = 33 // a deadline of the case has passed, and the case stays as it is
+	CaseRefunding   RecordKind = 34 // a part of what an agreed case holds becomes a refund; the refund's own record follows
+	CaseRefunded    RecordKind = 35 // a refund for the case settled
+	CaseRestored    RecordKind = 36 // a refund for the case failed: the case holds its amount again
+	CaseReleased    RecordKind = 37 // the time for refunds is over: the case releases what it still holds
 )
 
 // entity is the kind of thing that a record is about.
@@ -44,6 +62,7 @@ const (
 	entityNone        entity = iota // neither an account's settings nor a transaction: the record stores an answer
 	entityAccount                   // the record is about the account's settings
 	entityTransaction               // the record is about one transaction
+	entityCase                      // the record is about one special-return case
 )
 
 // kindRow has the properties of a record kind. Every property of a kind is here and nowhere
@@ -53,12 +72,15 @@ type kindRow struct {
 	entity  entity
 	from    []TxStatus // the legal statuses of the transaction before the record; 0: it may be the transaction's first record
 	to      TxStatus
-	shows   bool   // the record makes its transaction visible to the merchant, unless it completes a charge, which is visible already
-	books   bool   // the record gives the transaction a final status and a place in the statement
-	balance sign   // how the record changes the balance
-	held    sign   // how the record changes the held amount
-	answers bool   // the record stores the answer to the request of its idempotency claim
-	rows    rowsOf // function that makes the rows which the record writes and deletes; nil: no rows of its own
+	cases   []CaseStatus // of a record about a case: the legal statuses of the case before the record; 0: it may be the case's first record
+	caseTo  CaseStatus   // of a record about a case: the status after the record; 0: the status does not change
+	sums    bool         // the record may change refund sums and then contains them
+	shows   bool         // the record makes its transaction visible to the merchant, unless it completes a charge, which is visible already
+	books   bool         // the record gives the transaction a final status and a place in the statement
+	balance sign         // how the record changes the balance
+	held    sign         // how the record changes the held amount
+	answers bool         // the record stores the answer to the request of its idempotency claim
+	rows    rowsOf       // function that makes the rows which the record writes and deletes; nil: no rows of its own
 }
 
 // sign says how a record changes a sum: 0 not at all, brings adds the transaction's amount,
@@ -92,6 +114,9 @@ func together(all ...rowsOf) rowsOf {
 		return rows
 	}
 }
+
+// undecided are the statuses in which a case may be decided.
+var undecided = []CaseStatus{CaseOpen, CaseDefended}
 
 // inFlight are the statuses in which a payout may get its final status.
 var inFlight = []TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}
@@ -176,6 +201,40 @@ var kinds = [...]kindRow{
 	PayoutReturned: {
 		name: "payout.returned", entity: entityTransaction, from: []TxStatus{StatusSettled}, to: StatusSettled, rows: itemRows,
 	},
+
+	RefundHeld: {
+		name: "refund.held", entity: entityTransaction, from: []TxStatus{0}, to: StatusHeld,
+		held: brings, sums: true, rows: together(refundHoldRows, sumsRow, answerRow),
+	},
+	RefundAccepted: {
+		name: "refund.accepted", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusAccepted,
+		shows: true, answers: true, rows: together(openRows, answerRow),
+	},
+	RefundSent: {
+		name: "refund.sent", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusAccepted, rows: openRows,
+	},
+	RefundSettled: {
+		name: "refund.settled", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusSettled,
+		books: true, balance: takes, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
+	},
+	RefundFailed: {
+		name: "refund.failed", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusFailed,
+		books: true, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
+	},
+	RefundSettledLate: {
+		name: "refund.settled_late", entity: entityTransaction, from: []TxStatus{StatusFailed}, to: StatusSettled,
+		balance: takes, sums: true, rows: together(itemRows, statementRow, sumsRow),
+	},
+
+	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []CaseStatus{0}, caseTo: CaseOpen, sums: true, rows: caseRows},
+	CaseWasDefended: {name: "case.defended", entity: entityCase, cases: []CaseStatus{CaseOpen}, caseTo: CaseDefended, answers: true, rows: together(caseRows, answerRow)},
+	CaseWasClosed:   {name: "case.closed", entity: entityCase, cases: undecided, caseTo: CaseClosed, sums: true, rows: caseRows},
+	CaseWithdrawn:   {name: "case.withdrawn", entity: entityCase, cases: undecided, caseTo: CaseCancelled, sums: true, rows: caseRows},
+	CaseWaits:       {name: "case.waits", entity: entityCase, cases: undecided, rows: caseRows},
+	CaseRefunding:   {name: "case.refunding", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
+	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
+	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
+	CaseReleased:    {name: "case.released", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 }
 
 // row returns the kind's entry in kinds; an entry without a name for an unknown kind.
@@ -209,6 +268,19 @@ func (r *Record) shows() bool {
 
 // books tells whether the record gives its transaction a final status in the statement.
 func (r *Record) books() bool { return r.Kind.row().books }
+
+// caseTransition returns an error where a record of the kind may not follow a record that
+// left the case in status from, or may not give the case the status to.
+func caseTransition(kind RecordKind, from, to CaseStatus) error {
+	k := kind.row()
+	if k.entity != entityCase {
+		return fmt.Errorf("%v is about no case", kind)
+	}
+	if want := cmp.Or(k.caseTo, from); !slices.Contains(k.cases, from) || to != want {
+		return fmt.Errorf("%v leads from %q to %q", kind, from, to)
+	}
+	return nil
+}
 
 // transition returns an error where a record of the kind may not follow a record that left
 // the transaction in status from, or may not give the transaction the status to.

@@ -8,7 +8,7 @@ import (
 // partsOf lists the parts that a transaction of a kind may have.
 var partsOf = map[TxKind][]string{
 	TxCharge: {"Charge"}, TxReceipt: {"Receipt"}, TxTED: {"Credit"}, TxInternal: {"Credit"}, TxReturn: {"Return"},
-	TxPayout: {"Payout", "Transfer"},
+	TxPayout: {"Payout", "Transfer"}, TxRefund: {"Refund", "Transfer"},
 }
 
 // foreignParts lists the parts that a transaction has although a transaction of its kind
@@ -19,7 +19,7 @@ func foreignParts(tx *Transaction) (out []string) {
 		own[name] = true
 	}
 	v := reflect.ValueOf(*tx)
-	for _, name := range []string{"Charge", "Receipt", "Credit", "Return", "Payout", "Transfer"} {
+	for _, name := range []string{"Charge", "Receipt", "Credit", "Return", "Payout", "Transfer", "Refund"} {
 		if !own[name] && !v.FieldByName(name).IsZero() {
 			out = append(out, name)
 		}

@@ -30,8 +30,8 @@ func shownRows(rows []Row, r *Record) []Row {
 	return rows
 }
 
-// openRows writes the rows of a payout in flight: its item row, its open row, its place in
-// a directory queue, and its due row.
+// openRows writes the rows of a payout or refund in flight: its item row, its open row, its
+// place in a directory queue, and its due row.
 func openRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	rows = append(itemRows(rows, r), Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
@@ -98,7 +98,15 @@ func refusalRows(rows []Row, r *Record) []Row {
 	return append(rows, Row{Key: t.dueKey(r.Account)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
 }
 
-// endRows deletes the queue row, open row and due row of a payout that has a final status.
+// refundHoldRows writes the due row of a refund's hold, and the row that finds the refund by
+// its D id.
+func refundHoldRows(rows []Row, r *Record) []Row {
+	t := r.Tx
+	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)},
+		Row{EndToEndKey(t.EndToEnd), EndToEndRow{Account: r.Account, ID: t.ID, Seq: r.Seq}.encode()})
+}
+
+// endRows deletes the queue row, open row and due row of a transfer that has a final status.
 func endRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	if t.Payout.Bucket != 0 { // the payout may have a queue row
@@ -117,8 +125,11 @@ func answerRow(rows []Row, r *Record) []Row {
 	row := Row{Key: IdempotencyKey(c.Bucket, r.Account, c.Scope)}
 	if r.Kind != PayoutRefused {
 		value := IdempotencyRow{Answered: r.Stored != nil, Doubted: c.Doubted, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
-		if r.Tx != nil {
+		switch {
+		case r.Tx != nil:
 			value.Tx = r.Tx.ID
+		case r.Case != nil:
+			value.Tx = TxID(r.Case.ID)
 		}
 		row.Value = value.encode()
 	}

@@ -79,10 +79,10 @@ func TestReadsThatFail(t *testing.T) {
 	first := h.step(RequestPayout{Amount: 1, Key: key, Claim: claim(2)}).Launch[0].Tx
 	second := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
 	third := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
-	h.step(ResolvePayout{ID: first.ID, EndToEnd: first.EndToEnd, Result: PayoutIsAccepted})
+	h.step(ResolveTransfer{ID: first.ID, EndToEnd: first.EndToEnd, Result: TransferIsAccepted})
 	own := h.step(RequestPayout{Amount: 2, Key: key, EndToEnd: "E9999900420260301120000000000000"}).Launch[0].Tx
 	queued := h.step(RequestPayout{Amount: 3, Key: key}).Launch[0].Tx
-	h.step(ResolvePayout{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: PayoutIsLimited, Refusal: RefuseBucket})
+	h.step(ResolveTransfer{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: TransferIsLimited, Refusal: RefuseBucket})
 	h.step(RequestPayout{Amount: 3, Key: key})
 	h.restart()
 	for _, c := range []Command{
@@ -93,9 +93,9 @@ func TestReadsThatFail(t *testing.T) {
 		RequestPayout{Amount: 1, Key: key},
 		RequestPayout{Amount: 1, Key: key, Claim: claim(2)},
 		RequestPayout{Amount: 2, Key: key, EndToEnd: own.EndToEnd},
-		ResolvePayout{ID: second.ID, EndToEnd: second.EndToEnd, Result: PayoutIsRefused, Refusal: RefuseKeyBlocked},
-		ResolvePayout{ID: third.ID, EndToEnd: third.EndToEnd, Result: PayoutIsRejected, Reason: ReasonDuplicate},
-		ResolvePayout{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: PayoutIsSending},
+		ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: TransferIsRefused, Refusal: RefuseKeyBlocked},
+		ResolveTransfer{ID: third.ID, EndToEnd: third.EndToEnd, Result: TransferIsRejected, Reason: ReasonDuplicate},
+		ResolveTransfer{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: TransferIsSending},
 		ReceiveReturn{ID: first.ID, EndToEnd: first.EndToEnd, ReturnID: "D" + storyID("back")[1:], Amount: 1},
 		Attend{ID: EntityID(second.ID), Seq: second.Record()},
 		DecideApproval{ID: queued.ID, Word: Approved},

@@ -14,22 +14,26 @@ type Reader interface {
 	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
 	// more. It finds only rows that are on disk.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	// Own calls fn as Scan does, for a key range that only this account writes to. It also
+	// finds rows that are not durable yet.
+	Own(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Record reads a record of an account.
 	Record(a AccountID, seq uint64) (*Record, error)
 	// Claim returns the value of an idempotency row, if its claim was made between from and
 	// to, both included.
 	Claim(key []byte, from, to Millis) (value []byte, ok bool, err error)
-	// Carried returns the newest state of one of the account's payouts that a child actor
-	// carries now; nil where no child actor carries the payout.
+	// Carried returns the newest state of one of the account's payouts or refunds that a
+	// child actor carries now; nil where no child actor carries it.
 	Carried(id TxID) *Transaction
-	// Recent returns the newest state of one of the account's payouts where that state is
-	// in memory; nil where it must be read from rows.
+	// Recent returns the newest state of one of the account's payouts or refunds where that
+	// state is in memory; nil where it must be read from rows.
 	Recent(id TxID) *Transaction
 }
 
-// ErrUnknownPayout says that a result was reported for a payout that the account never
-// held. The command fails, so that the sender does not believe that the result was applied.
-var ErrUnknownPayout = errors.New("payout is unknown")
+// ErrUnknownTransfer says that a result was reported for a payout or refund that the account
+// never held, or a report about a payment that it has not received. The command fails, so
+// that the sender does not believe that it was applied.
+var ErrUnknownTransfer = errors.New("transaction is unknown")
 
 // gathering is the state of one call of Gather.
 type gathering struct {
@@ -150,9 +154,9 @@ func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	return g.transaction(id.Account, item.Seq)
 }
 
-// payout finds the newest state of a payout: in memory, by its open row, among the
-// transactions that the merchant can see or, where the payout is only held, by its
-// end-to-end row. Nil where there is no such payout.
+// payout finds the newest state of a payout or refund: in memory, by its open row, among the
+// transactions that the merchant can see or, where it is only held, by its end-to-end row.
+// Nil where there is no such transfer.
 func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
 	if t := g.Carried(id); t != nil {
 		return t, nil

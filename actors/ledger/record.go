@@ -9,11 +9,13 @@ import (
 // Totals are an account's sums and counters after one of its records.
 type Totals struct {
 	Balance  Amount `cbor:"1,keyasint"`           // settled credits minus settled debits
-	Held     Amount `cbor:"2,keyasint,omitempty"` // amounts and fees held by payouts in flight, >= 0
+	Held     Amount `cbor:"2,keyasint,omitempty"` // amounts and fees held by payouts and refunds in flight, >= 0
 	MEDHeld  Amount `cbor:"3,keyasint,omitempty"` // money held by special-return (MED) cases, >= 0
 	Items    uint64 `cbor:"4,keyasint,omitempty"` // number of transactions that the merchant has been shown so far
 	Bookings uint64 `cbor:"5,keyasint,omitempty"` // number of movements in the statement so far
 	Events   uint64 `cbor:"6,keyasint,omitempty"` // number of webhook events so far, whether the merchant subscribed to them or not
+	Owed     Amount `cbor:"7,keyasint,omitempty"` // the part of MEDHeld that the engine refunds as soon as there is money; see Case.Owed
+	Cases    uint64 `cbor:"8,keyasint,omitempty"` // number of special-return cases so far
 }
 
 // Available returns the amount that the account may spend, which is never below zero.
@@ -34,6 +36,11 @@ const (
 	EventPayoutQueued    EventKind = 7 // webhook event pix.payout.queued
 	EventReturnReceived  EventKind = 8 // webhook event pix.return.received
 	EventPayoutReturned  EventKind = 9 // webhook event pix.payout.returned
+
+	EventRefundRequested EventKind = 10 // webhook event pix.refund.requested
+	EventRefundCompleted EventKind = 11 // webhook event pix.refund.completed
+	EventRefundFailed    EventKind = 12 // webhook event pix.refund.failed
+	EventCaseClosed      EventKind = 13 // webhook event pix.med.closed
 )
 
 // Moved is an end-to-end row that is written under the full id, because the key by suffix
@@ -55,10 +62,15 @@ type Body struct {
 	// Row is the end-to-end row after the record, set where several payouts have the same
 	// id or the payout was refused.
 	Row    *EndToEndRow `cbor:"8,keyasint,omitempty"`
-	DueWas Millis       `cbor:"9,keyasint,omitempty"` // due time of the payout's previous due row, which the record deletes; 0: it had none
+	DueWas Millis       `cbor:"9,keyasint,omitempty"` // due time of the previous due row of the record's transfer or case, which the record deletes; 0: there was none
 
 	DueWasKind DueKind `cbor:"10,keyasint,omitempty"` // kind of the deleted due row
-	Prev       uint64  `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction; 0: this is the first
+	Prev       uint64  `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction or case; 0: this is the first
+
+	Sums    *RefundSums `cbor:"12,keyasint,omitempty"` // refund sums of the received payment, in a record that changes them
+	Case    *Case       `cbor:"13,keyasint,omitempty"`
+	HeldWas Amount      `cbor:"14,keyasint,omitempty"` // what the case held before the record
+	OwedWas Amount      `cbor:"15,keyasint,omitempty"` // what was owed for the case before the record; see Case.Owed
 }
 
 // Record is one event in one account. The journal stores Account, Seq, Time and Kind beside
@@ -109,6 +121,9 @@ func (r *Record) Decode(b []byte) error {
 	}
 	if r.Tx != nil {
 		r.Tx.standsAt(r.Seq)
+	}
+	if r.Case != nil {
+		r.Case.standsAt(r.Seq)
 	}
 	return nil
 }

@@ -47,6 +47,18 @@ const (
 	RefuseNotPending    // the payout does not wait for approval, or an operator decided otherwise before
 	RefuseInactive      // the account is not active
 	RefuseExpired       // the end-to-end id that the merchant chose is too old to be sent, and may not be replaced
+
+	RefuseOriginal        // original_transaction_id is missing or not a string
+	RefuseReason          // reason is not a string, or longer than 64 characters
+	RefuseUnknownOriginal // the account received no such payment
+	RefuseOverRefund      // the refunds of the payment, and what cases hold of it, would exceed its amount
+	RefuseSafeBalance     // the balance, in memory or durable, is below the refund's amount
+
+	RefuseDefense     // a field of a defence is missing or invalid; see Refusal.Field
+	RefuseUnknownCase // the account has no special-return case with this id
+	RefuseCaseOver    // the case can no longer be defended
+	RefuseCaseResult  // the case was decided otherwise before, or withdrawn
+	RefuseAnalysis    // a field of an analyst's decision is invalid; see Refusal.Field
 )
 
 // refusalRow has the properties of one refusal code.
@@ -97,6 +109,18 @@ var refusals = [...]refusalRow{
 	RefuseNotPending:    {name: "not_pending"},
 	RefuseInactive:      {name: "inactive"},
 	RefuseExpired:       {name: "approval_expired"},
+
+	RefuseOriginal:        {name: "original_transaction_id"},
+	RefuseReason:          {name: "reason"},
+	RefuseUnknownOriginal: {name: "unknown_original"},
+	RefuseOverRefund:      {name: "over_refund"},
+	RefuseSafeBalance:     {name: "safe_balance"},
+
+	RefuseDefense:     {name: "defense"},
+	RefuseUnknownCase: {name: "unknown_case"},
+	RefuseCaseOver:    {name: "case_over"},
+	RefuseCaseResult:  {name: "case_result"},
+	RefuseAnalysis:    {name: "analysis"},
 }
 
 // Refusals returns all refusal codes, in order.

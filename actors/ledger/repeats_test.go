@@ -43,7 +43,7 @@ func TestRepeatsAtOnce(t *testing.T) {
 			if _, err := h.try(ask, false); !errors.Is(err, ErrBusy) || h.account.Seq != seq {
 				t.Fatalf("one more is answered %v, after record %d", err, h.account.Seq)
 			}
-			h.step(ResolvePayout{ID: held[5].ID, EndToEnd: held[5].EndToEnd, Result: PayoutIsRefused, Refusal: RefuseKeyNotFound})
+			h.step(ResolveTransfer{ID: held[5].ID, EndToEnd: held[5].EndToEnd, Result: TransferIsRefused, Refusal: RefuseKeyNotFound})
 			if d := h.step(ask); len(d.Launch) != 1 || d.Launch[0].Tx.EndToEnd != held[0].EndToEnd {
 				t.Fatalf("there is room again, and it comes to %+v", d)
 			}
@@ -61,21 +61,21 @@ func TestDuplicateOf(t *testing.T) {
 		held = append(held, h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx)
 		h.now++
 	}
-	reported := func(i int, r PayoutResult, reason string) *Transaction {
-		return h.step(ResolvePayout{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Tx
+	reported := func(i int, r TransferResult, reason string) *Transaction {
+		return h.step(ResolveTransfer{ID: held[i].ID, EndToEnd: held[i].EndToEnd, Result: r, Reason: reason}).Tx
 	}
 	names := func(i, want int) {
 		t.Helper()
-		if of := reported(i, PayoutIsRejected, ReasonDuplicate).Payout.DuplicateOf; of == nil || *of != held[want].ID {
+		if of := reported(i, TransferIsRejected, ReasonDuplicate).Payout.DuplicateOf; of == nil || *of != held[want].ID {
 			t.Errorf("payout %d is a duplicate of %v, and the scheme has %v", i, of, held[want].ID)
 		}
 	}
-	reported(2, PayoutIsAccepted, "")
+	reported(2, TransferIsAccepted, "")
 	names(0, 2)
 	h.now++
-	reported(1, PayoutIsAccepted, "")
+	reported(1, TransferIsAccepted, "")
 	names(3, 2)
-	reported(1, PayoutIsSettled, "")
+	reported(1, TransferIsSettled, "")
 	names(4, 1)
 }
 
@@ -112,15 +112,15 @@ func TestAttended(t *testing.T) {
 	if d := h.step(Attend{ID: EntityID(id), Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
 		t.Errorf("its child is lost: %+v", d)
 	}
-	h.step(ResolvePayout{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: PayoutIsSettled})
+	h.step(ResolveTransfer{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: TransferIsSettled})
 	if d := h.step(Attend{ID: EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{Skipped: true}) {
 		t.Errorf("it has ended: %+v", d)
 	}
 	if d := h.step(Attend{ID: EntityID(id), Retry: true}); !d.Attended.Skipped {
 		t.Errorf("it is in no queue: %+v", d)
 	}
-	for _, c := range []Command{Attend{ID: EntityID{9}}, ResolvePayout{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
-		if _, err := h.try(c, false); !errors.Is(err, ErrUnknownPayout) {
+	for _, c := range []Command{Attend{ID: EntityID{9}}, ResolveTransfer{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
+		if _, err := h.try(c, false); !errors.Is(err, ErrUnknownTransfer) {
 			t.Errorf("%T of a payout that is none: %v", c, err)
 		}
 	}

@@ -10,17 +10,22 @@ import (
 // rows the account comes next, so that one account's keys are one range. "Global" marks
 // rows whose key does not begin with an account.
 const (
-	rowEndToEnd    = 'e' // a payout's end-to-end id; global
+	rowRefunds     = 'b' // the refund sums of a received payment
+	rowCase        = 'c' // a special-return case, in the order of opening
+	rowEndToEnd    = 'e' // end-to-end id of a payout, or D id of a refund; global
 	rowReceived    = 'f' // a received payment's end-to-end id; global
-	rowDue         = 'd' // a payout that must be looked after at a certain time; global
+	rowDue         = 'd' // a payout, refund or case that must be looked after at a certain time; global
 	rowHead        = 'h' // an account's head as it was after one of its records
 	rowID          = 'i' // the row that finds a transaction by id or transaction_id; global
 	rowIdempotency = 'k' // an idempotency claim and where its answer is; by day, then by account
-	rowOpen        = 'o' // a payout in flight
+	rowInfraction  = 'm' // the row that finds a case by the scheme's id of the report; global
+	rowCaseID      = 'n' // the row that finds a case by its id; global
+	rowOpen        = 'o' // a payout or refund in flight
 	rowQueue       = 'q' // a payout that waits for directory capacity; by queue
 	rowReference   = 'r' // the row that finds a credit by its reference
 	rowStatement   = 's' // a movement in the account's statement
 	rowItem        = 't' // a transaction, in the order in which the merchant was shown them
+	rowHolding     = 'u' // a special-return case that holds money
 	rowExternal    = 'x' // the row that finds a transaction by the merchant's own id (external_id)
 )
 
@@ -50,7 +55,7 @@ func accountKey(tag byte, a AccountID, room int) []byte {
 // HeadKey is the key of an account's head row.
 func HeadKey(a AccountID) []byte { return accountKey(rowHead, a, 0) }
 
-// OpenKey is the key of the open row of a payout in flight.
+// OpenKey is the key of the open row of a payout or refund in flight.
 func OpenKey(a AccountID, id TxID) []byte { return append(accountKey(rowOpen, a, 16), id[:]...) }
 
 // ItemKey is the key of an account's item with that ordinal.
@@ -247,10 +252,10 @@ func shortRow(what string, b []byte) error {
 
 // ItemsOf is the key range of an account's items; account 0: of all accounts' items.
 func ItemsOf(a AccountID) (lo, hi []byte) {
-	if a == 0 || a == ^AccountID(0) {
-		return accountKey(rowItem, a, 0), []byte{rowItem + 1}
+	if a == 0 {
+		return []byte{rowItem}, []byte{rowItem + 1}
 	}
-	return accountKey(rowItem, a, 0), accountKey(rowItem, a+1, 0)
+	return accountRange(rowItem, a)
 }
 
 // IsItemKey tells whether a key is that of an item row.
@@ -259,17 +264,11 @@ func IsItemKey(k []byte) bool { return len(k) == 1+8+8 && k[0] == rowItem }
 // ItemOwner reads the account from the key of an item row.
 func ItemOwner(k []byte) AccountID { return AccountID(binary.BigEndian.Uint64(k[1:9])) }
 
-// OpenRange is the key range of all payouts in flight.
+// OpenRange is the key range of all payouts and refunds in flight.
 func OpenRange() (lo, hi []byte) { return []byte{rowOpen}, []byte{rowOpen + 1} }
 
-// OpenOf is the key range of an account's payouts in flight.
-func OpenOf(a AccountID) (lo, hi []byte) {
-	lo = accountKey(rowOpen, a, 0)
-	if a == ^AccountID(0) {
-		return lo, []byte{rowOpen + 1}
-	}
-	return lo, accountKey(rowOpen, a+1, 0)
-}
+// OpenOf is the key range of an account's payouts and refunds in flight.
+func OpenOf(a AccountID) (lo, hi []byte) { return accountRange(rowOpen, a) }
 
 // DecodeOpenKey reads the account and the transaction id from the key of an open row.
 func DecodeOpenKey(k []byte) (AccountID, TxID, error) {

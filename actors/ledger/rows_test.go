@@ -103,7 +103,7 @@ func TestDueRows(t *testing.T) {
 			t.Errorf("%x is not among all", k)
 		}
 	}
-	if seen[true] != 3 || seen[false] != 2 {
+	if seen[true] != 3 || seen[false] != 3 {
 		t.Errorf("kinds that need the scheme, and others: %v", seen)
 	}
 }

@@ -1,8 +1,8 @@
 package ledger
 
-func (b *bench) outcome(a args) ResolvePayout {
+func (b *bench) outcome(a args) ResolveTransfer {
 	id := b.ids[a["of"]]
-	c := ResolvePayout{ID: id, EndToEnd: a["e2e"], Reason: a["code"]}
+	c := ResolveTransfer{ID: id, EndToEnd: a["e2e"], Reason: a["code"]}
 	if t := b.carried[id]; t != nil {
 		c.EndToEnd = t.EndToEnd
 	}
@@ -14,28 +14,28 @@ func (b *bench) outcome(a args) ResolvePayout {
 	}
 	switch a["is"] {
 	case "accepted":
-		c.Result, c.Owner = PayoutIsAccepted, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = TransferIsAccepted, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 		c.Doubt = a["doubt"] != ""
 	case "sending":
-		c.Result, c.Owner = PayoutIsSending, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = TransferIsSending, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 	case "voided":
-		c.Result = PayoutIsVoided
+		c.Result = TransferIsVoided
 	case "not-heard":
-		c.Result = PayoutIsNotHeard
+		c.Result = TransferIsNotHeard
 	case "open":
-		c.Result = PayoutIsOpen
+		c.Result = TransferIsOpen
 	case "settled":
-		c.Result = PayoutIsSettled
+		c.Result = TransferIsSettled
 	case "rejected":
-		c.Result = PayoutIsRejected
+		c.Result = TransferIsRejected
 	case "refused", "limited":
 		code, ok := ParseRefusal(a["code"])
 		if !ok {
 			b.t.Fatalf("no refusal %q", a["code"])
 		}
-		c.Result, c.Refusal, c.Reason = PayoutIsRefused, code, ""
+		c.Result, c.Refusal, c.Reason = TransferIsRefused, code, ""
 		if a["is"] == "limited" {
-			c.Result = PayoutIsLimited
+			c.Result = TransferIsLimited
 		}
 	}
 	return c

@@ -17,12 +17,13 @@ const storiesDir = "testdata/stories"
 // below it are the command's expected result.
 type bench struct {
 	*harness
-	ids  map[string]TxID
-	seen map[RefusalCode]bool
+	ids   map[string]TxID
+	cases map[string]CaseID
+	seen  map[RefusalCode]bool
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{harness: newHarness(t), ids: map[string]TxID{}, seen: map[RefusalCode]bool{}}
+	return &bench{harness: newHarness(t), ids: map[string]TxID{}, cases: map[string]CaseID{}, seen: map[RefusalCode]bool{}}
 }
 
 func (b *bench) stepAs(c Command, inactive bool) Decision {
@@ -44,23 +45,43 @@ func (b *bench) tell(d Decision) string {
 		fmt.Fprintf(&out, "child starts: %s\n", goalNames[l.Goal])
 	}
 	b.answer(&out, &d)
+	if c := d.Case; c != nil {
+		fmt.Fprintf(&out, "case: %s\n", b.caseLine(c))
+	}
 	for _, a := range d.Alerts {
 		fmt.Fprintf(&out, "alert %s: %s\n", a.Kind, a.Message)
 	}
-	fmt.Fprintf(&out, "balance %d pending %d available %d\n",
+	fmt.Fprintf(&out, "balance %d pending %d available %d",
 		b.account.Totals.Balance, b.account.Totals.Held, b.account.Totals.Available())
+	if t := &b.account.Totals; t.MEDHeld != 0 {
+		fmt.Fprintf(&out, " med held %d owed %d", t.MEDHeld, t.Owed)
+	}
+	out.WriteString("\n")
 	return out.String()
 }
 
 var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
 
 func (b *bench) reported(r *Record) string {
+	if r.Case != nil {
+		s := ": " + b.caseLine(r.Case)
+		if len(r.Events) > 0 {
+			s += fmt.Sprintf(" events %v to %d", r.Events, r.Totals.Events)
+		}
+		return s
+	}
 	if r.Tx == nil {
 		return ""
 	}
 	s := fmt.Sprintf(": %s %d fee %d", r.Tx.Status, r.Tx.Amount, r.Tx.Fee)
 	if r.Tx.EndToEnd != "" {
 		s += " " + r.Tx.EndToEnd
+	}
+	if r.Tx.Kind == TxRefund {
+		s += " " + r.Tx.Refund.Code
+	}
+	if r.Sums != nil {
+		s += sumsLine(r.Sums)
 	}
 	if r.Tx.Payout.Repeat {
 		s += " repeats"
@@ -72,7 +93,7 @@ func (b *bench) reported(r *Record) string {
 			}
 		}
 	}
-	if r.Tx.Payout.RejectedAfterVoid {
+	if r.Tx.Transfer.RejectedAfterVoid {
 		s += " rejected-after-void"
 	}
 	if r.Tx.Transfer.Doubt {
@@ -160,9 +181,28 @@ func (b *bench) run(d *datadriven.TestData) string {
 			return fmt.Sprintln(err)
 		}
 		return b.tell(b.stepAs(b.outcome(a), a["inactive"] != ""))
-	case "hold-med":
-		b.account.Totals.MEDHeld += a.amount("amount")
-		return b.tell(Decision{})
+	case "name-refund": // names the newest refund that was held
+		for i := range b.records {
+			if r := &b.records[i]; r.Kind == RefundHeld {
+				b.ids[a["as"]] = r.Tx.ID
+			}
+		}
+		return ""
+	case "refund":
+		return b.refund(a)
+	case "report":
+		return b.report(a)
+	case "withdraw":
+		return b.withdraw(a)
+	case "defend":
+		return b.defend(a)
+	case "analyse":
+		return b.analyse(a)
+	case "due-case":
+		return b.dueCase(a)
+	case "silence":
+		b.terms.MEDWaits = a["waits"] != ""
+		return ""
 	case "recall":
 		return b.tell(b.step(Recall{Claim: claimFor(a)}))
 	case "keep":
@@ -199,12 +239,22 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "approve", "decline":
 		return b.decide(d.Cmd, a)
 	case "return":
-		return b.tell(b.step(ReceiveReturn{
+		return b.told(ReceiveReturn{
 			ID: b.ids[a["of"]], EndToEnd: b.noticeID(a), ReturnID: "D" + endToEnd(a["id"])[1:], Amount: a.amount("amount"), Reason: a["code"],
-		}))
+		})
 	}
 	b.t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	return ""
+}
+
+// told describes the decision about a notice of the scheme, or the error that makes the
+// scheme send the notice again.
+func (b *bench) told(c Command) string {
+	d, err := b.try(c, false)
+	if err != nil {
+		return fmt.Sprintln(err)
+	}
+	return b.tell(d)
 }
 
 // text returns s, except that "long" gives a text above the limit of 140 characters.
@@ -279,7 +329,11 @@ func (b *bench) receive(a args) string {
 	if id, ok := b.ids[txid]; ok {
 		txid = id.Public(TxCharge)
 	}
-	return b.tell(b.step(ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}))
+	d := b.step(ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]})
+	if a["as"] != "" && d.Tx != nil {
+		b.ids[a["as"]] = d.Tx.ID
+	}
+	return b.tell(d)
 }
 
 // endToEnd makes a full end-to-end id that ends in tail.
@@ -312,10 +366,10 @@ func (b *bench) payout(a args) string {
 	return b.tell(e)
 }
 
-// held finds the record in which a payout's money was held.
+// held finds the record in which a payout's or refund's money was held.
 func (b *bench) held(id TxID) *Record {
 	for i := range b.records {
-		if r := &b.records[i]; r.Kind == PayoutHeld && r.Tx.ID == id {
+		if r := &b.records[i]; (r.Kind == PayoutHeld || r.Kind == RefundHeld) && r.Tx.ID == id {
 			return r
 		}
 	}

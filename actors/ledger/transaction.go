@@ -48,17 +48,17 @@ type TxStatus uint8
 
 // The statuses. The merchant never sees Held and Refused: a payout becomes visible once it
 // is accepted, queued or pending approval, and a payout that is refused before that stays
-// invisible.
+// invisible. A refund becomes visible once it is accepted.
 const (
 	StatusActive    TxStatus = 1  // a charge that waits for its payer
 	StatusCompleted TxStatus = 2  // final: the amount was credited
 	StatusHeld      TxStatus = 3  // amount and fee are held; the scheme has not answered yet
-	StatusAccepted  TxStatus = 4  // the scheme has the payout or, in doubt, may have it
+	StatusAccepted  TxStatus = 4  // the scheme has the payout or refund or, in doubt, may have it
 	StatusQueued    TxStatus = 5  // the payout waits for directory capacity
 	StatusPending   TxStatus = 6  // the payout waits for an operator's approval
-	StatusSettled   TxStatus = 7  // final: the scheme settled the payout
+	StatusSettled   TxStatus = 7  // final: the scheme settled the payout or refund
 	StatusRejected  TxStatus = 8  // final: the scheme rejected the payout after acceptance
-	StatusFailed    TxStatus = 9  // final: the payout was refused, expired, declined or voided after the merchant saw it
+	StatusFailed    TxStatus = 9  // final: a payout was refused, expired, declined or voided after the merchant saw it; a refund was refused or rejected
 	StatusRefused   TxStatus = 10 // final: the payout was refused before the merchant could see it
 	StatusSending   TxStatus = 11 // the merchant saw the payout before; it is on its way to the scheme, which may have it
 )
@@ -111,13 +111,14 @@ type Transaction struct {
 	Booking    uint64 `cbor:"14,keyasint,omitempty"` // position in the account's statement, from 1
 	Doubted    bool   `cbor:"15,keyasint,omitempty"` // engine time was doubted when a record about it was made: its times may be wrong by hours
 
-	// Only the part of the transaction's kind is set; a payout also has Transfer.
+	// Only the part of the transaction's kind is set; a payout and a refund also have Transfer.
 	Charge   ChargePart   `cbor:"16,keyasint,omitzero"`
 	Receipt  ReceiptPart  `cbor:"17,keyasint,omitzero"`
 	Credit   CreditPart   `cbor:"18,keyasint,omitzero"`
 	Return   ReturnPart   `cbor:"19,keyasint,omitzero"`
 	Payout   PayoutPart   `cbor:"20,keyasint,omitzero"`
 	Transfer TransferPart `cbor:"21,keyasint,omitzero"`
+	Refund   RefundPart   `cbor:"22,keyasint,omitzero"`
 
 	// The record that contains this state of the transaction; not stored, because it is
 	// that record.
@@ -157,13 +158,29 @@ type ReturnPart struct {
 	Returned         Amount `cbor:"4,keyasint,omitempty"` // sum of all returns of the payout so far, this return included
 }
 
-// TransferPart is the part of a transaction that is sent to the scheme.
+// TransferPart is the part of a transaction that is sent to the scheme: of a payout or a
+// refund.
 type TransferPart struct {
-	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // engine time of the payout's due row, while it is in flight
-	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the payout's due row
+	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // engine time of the transfer's due row, while it is in flight
+	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the transfer's due row
 	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until the claim has an answer
-	Doubt      bool    `cbor:"4,keyasint,omitempty"` // the payout is accepted in doubt: nobody knows whether the scheme has it
+	Doubt      bool    `cbor:"4,keyasint,omitempty"` // the transfer is accepted in doubt: nobody knows whether the scheme has it
 	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
+	Overdue    bool    `cbor:"6,keyasint,omitempty"` // a refund for which the scheme has reported no outcome for Terms.OrphanAfter
+
+	Unsure            bool   `cbor:"7,keyasint,omitempty"` // the transfer failed by a refusal, but an earlier submit of it may still reach the scheme
+	LateAt            Millis `cbor:"8,keyasint,omitempty"` // engine time of a settlement that came after the transfer had failed
+	RejectedAfterVoid bool   `cbor:"9,keyasint,omitempty"` // the scheme rejected the transfer after the engine had failed it
+}
+
+// RefundPart is the part of a refund: the received payment that it gives back.
+type RefundPart struct {
+	Original         TxID    `cbor:"1,keyasint"`
+	OriginalEndToEnd string  `cbor:"2,keyasint"`
+	OriginalAmount   Amount  `cbor:"3,keyasint"`           // base units
+	Code             string  `cbor:"4,keyasint,omitempty"` // the return code as the merchant sent it
+	Case             *CaseID `cbor:"5,keyasint,omitempty"` // the special-return case for which the engine made the refund; nil: the merchant requested it
+	Refunded         Amount  `cbor:"6,keyasint,omitempty"` // once settled: sum of the original's settled refunds, this one included
 }
 
 // PayoutPart is the part of a payout.
@@ -183,14 +200,11 @@ type PayoutPart struct {
 
 	// Fields that are set only for a payout that did not go straight from its hold to its
 	// settlement.
-	Bucket            Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that last made the payout wait; 0: none
-	QueueEnds         Millis   `cbor:"12,keyasint,omitempty"` // engine time at which the payout fails if it is still queued
-	Decision          Approval `cbor:"13,keyasint,omitempty"`
-	Operator          string   `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
-	Unsure            bool     `cbor:"15,keyasint,omitempty"` // the payout failed by a refusal, but an earlier submit of it may still reach the scheme
-	LateAt            Millis   `cbor:"16,keyasint,omitempty"` // engine time of the settlement of a payout that had been voided
-	RejectedAfterVoid bool     `cbor:"17,keyasint,omitempty"` // the scheme rejected the payout after the engine had voided it
-	Returned          Amount   `cbor:"18,keyasint,omitempty"` // sum of all returns of the payout so far
+	Bucket    Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that last made the payout wait; 0: none
+	QueueEnds Millis   `cbor:"12,keyasint,omitempty"` // engine time at which the payout fails if it is still queued
+	Decision  Approval `cbor:"13,keyasint,omitempty"`
+	Operator  string   `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
+	Returned  Amount   `cbor:"15,keyasint,omitempty"` // sum of all returns of the payout so far
 }
 
 // Record returns the sequence of the record that contains this state of the transaction.
@@ -237,11 +251,12 @@ const (
 	ReasonExpired      = "approval_expired"
 )
 
-// Voided tells whether a payout failed although the scheme may still settle it: either the
-// scheme reported no outcome in time, or it refused the payout after an earlier submit
-// whose answer was lost. No other final status is changed by a late settlement.
+// Voided tells whether a payout or refund failed although the scheme may still settle it:
+// either the scheme reported no outcome of a payout in time, or it refused the transfer
+// after an earlier submit whose answer was lost. No other final status is changed by a late
+// settlement.
 func (t *Transaction) Voided() bool {
-	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Payout.Unsure) && !t.Payout.RejectedAfterVoid
+	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells whether the scheme rejected the payout as a duplicate of a
@@ -264,7 +279,7 @@ func (t *Transaction) SentAt() Millis {
 // more. A voided payout, which has ended, may still settle.
 func (t *Transaction) Ended() bool { return !t.Status.InFlight() }
 
-// AwaitsScheme tells whether the payout is accepted and has no outcome yet.
+// AwaitsScheme tells whether the payout or refund is accepted and has no outcome yet.
 func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 
 // OrphanAt is the engine time from which an accepted payout may be voided. If SentAt is in
@@ -280,7 +295,7 @@ func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 
 // MovedAt is the engine time from which the repeat window of a settled payout is counted.
 func (t *Transaction) MovedAt(now Reading) Millis {
-	return now.since(max(t.ID.Time(), t.BookedAt, t.Payout.LateAt), t.Doubted)
+	return now.since(max(t.ID.Time(), t.BookedAt, t.Transfer.LateAt), t.Doubted)
 }
 
 // Gross returns amount plus fee of a transaction that takes money from the account; of any

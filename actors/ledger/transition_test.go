@@ -96,7 +96,7 @@ func TestStaleCopy(t *testing.T) {
 					t.Errorf("%s: accepted", name)
 				}
 			}()
-			a.Decide(ResolvePayout{ID: tx.ID, EndToEnd: "E1", Result: PayoutIsAccepted}, Facts{Tx: tx}, Stamp{Reading: At(10)})
+			a.Decide(ResolveTransfer{ID: tx.ID, EndToEnd: "E1", Result: TransferIsAccepted}, Facts{Tx: tx}, Stamp{Reading: At(10)})
 		}()
 	}
 }

@@ -178,7 +178,7 @@ func sent(t *Transaction) bool {
 	case StatusRejected:
 		return t.ReasonCode != ReasonDuplicate
 	}
-	return t.Voided() || t.Payout.RejectedAfterVoid
+	return t.Voided() || t.Transfer.RejectedAfterVoid
 }
 
 // closer tells whether the scheme is more likely to have payout a than payout b. A settled

@@ -100,7 +100,7 @@ func (l *life) sentIsKnown() {
 		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
 			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
 		case ledger.StatusFailed:
-			if !t.Voided() && !t.Payout.RejectedAfterVoid {
+			if !t.Voided() && !t.Transfer.RejectedAfterVoid {
 				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
 			}
 		}
@@ -116,7 +116,7 @@ func (l *life) alerted() {
 		return true, nil
 	})
 	for id, p := range l.chronicle0.payouts {
-		if p.tx.Payout.LateAt != 0 {
+		if p.tx.Transfer.LateAt != 0 {
 			late[ledger.AlertLate+id.String()]++
 		}
 	}

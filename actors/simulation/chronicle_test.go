@@ -241,7 +241,7 @@ func (c *chronicle) judge(l *life) {
 				if first != second && first.keepsOut(second, c.end(print.Account, first.settled), l.slack()) {
 					l.fail("%v and %v are one request of %v, and both settled", first.tx.ID, second.tx.ID, print)
 				}
-				if second.hold > first.settled && first.tx.Payout.LateAt != 0 && second.tx.ID != first.tx.ID {
+				if second.hold > first.settled && first.tx.Transfer.LateAt != 0 && second.tx.ID != first.tx.ID {
 					l.count("meeting: an equal request after a late settlement")
 				}
 			}
@@ -281,7 +281,7 @@ func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool
 	}
 	// Both payouts are of one account: where their times are equal, the records' order
 	// decides.
-	if p.tx.Payout.LateAt != 0 && (second.out < p.settled || second.out == p.settled && second.outBy < p.settledBy) {
+	if p.tx.Transfer.LateAt != 0 && (second.out < p.settled || second.out == p.settled && second.outBy < p.settledBy) {
 		return second.out < expiryOf(p.tx.EndToEnd)-slack
 	}
 	return second.out < end-slack

@@ -212,12 +212,12 @@ func (l *life) orphans() {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Payout.RejectedAfterVoid {
+		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Transfer.RejectedAfterVoid {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
 		if t.Status != ledger.StatusSettled {
-			if err != nil || s.Progress != scheme.Rejected || t.Payout.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
+			if err != nil || s.Progress != scheme.Rejected || t.Transfer.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
 				t.Status == ledger.StatusRejected && s.Reason != t.ReasonCode {
 				l.fail("%v is %v with %q here, at the scheme %v %v", t.ID, t.Status, t.ReasonCode, s, err)
 			}

@@ -154,7 +154,7 @@ func (l *life) afterLateSettlement() {
 		if a.tx.Kind != ledger.TxPayout || a.tx.Payout.OwnEndToEnd || a.refused || l.flipped[a.account] {
 			continue
 		}
-		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.Payout.LateAt == 0 && !now.Voided() {
+		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.Transfer.LateAt == 0 && !now.Voided() {
 			continue
 		}
 		l.count("asked: again what was voided")

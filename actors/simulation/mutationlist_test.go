@@ -39,13 +39,13 @@ var mutations = []mutation{
 		"debited-twice", "word of a settlement that comes twice debits twice",
 		"actors/ledger/decide_outcome.go",
 		"if !t.Status.InFlight() {",
-		"if !t.Status.InFlight() && c.Result != PayoutIsSettled {",
+		"if !t.Status.InFlight() && c.Result != TransferIsSettled {",
 	},
 	{
 		"hold-released-twice", "word of a rejection that comes twice releases the hold twice",
 		"actors/ledger/decide_outcome.go",
 		"if !t.Status.InFlight() {",
-		"if !t.Status.InFlight() && c.Result != PayoutIsRejected {",
+		"if !t.Status.InFlight() && c.Result != TransferIsRejected {",
 	},
 	{
 		"fee-not-returned", "a payout that fails gives the amount back and keeps the fee held",
@@ -86,8 +86,8 @@ var mutations = []mutation{
 	{
 		"voided-unasked", "an orphan is voided while the scheme cannot be reached",
 		"actors/transfer/machine.go",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\tcase r.State.Progress == scheme.Settled",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.PayoutIsVoided)\n\tcase r.State.Progress == scheme.Settled",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\tcase r.State.Progress == scheme.Settled",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsVoided)\n\tcase r.State.Progress == scheme.Settled",
 	},
 	{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
@@ -110,13 +110,13 @@ var mutations = []mutation{
 	{
 		"refusal-believed-for-good", "a refusal in doubt ends a payout for good, and an earlier submission settles",
 		"actors/ledger/decide_outcome.go",
-		"t.Payout.Unsure = t.Transfer.Doubt\n",
+		"t.Transfer.Unsure = t.Transfer.Doubt\n",
 		"",
 	},
 	{
 		"submitted-before-sending", "a queued payout is submitted before `sending` is durable",
 		"actors/transfer/machine.go",
-		"return m.report(ledger.PayoutIsSending)",
+		"return m.report(ledger.TransferIsSending)",
 		"return m.next(Submit)",
 	},
 	{
@@ -135,7 +135,7 @@ var mutations = []mutation{
 		"late-settlement-not-debited", "what settles after it was voided stays failed",
 		"actors/ledger/decide_after.go",
 		"case settled && t.Voided():",
-		"case settled && t.Voided() && t.Payout.LateAt != 0:",
+		"case settled && t.Voided() && t.Transfer.LateAt != 0:",
 	},
 	{
 		"due-row-forgotten", "a change of status takes the old due row away and writes no new one",
@@ -260,8 +260,8 @@ var mutations = []mutation{
 	{
 		"sent-while-inactive", "a queued payout of an account that is not active goes out",
 		"actors/ledger/attend.go",
-		"return c.Result == PayoutIsSending",
-		"return c.Result == PayoutIsSending && c.Doubt",
+		"return c.Result == TransferIsSending",
+		"return c.Result == TransferIsSending && c.Doubt",
 	},
 	{
 		"owner-forgotten", "a later child's report takes away what an earlier one learned of the recipient",
@@ -302,8 +302,8 @@ var mutations = []mutation{
 	{
 		"void-on-a-refused-question", "a scheme that refuses the last question counts as one that knows nothing",
 		"actors/transfer/machine.go",
-		"\tcase r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.PayoutIsNotHeard)",
-		"\tcase r.Failed:\n\t\treturn m.report(ledger.PayoutIsNotHeard)",
+		"\tcase r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)",
+		"\tcase r.Failed:\n\t\treturn m.report(ledger.TransferIsNotHeard)",
 	},
 	{
 		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
@@ -314,7 +314,7 @@ var mutations = []mutation{
 	{
 		"queued-fails-unasked", "a directory that cannot be asked fails what waits in the queue",
 		"actors/transfer/machine.go",
-		"\t\treturn m.open()\n\tcase m.job.Goal == ledger.GoalRetry:\n\t\treturn m.report(ledger.PayoutIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
+		"\t\treturn m.open()\n\tcase m.job.Goal == ledger.GoalRetry:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 		"\t\treturn m.open()\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 	},
 	{

@@ -62,8 +62,8 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 	if shows := t.Status != ledger.StatusHeld && t.Status != ledger.StatusRefused; shows != (t.Ordinal != 0) || final != (t.Booking != 0) {
 		l.fail("record %d of %v: %v is %v, item %d, booking %d", r.Seq, r.Account, t.ID, t.Status, t.Ordinal, t.Booking)
 	}
-	if late := r.Kind == ledger.PayoutSettledLate; late && t.Payout.LateAt != r.Time || !late && t.Payout.LateAt != old.Payout.LateAt {
-		l.fail("record %d of %v (%v): settled late at %v", r.Seq, r.Account, r.Kind, t.Payout.LateAt)
+	if late := r.Kind == ledger.PayoutSettledLate; late && t.Transfer.LateAt != r.Time || !late && t.Transfer.LateAt != old.Transfer.LateAt {
+		l.fail("record %d of %v (%v): settled late at %v", r.Seq, r.Account, r.Kind, t.Transfer.LateAt)
 	}
 }
 

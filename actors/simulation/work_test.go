@@ -184,13 +184,13 @@ func (l *life) submits(c *child) {
 func (l *life) report(c *child) {
 	out := c.machine.Outcome
 	l.say("%v reports %d (doubt %v, refusal %v)", out.ID, out.Result, out.Doubt, out.Refusal)
-	if out.Result == ledger.PayoutIsSending && !l.flipped[c.account] && c.kept() {
+	if out.Result == ledger.TransferIsSending && !l.flipped[c.account] && c.kept() {
 		l.fail("%v leaves the queue, and the account's control keeps money from %s", out.ID, c.owner)
 	}
-	if out.Result == ledger.PayoutIsVoided && !c.heard {
+	if out.Result == ledger.TransferIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
 	}
-	if out.Result == ledger.PayoutIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected) {
+	if out.Result == ledger.TransferIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected) {
 		l.fail("%v is voided, and the scheme has said what became of it", out.ID)
 	}
 	l.account(c.account).Report(account.Report{Account: c.account, Outcome: out, Task: c.task})

@@ -13,10 +13,10 @@ import (
 // again.
 const pause = 100 * time.Millisecond
 
-// Carry carries a payout to the scheme and returns the result. It returns when the scheme
+// Carry carries a payout or refund to the scheme and returns the result. It returns when the scheme
 // has answered, or when the context's time, which is for lookup and submit together, is
 // over.
-func Carry(ctx context.Context, s scheme.Scheme, j Job) ledger.ResolvePayout {
+func Carry(ctx context.Context, s scheme.Scheme, j Job) ledger.ResolveTransfer {
 	m := New(j)
 	for act := m.Begin(); act != Report; {
 		act = m.Step(do(ctx, s, m, act))
@@ -31,7 +31,11 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 	case Lookup:
 		r.Owner, err = s.Lookup(ctx, m.Query())
 	case Submit:
-		r.State, err = s.Submit(ctx, m.Payment())
+		if m.refund() {
+			r.State, err = s.Return(ctx, m.Refund())
+		} else {
+			r.State, err = s.Submit(ctx, m.Payment())
+		}
 	case Ask:
 		r.State, err = s.Ask(ctx, m.job.Tx.ID, m.job.Tx.EndToEnd)
 	case Pause:
@@ -49,10 +53,10 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 
 // Lost returns the result of a job whose child actor panicked: it is not known whether that
 // child actor submitted the payout.
-func Lost(j Job) ledger.ResolvePayout {
-	out := ledger.ResolvePayout{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.PayoutIsNotHeard}
+func Lost(j Job) ledger.ResolveTransfer {
+	out := ledger.ResolveTransfer{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.TransferIsNotHeard}
 	if j.Goal == ledger.GoalPay || j.Goal == ledger.GoalResume || j.Goal == ledger.GoalSend {
-		out.Result, out.Doubt = ledger.PayoutIsAccepted, true
+		out.Result, out.Doubt = ledger.TransferIsAccepted, true
 	}
 	return out
 }

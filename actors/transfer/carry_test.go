@@ -53,6 +53,17 @@ func (s *scripted) Book(context.Context) (scheme.Book, error) {
 	return scheme.Book{}, nil
 }
 
+func (s *scripted) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	want := scheme.Refund{
+		Tx: refunding.Tx.ID, Account: 7, EndToEnd: refunding.Tx.EndToEnd, Original: "E60701190202603011159abcdefghijk", Amount: 100, Reason: "AM09", Description: "sorry",
+	}
+	if r != want {
+		s.t.Errorf("returned %+v", r)
+	}
+	reply, err := s.next(ctx, "return")
+	return reply.State, err
+}
+
 func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
 	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}) {
 		s.t.Errorf("looked up %+v", q)
@@ -73,7 +84,8 @@ func (s *scripted) Return(context.Context, scheme.Refund) (scheme.State, error) 
 }
 
 func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
-	if tx != job.Tx.ID || endToEnd != job.Tx.EndToEnd {
+	payout, refund := tx == job.Tx.ID && endToEnd == job.Tx.EndToEnd, tx == refunding.Tx.ID && endToEnd == refunding.Tx.EndToEnd
+	if !payout && !refund {
 		s.t.Errorf("asked for %v %s", tx, endToEnd)
 	}
 	r, err := s.next(ctx, "ask")
@@ -132,6 +144,30 @@ func TestCarry(t *testing.T) {
 	}
 }
 
+// TestCarryRefund checks the same for refunds, which are sent with Return and need no lookup.
+func TestCarryRefund(t *testing.T) {
+	for _, c := range []struct {
+		goal                ledger.Goal
+		lines, call, report string
+	}{
+		{ledger.GoalPay, "settled", "return", "settled"},
+		{ledger.GoalPay, "refused provider_rejected", "return", "refused provider_rejected"},
+		{ledger.GoalPay, "failed/unknown/pending", "return ask return", "accepted"},
+		{ledger.GoalPay, "silence", "return", "accepted in doubt"},
+		{ledger.GoalClear, "unknown/settled", "ask return", "settled"},
+	} {
+		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
+		j := refunding
+		j.Goal = c.goal
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		out := Carry(ctx, s, j)
+		cancel()
+		if got := strings.Join(s.calls, " "); got != c.call || said(&out) != c.report || len(s.lines) > 0 {
+			t.Errorf("%s: called %q, want %q; reported %q, want %q", c.lines, got, c.call, said(&out), c.report)
+		}
+	}
+}
+
 // TestCarryWaits checks that, while a payout is in doubt, Carry waits for the duration
 // pause before it asks the scheme again.
 func TestCarryWaits(t *testing.T) {
@@ -139,7 +175,7 @@ func TestCarryWaits(t *testing.T) {
 	j := job
 	j.Goal = ledger.GoalResume
 	began := time.Now()
-	if out := Carry(t.Context(), s, j); out.Result != ledger.PayoutIsSettled {
+	if out := Carry(t.Context(), s, j); out.Result != ledger.TransferIsSettled {
 		t.Errorf("reported %s", said(&out))
 	}
 	if took := time.Since(began); took < 2*pause {

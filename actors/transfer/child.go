@@ -23,7 +23,7 @@ type Runner struct {
 // account.
 type Brought struct {
 	Job     *Job
-	Outcome ledger.ResolvePayout
+	Outcome ledger.ResolveTransfer
 	Child   *actor.PID // the child actor, which is idle again; nil: the child actor has stopped
 }
 

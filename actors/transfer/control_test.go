@@ -25,17 +25,17 @@ func TestControl(t *testing.T) {
 	m := New(Job{Goal: ledger.GoalResume, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{}) // the scheme does not know the payout
-	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsAccepted {
+	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.TransferIsAccepted {
 		t.Errorf("in doubt: act %d, %+v", act, m.Outcome)
 	}
 	m = New(Job{Goal: ledger.GoalClear, Refuses: s.RefusesPayoutTo})
 	m.Begin()
 	m.Step(Reply{})
-	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.PayoutIsOpen {
+	if act := m.Step(Reply{Owner: ledger.Party{Document: "11222333000182"}}); act != Report || m.Outcome.Result != ledger.TransferIsOpen {
 		t.Errorf("accepted in doubt: act %d, %+v", act, m.Outcome)
 	}
 	known := ledger.Transaction{ID: ledger.TxID{1}, Counterparty: ledger.Party{Name: "Loja", Document: "11222333000182"}}
-	for goal, result := range map[ledger.Goal]ledger.PayoutResult{ledger.GoalResume: ledger.PayoutIsAccepted, ledger.GoalClear: ledger.PayoutIsOpen} {
+	for goal, result := range map[ledger.Goal]ledger.TransferResult{ledger.GoalResume: ledger.TransferIsAccepted, ledger.GoalClear: ledger.TransferIsOpen} {
 		m = New(Job{Goal: goal, Tx: known, Refuses: s.RefusesPayoutTo})
 		m.Begin()
 		if act := m.Step(Reply{}); act != Report || m.Outcome.Result != result {

@@ -1,7 +1,7 @@
-// Package transfer carries one payout to the scheme and reports its result. A child actor
-// does this. It decides nothing by itself: its job is journaled before it starts, the
+// Package transfer carries one payout or refund to the scheme and reports its result. A child
+// actor does this. It decides nothing by itself: its job is journaled before it starts, the
 // account decides on its report and journals the decision, and where a child actor is lost,
-// a new one is started from the payout's due row.
+// a new one is started from the transfer's due row.
 //
 // Machine decides the next step; Carry is its shell.
 package transfer
@@ -12,10 +12,11 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Job is a payout to carry to the scheme, and the goal to reach.
+// Job is a payout or refund to carry to the scheme, and the goal to reach. A refund needs no
+// lookup: the scheme knows the payer of the payment that it gives back.
 type Job struct {
 	Account ledger.AccountID
-	Tx      ledger.Transaction // the payout's state when the child actor was started
+	Tx      ledger.Transaction // the transfer's state when the child actor was started
 	Goal    ledger.Goal
 	Task    *due.Task // the due task that the child actor is started for; nil: it is started for a request
 	// Refuses is the account's rule against payouts to companies, as it was when the job
@@ -39,7 +40,7 @@ const (
 
 // Machine is the state of one job.
 type Machine struct {
-	Outcome ledger.ResolvePayout // the result to report, complete once Step has returned Report
+	Outcome ledger.ResolveTransfer // the result to report, complete once Step has returned Report
 
 	job   Job
 	last  Act
@@ -51,7 +52,9 @@ type Machine struct {
 func New(j Job) *Machine {
 	m := &Machine{job: j, doubt: j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
-	m.Outcome.Owner = j.Tx.Counterparty
+	if m.Outcome.Owner = j.Tx.Counterparty; m.refund() {
+		m.Outcome.Owner = ledger.Party{} // no lookup names the payer
+	}
 	return m
 }
 
@@ -74,12 +77,24 @@ func (m *Machine) Payment() scheme.Payment {
 	}
 }
 
+// Refund returns the refund to send with the act Submit, where the job is a refund. A
+// repeated submit has the same ids.
+func (m *Machine) Refund() scheme.Refund {
+	t := &m.job.Tx
+	return scheme.Refund{
+		Tx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd, Original: t.Refund.OriginalEndToEnd, Amount: t.Amount,
+		Reason: t.Refund.Code, Description: t.Description,
+	}
+}
+
+func (m *Machine) refund() bool { return m.job.Tx.Kind == ledger.TxRefund }
+
 // Begin returns the first act.
 func (m *Machine) Begin() Act {
-	switch m.job.Goal {
-	case ledger.GoalResume, ledger.GoalClear, ledger.GoalVoid:
+	switch {
+	case m.job.Goal == ledger.GoalResume || m.job.Goal == ledger.GoalClear || m.job.Goal == ledger.GoalVoid:
 		return m.next(Ask)
-	case ledger.GoalSend:
+	case m.job.Goal == ledger.GoalSend || m.refund():
 		return m.next(Submit)
 	default:
 		return m.next(Lookup)
@@ -133,7 +148,7 @@ func (m *Machine) lookedUp(r Reply) Act {
 		return m.refused(ledger.RefuseCNPJBlocked)
 	}
 	if m.job.Goal == ledger.GoalRetry {
-		return m.report(ledger.PayoutIsSending)
+		return m.report(ledger.TransferIsSending)
 	}
 	return m.next(Submit)
 }
@@ -145,7 +160,7 @@ func (m *Machine) unasked() Act {
 	case m.doubt:
 		return m.open()
 	case m.job.Goal == ledger.GoalRetry:
-		return m.report(ledger.PayoutIsNotHeard)
+		return m.report(ledger.TransferIsNotHeard)
 	}
 	return m.refused(ledger.RefuseLookupFailed)
 }
@@ -157,10 +172,10 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 	case m.doubt:
 		return m.open()
 	case m.job.Goal == ledger.GoalRetry:
-		return m.report(ledger.PayoutIsNotHeard)
+		return m.report(ledger.TransferIsNotHeard)
 	}
 	m.Outcome.Refusal = code
-	return m.report(ledger.PayoutIsLimited)
+	return m.report(ledger.TransferIsLimited)
 }
 
 func (m *Machine) submitted(r Reply) Act {
@@ -191,6 +206,8 @@ func (m *Machine) asked(r Reply) Act {
 		return m.know(r.State)
 	case r.Expired:
 		return m.open()
+	case m.refund():
+		return m.next(Submit)
 	case m.Outcome.Owner == (ledger.Party{}):
 		return m.next(Lookup) // the previous child actor was lost before its lookup was recorded
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
@@ -204,23 +221,23 @@ func (m *Machine) asked(r Reply) Act {
 func (m *Machine) voided(r Reply) Act {
 	switch {
 	case r.Failed || r.Refused != nil:
-		return m.report(ledger.PayoutIsNotHeard)
+		return m.report(ledger.TransferIsNotHeard)
 	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected:
 		return m.know(r.State)
 	}
-	return m.report(ledger.PayoutIsVoided)
+	return m.report(ledger.TransferIsVoided)
 }
 
 // know reports the payment's state as the scheme has answered it.
 func (m *Machine) know(s scheme.State) Act {
 	switch s.Progress {
 	case scheme.Settled:
-		return m.report(ledger.PayoutIsSettled)
+		return m.report(ledger.TransferIsSettled)
 	case scheme.Rejected:
 		m.Outcome.Reason = s.Reason
-		return m.report(ledger.PayoutIsRejected)
+		return m.report(ledger.TransferIsRejected)
 	}
-	return m.report(ledger.PayoutIsAccepted)
+	return m.report(ledger.TransferIsAccepted)
 }
 
 // refused reports a refusal, unless the payment may have been sent before: then the payout
@@ -234,7 +251,7 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 		return m.open()
 	}
 	m.Outcome.Refusal = code
-	return m.report(ledger.PayoutIsRefused)
+	return m.report(ledger.TransferIsRefused)
 }
 
 // open reports that the payout's outcome is not known: the payout is accepted in doubt, or
@@ -242,15 +259,15 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 func (m *Machine) open() Act {
 	switch {
 	case m.job.Goal == ledger.GoalClear && m.heard:
-		return m.report(ledger.PayoutIsOpen)
+		return m.report(ledger.TransferIsOpen)
 	case m.job.Goal == ledger.GoalClear:
-		return m.report(ledger.PayoutIsNotHeard)
+		return m.report(ledger.TransferIsNotHeard)
 	}
 	m.Outcome.Doubt = true
-	return m.report(ledger.PayoutIsAccepted)
+	return m.report(ledger.TransferIsAccepted)
 }
 
-func (m *Machine) report(r ledger.PayoutResult) Act {
+func (m *Machine) report(r ledger.TransferResult) Act {
 	m.Outcome.Result = r
 	return m.next(Report)
 }

@@ -14,6 +14,12 @@ import (
 
 var job = Job{Account: 7, Tx: ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
 
+// refunding is a job whose transaction is a refund.
+var refunding = Job{Account: 7, Tx: ledger.Transaction{
+	ID: ledger.TxID{2}, Kind: ledger.TxRefund, Status: ledger.StatusHeld, Amount: 100, EndToEnd: "D99999004202603011200abcdefghijk", Description: "sorry",
+	Counterparty: ana, Refund: ledger.RefundPart{OriginalEndToEnd: "E60701190202603011159abcdefghijk", Code: "AM09"},
+}}
+
 var ana = ledger.Party{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
@@ -59,7 +65,7 @@ func reply(t *testing.T, line string) (r Reply) {
 }
 
 // said describes a result in one line.
-func said(o *ledger.ResolvePayout) string {
+func said(o *ledger.ResolveTransfer) string {
 	s := [...]string{
 		"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String(),
 		"limited " + o.Refusal.String(), "sending", "voided", "not heard", "open",
@@ -78,7 +84,10 @@ func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			j := job
-			goal, ok := goals[d.Cmd]
+			goal, ok := goals[strings.TrimPrefix(d.Cmd, "refund-")]
+			if strings.HasPrefix(d.Cmd, "refund-") {
+				j = refunding
+			}
 			if !ok {
 				t.Fatalf("%s: no goal %q", d.Pos, d.Cmd)
 			}
@@ -187,28 +196,28 @@ func (w *walk) judge(e ledger.Goal, m *Machine) {
 	switch {
 	case o.ID != job.Tx.ID || o.EndToEnd != job.Tx.EndToEnd:
 		w.t.Errorf("%q: reports on %+v", w.reported, o)
-	case (o.Result == ledger.PayoutIsRefused || o.Result == ledger.PayoutIsLimited) && w.maySee && e != ledger.GoalClear:
+	case (o.Result == ledger.TransferIsRefused || o.Result == ledger.TransferIsLimited) && w.maySee && e != ledger.GoalClear:
 		w.t.Errorf("%q: reported a refusal, and the money may have left", w.reported)
-	case o.Result == ledger.PayoutIsRefused && e == ledger.GoalClear && (last.Refused == nil || !w.unknown):
+	case o.Result == ledger.TransferIsRefused && e == ledger.GoalClear && (last.Refused == nil || !w.unknown):
 		w.t.Errorf("%q: refused, and the scheme did not say that it does not know it", w.reported)
-	case o.Result == ledger.PayoutIsRefused && e == ledger.GoalClear && w.acts[len(w.acts)-1] != Submit:
+	case o.Result == ledger.TransferIsRefused && e == ledger.GoalClear && w.acts[len(w.acts)-1] != Submit:
 		w.t.Errorf("%q: refused, and that was no word of the scheme's", w.reported)
-	case o.Result == ledger.PayoutIsVoided && (e != ledger.GoalVoid || w.reported[0] != "pending" && !strings.HasPrefix(w.reported[0], "unknown")):
+	case o.Result == ledger.TransferIsVoided && (e != ledger.GoalVoid || w.reported[0] != "pending" && !strings.HasPrefix(w.reported[0], "unknown")):
 		w.t.Errorf("%q: voided", w.reported)
-	case o.Result == ledger.PayoutIsSending && e != ledger.GoalRetry:
+	case o.Result == ledger.TransferIsSending && e != ledger.GoalRetry:
 		w.t.Errorf("%q: taken out of a line that it does not stand in", w.reported)
 	case (e == ledger.GoalRetry || e == ledger.GoalVoid) && slices.Contains(w.acts, Submit):
 		w.t.Errorf("%q: submitted", w.reported)
-	case (e == ledger.GoalRetry || e == ledger.GoalVoid || e == ledger.GoalClear) && o.Result == ledger.PayoutIsAccepted && w.word != "pending":
+	case (e == ledger.GoalRetry || e == ledger.GoalVoid || e == ledger.GoalClear) && o.Result == ledger.TransferIsAccepted && w.word != "pending":
 		w.t.Errorf("%q: accepted without a word", w.reported)
-	case o.Result == ledger.PayoutIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
+	case o.Result == ledger.TransferIsRefused && last.Refused == nil && o.Refusal != ledger.RefuseLookupFailed:
 		w.t.Errorf("%q: refused with %v, which nobody said", w.reported, o.Refusal)
-	case o.Result == ledger.PayoutIsSettled && w.word != "settled",
-		o.Result == ledger.PayoutIsRejected && w.word != "rejected "+o.Reason,
-		o.Result != ledger.PayoutIsSettled && w.word == "settled",
-		o.Result != ledger.PayoutIsRejected && strings.HasPrefix(w.word, "rejected"):
+	case o.Result == ledger.TransferIsSettled && w.word != "settled",
+		o.Result == ledger.TransferIsRejected && w.word != "rejected "+o.Reason,
+		o.Result != ledger.TransferIsSettled && w.word == "settled",
+		o.Result != ledger.TransferIsRejected && strings.HasPrefix(w.word, "rejected"):
 		w.t.Errorf("%q: the scheme said %q, reported %s", w.reported, w.word, said(o))
-	case o.Result == ledger.PayoutIsAccepted && !w.maySee:
+	case o.Result == ledger.TransferIsAccepted && !w.maySee:
 		w.t.Errorf("%q: accepted, and nothing was ever submitted", w.reported)
 	}
 }

@@ -217,7 +217,7 @@ func TestAuditPlanted(t *testing.T) {
 	if r := w.audits(); len(r.Differences) > 0 || r.InFlight != 1 || r.Pending.Int64() != 500 || r.Rows[0].InFlight != 1 {
 		t.Errorf("%+v", r)
 	}
-	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(ledger.DuePayout, 1<<50, id, ledger.EntityID(a.Tx.ID))
+	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(ledger.DueTransfer, 1<<50, id, ledger.EntityID(a.Tx.ID))
 	v, _, err := w.Store.Get(open)
 	if err != nil {
 		t.Fatal(err)

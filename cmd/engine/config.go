@@ -37,10 +37,13 @@ type Config struct {
 	SimDir         string // folder of the simulator's book; empty: <data-dir>/sim
 	SettleDelay    time.Duration
 	SchemeTimeout  time.Duration
-	OrphanAfter    time.Duration // from a payout's acceptance until the scheme is asked once more and the payout may be voided
+	OrphanAfter    time.Duration // from an acceptance until the scheme is asked once more; then a payout may be voided, and a refund is sent again if the scheme does not know it
 	QueueRetry     time.Duration // time between two tries to send queued payouts
 	QueueTTL       time.Duration // from a payout's entry into the queue until it fails
 	ApprovalTTL    time.Duration // from a payout's wait for an operator until it fails
+	MEDSilence     string        // what becomes of a special-return case that was not defended in time: agree or wait
+	MEDDeadline    time.Duration // from a special-return case's opening until the merchant can no longer defend it
+	MEDAnalysis    time.Duration // from a special-return case's opening until the institution should have decided it
 
 	RateLimit        int   // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
@@ -71,6 +74,7 @@ func Defaults() Config {
 		ISPB: "99999004", Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
+		MEDSilence: silenceAgrees, MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
 }
@@ -110,6 +114,12 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--queue-ttl %v: longer than 0", c.QueueTTL)
 	case c.ApprovalTTL < time.Millisecond:
 		return fmt.Errorf("--approval-ttl %v: longer than 0", c.ApprovalTTL)
+	case c.MEDSilence != silenceAgrees && c.MEDSilence != silenceWaits:
+		return fmt.Errorf("--med-silence %q: %s or %s", c.MEDSilence, silenceAgrees, silenceWaits)
+	case c.MEDDeadline < time.Millisecond:
+		return fmt.Errorf("--med-deadline %v: longer than 0", c.MEDDeadline)
+	case c.MEDAnalysis < time.Millisecond:
+		return fmt.Errorf("--med-analysis %v: longer than 0", c.MEDAnalysis)
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
 	case c.FailedAuthLimit < 0:
@@ -119,6 +129,12 @@ func (c *Config) Check() error {
 	}
 	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
+
+// The values of --med-silence.
+const (
+	silenceAgrees = "agree"
+	silenceWaits  = "wait"
+)
 
 // inProcess reports whether the scheme is the simulator in this process.
 func (c *Config) inProcess() bool { return c.Scheme == inProcess }

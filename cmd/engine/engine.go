@@ -195,7 +195,7 @@ func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
-		Get: e.Store.Get, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {

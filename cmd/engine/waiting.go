@@ -14,6 +14,7 @@ func millis(d time.Duration) ledger.Millis { return ledger.Millis(d / time.Milli
 func (c *Config) terms(secret []byte) ledger.Terms {
 	return ledger.Terms{
 		Secret: secret, OwnISPB: c.ISPB, OrphanAfter: millis(c.OrphanAfter), QueueTTL: millis(c.QueueTTL), ApprovalTTL: millis(c.ApprovalTTL),
+		MEDDeadline: millis(c.MEDDeadline), MEDAnalysis: millis(c.MEDAnalysis), MEDWaits: c.MEDSilence == silenceWaits,
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package admin is the operator API over HTTP: accounts, their API keys and PIX keys,
-// credits, approvals, look-ups, alerts, the audit, the clock, and the probes.
+// credits, approvals, special-return cases, look-ups, alerts, the audit, the clock, and the probes.
 package admin
 
 import (
@@ -106,6 +106,9 @@ func (s *service) routes(r *router.Router) {
 		handle("GET", "/admin/clock", s.showClock)
 		handle("POST", "/admin/clock", s.acceptClock)
 	}
+	handle("GET", "/admin/med", s.listCases)
+	handle("GET", "/admin/med/{id}", s.showCase)
+	handle("POST", "/admin/med/{id}/analysis", s.analyse)
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))

@@ -13,11 +13,13 @@ import (
 	"pixd/httpapi/control"
 )
 
-// History looks transactions up by their ids, over all accounts.
+// History looks transactions and special-return cases up, over all accounts.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	AnyCase(id string) (*ledger.OwnedCase, error)
+	AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
 }
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Case finds an account's special-return case by its id; nil where this account has no such
+// case. What the money covers of it is as of now.
+func (h *History) Case(a ledger.AccountID, id string) (k *ledger.Case, err error) {
+	err = h.look(a, func(v *wal.View) error {
+		row, ok, err := caseRow(v, id)
+		if err != nil || !ok || row.Account != a {
+			return err
+		}
+		k, err = h.caseAt(v, a, row.Ordinal)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// AnyCase finds a special-return case of any account by its id; nil where there is none.
+func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
+	err = h.look(0, func(v *wal.View) error {
+		row, ok, err := caseRow(v, id)
+		if err != nil || !ok {
+			return err
+		}
+		k, err := h.caseAt(v, row.Account, row.Ordinal)
+		found = &ledger.OwnedCase{Account: row.Account, Case: k}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Cases returns one page of an account's special-return cases, the newest first. page counts
+// from 1. If status is not 0, only cases in that status count.
+func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
+	err = h.look(a, func(v *wal.View) error {
+		ordinals, err := pageOfCases(v, a, status, page, perPage)
+		if err != nil {
+			return err
+		}
+		all, err = h.casesAt(v, a, ordinals)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// pageOfCases returns the ordinals of the cases on a page.
+func pageOfCases(v *wal.View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (ordinals []uint64, err error) {
+	lo, hi := ledger.CasesOf(a)
+	skip := uint64(page-1) * uint64(perPage)
+	if skip/uint64(perPage) != uint64(page-1) {
+		return nil, nil // the page lies beyond every list
+	}
+	if status == 0 { // ordinals have no gaps, so the page's first case is found by counting
+		err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
+			newest, err := ledger.CaseOrdinal(k)
+			if skip = min(skip, newest); err == nil {
+				hi = ledger.CaseKey(a, newest-skip+1)
+			}
+			return false, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		skip = 0
+	}
+	err = v.ScanBack(lo, hi, func(k, b []byte) (bool, error) {
+		row, err := ledger.DecodeCaseRow(b)
+		if err != nil || status != 0 && row.Status != status {
+			return err == nil, err
+		}
+		if skip > 0 {
+			skip--
+			return true, nil
+		}
+		ordinal, err := ledger.CaseOrdinal(k)
+		ordinals = append(ordinals, ordinal)
+		return err == nil && len(ordinals) < perPage, err
+	})
+	return ordinals, err
+}
+
+// AllCases lists the special-return cases of all accounts, the oldest first. If status is not
+// 0, it lists only cases in that status. The list begins after the key after, which an earlier
+// call returned as next; next is nil at the end. One call lists at most limit cases and reads
+// at most tried rows.
+func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
+	lo, hi := ledger.AllCases()
+	if len(after) > 0 {
+		lo = slices.Concat(after, []byte{0})
+	}
+	err = h.look(0, func(v *wal.View) error {
+		var last []byte
+		n := 0
+		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+			if n++; len(all) == limit || n > tried {
+				next = last
+				return false, nil
+			}
+			last = slices.Clone(k)
+			row, err := ledger.DecodeCaseIDRow(b)
+			if err != nil || status != 0 && row.Status != status {
+				return err == nil, err
+			}
+			c, err := h.caseAt(v, row.Account, row.Ordinal)
+			all = append(all, ledger.OwnedCase{Account: row.Account, Case: c})
+			return err == nil, err
+		})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return all, next, nil
+}
+
+func caseRow(v *wal.View, id string) (ledger.CaseIDRow, bool, error) {
+	parsed, ok := ledger.ParseCaseID(id)
+	if !ok {
+		return ledger.CaseIDRow{}, false, nil
+	}
+	b, ok, err := v.Get(ledger.CaseIDKey(parsed))
+	if err != nil || !ok {
+		return ledger.CaseIDRow{}, false, err
+	}
+	row, err := ledger.DecodeCaseIDRow(b)
+	return row, err == nil, err
+}
+
+func (h *History) caseAt(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
+	all, err := h.casesAt(v, a, []uint64{ordinal})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// casesAt reads cases by their ordinals, and works out what the account's money covers of
+// each now.
+func (h *History) casesAt(v *wal.View, a ledger.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
+	all := make([]*ledger.Case, 0, len(ordinals))
+	held := map[uint64]*ledger.Case{}
+	for _, ordinal := range ordinals {
+		k, err := h.caseRecord(v, a, ordinal)
+		if err != nil {
+			return nil, err
+		}
+		if k.Covered = 0; k.Held > 0 {
+			held[ordinal] = k
+		}
+		all = append(all, k)
+	}
+	if len(held) == 0 {
+		return all, nil
+	}
+	return all, h.cover(v, a, held)
+}
+
+func (h *History) caseRecord(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
+	b, ok, err := v.Get(ledger.CaseKey(a, ordinal))
+	if err == nil && !ok {
+		err = fmt.Errorf("case %d of %v has no row", ordinal, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	row, err := ledger.DecodeCaseRow(b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Record(h.journal, a, row.Seq)
+	if err != nil {
+		return nil, err
+	}
+	if r.Case == nil || r.Case.Ordinal != ordinal {
+		return nil, fmt.Errorf("case %d of %v leads to a record about something else", ordinal, a)
+	}
+	return r.Case, nil
+}
+
+// cover sets what the account's money covers of each of the cases held, which all hold money:
+// the oldest case of the account is covered first, each from what is left. It reads other
+// cases only where there is too little money for all of them.
+func (h *History) cover(v *wal.View, a ledger.AccountID, held map[uint64]*ledger.Case) error {
+	seq, err := v.Last(wal.Stream(a))
+	if err != nil {
+		return err
+	}
+	newest, err := Record(h.journal, a, seq)
+	if err != nil {
+		return err
+	}
+	left := newest.Totals.Balance - newest.Totals.Held
+	if left >= newest.Totals.MEDHeld {
+		for _, k := range held {
+			k.Covered = k.Held
+		}
+		return nil
+	}
+	missing := len(held)
+	lo, hi := ledger.HoldingsOf(a)
+	return v.Scan(lo, hi, func(key, b []byte) (bool, error) {
+		if left <= 0 || missing == 0 {
+			return false, nil
+		}
+		row, err := ledger.DecodeHolding(key, b)
+		if err != nil {
+			return false, err
+		}
+		if k := held[row.Ordinal]; k != nil {
+			k.Covered = min(left, k.Held)
+			missing--
+		}
+		left -= row.Held
+		return true, nil
+	})
+}

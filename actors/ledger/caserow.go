@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// CaseKey is the key of an account's case with that ordinal.
+func CaseKey(a AccountID, ordinal uint64) []byte {
+	return binary.BigEndian.AppendUint64(accountKey(rowCase, a, 8), ordinal)
+}
+
+// CasesOf is the key range of an account's cases, the oldest first.
+func CasesOf(a AccountID) (lo, hi []byte) { return accountRange(rowCase, a) }
+
+// accountRange is the key range of all of an account's rows of one kind.
+func accountRange(tag byte, a AccountID) (lo, hi []byte) {
+	if a == ^AccountID(0) {
+		return accountKey(tag, a, 0), []byte{tag + 1}
+	}
+	return accountKey(tag, a, 0), accountKey(tag, a+1, 0)
+}
+
+// CaseRow is the value under CaseKey.
+type CaseRow struct {
+	Seq    uint64 // sequence of the newest record about the case
+	Status CaseStatus
+}
+
+func (r CaseRow) encode() []byte {
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 9), r.Seq), byte(r.Status))
+}
+
+// DecodeCaseRow decodes a case row.
+func DecodeCaseRow(b []byte) (CaseRow, error) {
+	if len(b) != 9 {
+		return CaseRow{}, shortRow("case", b)
+	}
+	return CaseRow{Seq: binary.BigEndian.Uint64(b), Status: CaseStatus(b[8])}, nil
+}
+
+// CaseOrdinal reads the case's ordinal from the key of a case row or of a holding row.
+func CaseOrdinal(k []byte) (uint64, error) {
+	if len(k) != 17 {
+		return 0, shortRow("case key", k)
+	}
+	return binary.BigEndian.Uint64(k[9:]), nil
+}
+
+// CaseIDKey is the key of the row that finds a case by its id, whatever account it belongs
+// to. The keys are in the order of opening.
+func CaseIDKey(id CaseID) []byte { return append([]byte{rowCaseID}, id[:]...) }
+
+// AllCases is the key range of the rows that CaseIDKey names, the oldest case first.
+func AllCases() (lo, hi []byte) { return []byte{rowCaseID}, []byte{rowCaseID + 1} }
+
+// IsCaseIDKey tells whether a key is one that CaseIDKey makes.
+func IsCaseIDKey(k []byte) bool { return len(k) == 1+16 && k[0] == rowCaseID }
+
+// CaseIDRow is the value under CaseIDKey.
+type CaseIDRow struct {
+	Account AccountID
+	Ordinal uint64
+	Status  CaseStatus
+}
+
+func (r CaseIDRow) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 17), uint64(r.Account))
+	return append(binary.BigEndian.AppendUint64(b, r.Ordinal), byte(r.Status))
+}
+
+// DecodeCaseIDRow decodes the row that finds a case by its id.
+func DecodeCaseIDRow(b []byte) (CaseIDRow, error) {
+	if len(b) != 17 {
+		return CaseIDRow{}, shortRow("case id", b)
+	}
+	return CaseIDRow{AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:]), CaseStatus(b[16])}, nil
+}
+
+// InfractionKey is the key of the row that finds a case by the scheme's id of the report.
+// The account is part of the key, so that no two accounts write the same key.
+func InfractionKey(infraction string, a AccountID) []byte {
+	return binary.BigEndian.AppendUint64(infractionPrefix(infraction), uint64(a))
+}
+
+func infractionPrefix(infraction string) []byte {
+	sum := sha256.Sum256([]byte(infraction))
+	return append(append(make([]byte, 0, 25), rowInfraction), sum[:16]...)
+}
+
+// InfractionRange is the key range of all accounts' rows for one report.
+func InfractionRange(infraction string) (lo, hi []byte) {
+	lo = infractionPrefix(infraction)
+	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+}
+
+// HoldingKey is the key of the row of a case that holds money.
+func HoldingKey(a AccountID, ordinal uint64) []byte {
+	return binary.BigEndian.AppendUint64(accountKey(rowHolding, a, 8), ordinal)
+}
+
+// HoldingsOf is the key range of an account's cases that hold money, the oldest first.
+func HoldingsOf(a AccountID) (lo, hi []byte) { return accountRange(rowHolding, a) }
+
+// Holding is a case that holds money.
+type Holding struct {
+	Ordinal uint64
+	Held    Amount // more than zero, base units
+	Owed    bool   // the engine refunds the money as soon as there is any; see Case.Owed
+}
+
+func (h Holding) encode() []byte {
+	b := append(binary.BigEndian.AppendUint64(make([]byte, 0, 9), uint64(h.Held)), 0)
+	if h.Owed {
+		b[8] = 1
+	}
+	return b
+}
+
+// DecodeHolding decodes a holding row.
+func DecodeHolding(k, v []byte) (Holding, error) {
+	ordinal, err := CaseOrdinal(k)
+	if err == nil && len(v) != 9 {
+		err = shortRow("holding", v)
+	}
+	if err != nil {
+		return Holding{}, err
+	}
+	return Holding{ordinal, Amount(binary.BigEndian.Uint64(v)), v[8] != 0}, nil
+}
+
+// caseRows writes a case's rows: its place in the list, the row of its id, the row of the
+// report that opened it, what it holds, its due row, and the refund sums of its payment.
+func caseRows(rows []Row, r *Record) []Row {
+	c := r.Case
+	rows = append(rows,
+		Row{CaseKey(r.Account, c.Ordinal), CaseRow{r.Seq, c.Status}.encode()},
+		Row{CaseIDKey(c.ID), CaseIDRow{r.Account, c.Ordinal, c.Status}.encode()})
+	if r.Prev == 0 {
+		rows = append(rows, Row{InfractionKey(c.Infraction, r.Account), binary.BigEndian.AppendUint64(nil, c.Ordinal)})
+	}
+	switch {
+	case c.Held > 0:
+		rows = append(rows, Row{HoldingKey(r.Account, c.Ordinal), Holding{Held: c.Held, Owed: c.Owed() > 0}.encode()})
+	case r.HeldWas > 0:
+		rows = append(rows, Row{Key: HoldingKey(r.Account, c.Ordinal)})
+	}
+	if r.DueWas != 0 {
+		rows = append(rows, Row{Key: DueKey(DueCase, r.DueWas, r.Account, EntityID(c.ID))})
+	}
+	if c.DueAt != 0 {
+		rows = append(rows, Row{DueKey(DueCase, c.DueAt, r.Account, EntityID(c.ID)), seqRow(r.Seq)})
+	}
+	if r.Sums != nil {
+		rows = sumsRow(rows, r)
+	}
+	return rows
+}

@@ -1,0 +1,193 @@
+package ledger
+
+// returnDays is the number of days after a payment within which the scheme takes its return.
+// Source: PIX regulation, special return (MED), and DT05 of the SPI catalogue.
+const returnDays = 90
+
+// openCase opens a case and holds the disputed amount at once, as far as it was not refunded
+// or held before, also where there is less money. A report under an id that was told before
+// opens nothing.
+func (d *draft) openCase(c OpenCase, f Facts) Decision {
+	if first := f.Case; first != nil || f.Elsewhere {
+		if f.Elsewhere || first.EndToEnd != c.EndToEnd {
+			d.alert(AlertContradiction, f.Original, "the scheme reports it under "+printable(c.Infraction)+", which is the report of another payment; nothing is changed")
+		}
+		return Decision{Case: first, Repeat: true, Alerts: d.alerts}
+	}
+	o, sums, terms, now := f.Original, f.Sums, &d.stamp.Terms, d.stamp.Clock
+	k := Case{
+		ID: CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
+		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: CaseOpen,
+		OpenedAt: d.stamp.Time, DeadlineAt: now + terms.MEDDeadline, AnalysisAt: now + terms.MEDAnalysis,
+		ReleaseAt: max(o.BookedAt, o.ID.Time()) + returnDays*day,
+	}
+	k.DueAt = k.DeadlineAt
+	sums.Held += k.Held
+	if r := d.addCase(CaseOpened, &k, &sums, EventRefundRequested); r != nil {
+		return Decision{Refusal: r}
+	}
+	return d.doneCase(&k)
+}
+
+// cancelCase ends a case whose report was withdrawn, and releases its hold.
+func (d *draft) cancelCase(c CancelCase, f Facts) Decision {
+	k := *f.Case
+	switch {
+	case k.EndToEnd != c.EndToEnd:
+		d.alert(AlertContradiction, f.Original, "the scheme withdraws "+printable(c.Infraction)+" for another payment than it reported; nothing is changed")
+		return Decision{Case: &k, Repeat: true, Alerts: d.alerts}
+	case k.Status == CaseClosed && k.Result == Agreed:
+		d.alert(AlertContradiction, f.Original, "the scheme withdraws the report of a case that was closed as agreed; nothing is changed")
+		return Decision{Case: &k, Repeat: true, Alerts: d.alerts}
+	case k.Status.Decided():
+		return Decision{Case: &k, Repeat: true}
+	}
+	k.Status, k.ClosedAt = CaseCancelled, d.stamp.Time
+	d.release(CaseWithdrawn, &k, EventCaseClosed)
+	return d.doneCase(&k)
+}
+
+// defendCase keeps the merchant's defence. The fields were checked in DefenseForm.Parse. The
+// refusals here are, in order: unknown case, case that can no longer be defended.
+func (d *draft) defendCase(c DefendCase, f Facts) Decision {
+	if f.Case == nil {
+		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
+	}
+	k := *f.Case
+	switch {
+	case k.Status == CaseDefended:
+		return Decision{Refusal: refuse(RefuseCaseOver, "the case was defended already")}
+	case k.Status.Decided():
+		return Decision{Refusal: refuse(RefuseCaseOver, "the case is "+k.Status.String())}
+	case !d.stamp.Doubted && d.stamp.Clock >= k.DeadlineAt:
+		return Decision{Refusal: refuse(RefuseCaseOver, "the deadline for a defense has passed")}
+	}
+	k.Status, k.DueAt = CaseDefended, k.AnalysisAt
+	k.Defense = &Defense{Justification: c.Justification, Result: c.Result, Contact: c.Contact, SubmittedAt: d.stamp.Time}
+	d.mustAddCase(CaseWasDefended, &k, Body{Claim: c.Claim})
+	return d.doneCase(&k)
+}
+
+// closeCase carries out the analyst's decision. Refusals, in order: unknown case, case that
+// was decided otherwise or withdrawn.
+func (d *draft) closeCase(c CloseCase, f Facts) Decision {
+	if f.Case == nil {
+		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
+	}
+	k := *f.Case
+	switch {
+	case k.Status == CaseClosed && k.Result == c.Result:
+		return Decision{Case: &k, Repeat: true}
+	case k.Status == CaseClosed:
+		return Decision{Refusal: refuse(RefuseCaseResult, "the case was closed as "+k.Result.String())}
+	case k.Status == CaseCancelled:
+		return Decision{Refusal: refuse(RefuseCaseResult, "the case is cancelled")}
+	}
+	k.Details = c.Details
+	return d.closeAs(k, c.Result)
+}
+
+// closeAs closes a case. As agreed it goes on holding its money, which afterCases refunds as
+// far as there is any; as disagreed it releases it.
+func (d *draft) closeAs(k Case, result CaseResult) Decision {
+	k.Status, k.Result, k.ClosedAt = CaseClosed, result, d.stamp.Time
+	if result == Agreed && k.Held > 0 {
+		k.DueAt = k.ReleaseAt
+		d.mustAddCase(CaseWasClosed, &k, Body{Events: []EventKind{EventCaseClosed}})
+	} else {
+		d.release(CaseWasClosed, &k, EventCaseClosed)
+	}
+	return d.doneCase(&k)
+}
+
+// release adds a record after which the case holds nothing and waits for nothing.
+func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
+	sums := d.sumsOf(k.Original)
+	sums.Held -= k.Held
+	k.Held, k.DueAt = 0, 0
+	d.mustAddCase(kind, k, Body{Sums: &sums, Events: events})
+}
+
+// attendCase looks after a case whose due time has come. While engine time is doubted,
+// nothing ends.
+func (d *draft) attendCase(f Facts) Decision {
+	k, now := *f.Case, d.stamp.Clock
+	out := Decision{}
+	switch {
+	case k.DueAt == 0:
+		return Decision{Attended: &Attended{Skipped: true}}
+	case now < k.DueAt:
+		return Decision{Attended: &Attended{Again: k.DueAt}}
+	case d.stamp.Doubted:
+		return Decision{Attended: &Attended{}}
+	case k.Status == CaseClosed:
+		d.release(CaseReleased, &k)
+		out = d.doneCase(&k)
+	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
+		out = d.closeAs(k, Agreed)
+	case now < k.AnalysisAt:
+		k.DueAt = k.AnalysisAt
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
+	default:
+		k.DueAt = 0
+		d.mustAddCase(CaseWaits, &k, Body{})
+		d.alert(AlertUndecided, f.Original, k.ID.String()+" is undecided at the end of the time for its analysis")
+		out = d.doneCase(&k)
+	}
+	out.Attended = &Attended{}
+	return out
+}
+
+// addCase adds a record about a case that may change refund sums (nil: it does not).
+func (d *draft) addCase(kind RecordKind, k *Case, sums *RefundSums, events ...EventKind) *Refusal {
+	return d.addCaseBody(kind, k, Body{Sums: sums, Events: events})
+}
+
+// mustAddCase adds a record about a case that releases held money or moves none, so that its
+// sums cannot overflow.
+func (d *draft) mustAddCase(kind RecordKind, k *Case, b Body) {
+	if r := d.addCaseBody(kind, k, b); r != nil {
+		panic("ledger: " + r.Message)
+	}
+}
+
+func (d *draft) addCaseBody(kind RecordKind, k *Case, b Body) *Refusal {
+	k.Covered = d.covered(k)
+	kept := *k
+	b.Case = &kept
+	if r := d.add(kind, b); r != nil {
+		return r
+	}
+	*k = kept
+	d.cases = with(d.cases, k.Ordinal, &kept)
+	return nil
+}
+
+func (d *draft) doneCase(k *Case) Decision {
+	out := d.done(nil)
+	out.Case = k
+	return out
+}
+
+// caseOf returns the case for which a refund was made, as it is after the decision's records
+// so far; nil where the merchant requested the refund.
+func (d *draft) caseOf(t *Transaction) *Case {
+	if t.Refund.Case == nil {
+		return nil
+	}
+	k := *d.facts.Case
+	if changed := d.cases[k.Ordinal]; changed != nil {
+		k = *changed
+	}
+	return &k
+}
+
+// with sets a key of a map, which it makes where there is none.
+func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
+	}
+	m[k] = v
+	return m
+}

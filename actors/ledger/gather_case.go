@@ -1,0 +1,259 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// original reads the received payment that a refund request names by id, transaction_id or
+// end-to-end id, and its refund sums. Any other transaction counts as unknown.
+func (g *gathering) original(f *Facts, name string) error {
+	t, err := g.named(name)
+	if err != nil || t == nil || t.Status != StatusCompleted || t.Kind != TxCharge && t.Kind != TxReceipt {
+		return err
+	}
+	return g.originalIs(f, t)
+}
+
+// named finds a transaction that the merchant can see by its id or transaction_id, or one
+// that was received by its end-to-end id.
+func (g *gathering) named(name string) (*Transaction, error) {
+	if id, ok := ParseTxID(name); ok {
+		t, err := g.shown(id.Short())
+		if t != nil && t.ID != id {
+			t = nil
+		}
+		return t, err
+	}
+	if short, ok := ParsePublic(name); ok {
+		t, err := g.shown(short)
+		if t != nil && t.Public() != name {
+			t = nil
+		}
+		return t, err
+	}
+	if !ValidEndToEnd(name) {
+		return nil, nil
+	}
+	return g.received(name)
+}
+
+// originalIs takes a received payment and its refund sums into the facts.
+func (g *gathering) originalIs(f *Facts, t *Transaction) (err error) {
+	f.Original = t
+	f.Sums, err = g.sums(t.ID, t.Amount)
+	return err
+}
+
+// sums reads the refund sums of a received payment; all are zero where nothing of it was
+// refunded or held yet.
+func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
+	row, ok, err := g.Row(RefundSumsKey(g.account.ID, original))
+	if err != nil || !ok {
+		return RefundSums{Original: original, Amount: amount}, err
+	}
+	return DecodeRefundSums(original, row)
+}
+
+// refund reads what the outcome of a refund changes: the refund sums and, where the refund
+// was made for a special-return case, the case.
+func (g *gathering) refund(f *Facts) (err error) {
+	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil || f.Tx.Refund.Case == nil {
+		return err
+	}
+	if f.Case, err = g.caseWith(*f.Tx.Refund.Case); err == nil && f.Case == nil {
+		err = fmt.Errorf("%v, for which %v was made, has no row", *f.Tx.Refund.Case, f.Tx.ID)
+	}
+	return err
+}
+
+// caseWith reads the account's case with that id; nil where it has none.
+func (g *gathering) caseWith(id CaseID) (*Case, error) {
+	row, ok, err := g.Row(CaseIDKey(id))
+	if err != nil || !ok {
+		return nil, err
+	}
+	at, err := DecodeCaseIDRow(row)
+	if err != nil || at.Account != g.account.ID {
+		return nil, err
+	}
+	return g.caseAt(at.Ordinal)
+}
+
+// caseAt reads the account's case with that ordinal, which must exist.
+func (g *gathering) caseAt(ordinal uint64) (*Case, error) {
+	row, ok, err := g.Row(CaseKey(g.account.ID, ordinal))
+	if err == nil && !ok {
+		err = fmt.Errorf("case %d of %v has no row", ordinal, g.account.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at, err := DecodeCaseRow(row)
+	if err != nil {
+		return nil, err
+	}
+	r, err := g.Record(g.account.ID, at.Seq)
+	if err != nil {
+		return nil, err
+	}
+	if r.Case == nil || r.Case.Ordinal != ordinal {
+		return nil, fmt.Errorf("record %d of %v is not about case %d", at.Seq, g.account.ID, ordinal)
+	}
+	return r.Case, nil
+}
+
+// caseByID reads the case that a command names and, where there is one, its payment.
+func (g *gathering) caseByID(f *Facts, id CaseID) (err error) {
+	if f.Case, err = g.caseWith(id); err != nil || f.Case == nil {
+		return err
+	}
+	return g.payment(f)
+}
+
+// payment reads the payment of the case in the facts, which must exist.
+func (g *gathering) payment(f *Facts) error {
+	t, err := g.shown(f.Case.Original.Short())
+	if err == nil && t == nil {
+		err = fmt.Errorf("the payment of %v has no row", f.Case.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return g.originalIs(f, t)
+}
+
+// dueCase reads the case of a due task, which must exist.
+func (g *gathering) dueCase(f *Facts, id CaseID) error {
+	err := g.caseByID(f, id)
+	if err == nil && f.Case == nil {
+		err = fmt.Errorf("%v is due and has no row", id)
+	}
+	return err
+}
+
+// reported reads the facts about a report: the case that it opened before, else the payment
+// that it is about, which the account must have received.
+func (g *gathering) reported(f *Facts, c *OpenCase) error {
+	t, err := g.received(c.EndToEnd)
+	if err != nil {
+		return err
+	}
+	if t == nil || t.Kind != TxCharge && t.Kind != TxReceipt {
+		return ErrUnknownTransfer
+	}
+	if err := g.originalIs(f, t); err != nil {
+		return err
+	}
+	lo, hi := InfractionRange(c.Infraction)
+	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		f.Elsewhere = f.Elsewhere || string(k) != string(InfractionKey(c.Infraction, g.account.ID))
+		return !f.Elsewhere, nil
+	})
+	if err != nil {
+		return err
+	}
+	f.Case, err = g.caseOfReport(c.Infraction)
+	return err
+}
+
+// withdrawn reads the case that a report opened, and the case's payment. A report that opened
+// no case yet is unknown: its own notice comes again.
+func (g *gathering) withdrawn(f *Facts, infraction string) (err error) {
+	if f.Case, err = g.caseOfReport(infraction); err == nil && f.Case == nil {
+		err = ErrUnknownTransfer
+	}
+	if err != nil {
+		return err
+	}
+	return g.payment(f)
+}
+
+// caseOfReport reads the case that a report opened in this account; nil where there is none.
+func (g *gathering) caseOfReport(infraction string) (*Case, error) {
+	row, ok, err := g.Row(InfractionKey(infraction, g.account.ID))
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(row) != 8 {
+		return nil, shortRow("infraction", row)
+	}
+	k, err := g.caseAt(binary.BigEndian.Uint64(row))
+	if err == nil && k.Infraction != infraction {
+		err = fmt.Errorf("case %d of %v is of another report", k.Ordinal, g.account.ID)
+	}
+	return k, err
+}
+
+// owing reads which cases hold money, oldest first, and the cases for which refunds must be
+// made. Most commands need neither: only where refunds are owed may more money mean a refund,
+// and only where there is too little money for all cases does it matter which case is older.
+func (g *gathering) owing(f *Facts, c Command) error {
+	t := &g.account.Totals
+	short := f.Case != nil && t.MEDHeld > t.Balance-t.Held
+	if !short && t.Owed == 0 || quiet(c) {
+		return nil
+	}
+	left := t.Balance + incoming(c)
+	f.Holding = []Holding{}
+	lo, hi := HoldingsOf(g.account.ID)
+	err := g.Own(lo, hi, func(k, v []byte) (bool, error) {
+		h, err := DecodeHolding(k, v)
+		if err != nil {
+			return false, err
+		}
+		f.Holding = append(f.Holding, h)
+		left -= h.Held
+		return left > 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("cases that hold money: %w", err)
+	}
+	for _, h := range f.Holding {
+		if !h.Owed {
+			continue
+		}
+		if len(f.Owing) == maxRefunds {
+			return nil
+		}
+		if err := g.owed(f, h.Ordinal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owed reads a case for which refunds must be made, and what a refund needs.
+func (g *gathering) owed(f *Facts, ordinal uint64) (err error) {
+	var of Facts
+	if of.Case, err = g.caseAt(ordinal); err != nil {
+		return err
+	}
+	if err = g.payment(&of); err != nil {
+		return err
+	}
+	f.Owing = append(f.Owing, Owing{of.Case, of.Original, of.Sums})
+	return nil
+}
+
+// quiet tells whether a command never adds a record that leaves more money for refunds.
+func quiet(c Command) bool {
+	switch c.(type) {
+	case ReadAccount, Recall, KeepAnswer, ChangeSettings, CreateCharge:
+		return true
+	}
+	return false
+}
+
+// incoming is the amount that a command may add to the balance.
+func incoming(c Command) Amount {
+	switch c := c.(type) {
+	case Credit:
+		return c.Amount
+	case ReceivePayment:
+		return c.Amount
+	case ReceiveReturn:
+		return c.Amount
+	}
+	return 0
+}

@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+)
+
+// refund is a merchant's request of a refund. of names a payment: with by=e2e by its
+// end-to-end id, with by=public by its transaction_id, else by its id.
+func (b *bench) refund(a args) string {
+	form := RefundForm{Original: text1(a, "of"), Reason: text1(a, "reason"), Description: text1(a, "description")}
+	if id, ok := b.ids[a["of"]]; ok {
+		form.Original.Value = id.String()
+		switch a["by"] {
+		case "public":
+			form.Original.Value = id.Public(b.transactionOf(id).Kind)
+		case "e2e":
+			form.Original.Value = b.transactionOf(id).EndToEnd
+		}
+	}
+	if _, form.Amount = a["centavos"]; form.Amount {
+		form.Centavos = int64(a.amount("centavos"))
+	}
+	c, r := form.Parse()
+	if r != nil {
+		return b.refused(r)
+	}
+	c.Claim = claimFor(a)
+	if n, ok := a["durable"]; ok { // the balance that is durable; the balance in memory may be another
+		b.durable = &Totals{Balance: args{"n": n}.amount("n")}
+	}
+	e := b.step(c)
+	b.durable = nil
+	if len(e.Launch) > 0 {
+		b.ids[a["as"]] = e.Launch[0].Tx.ID
+	}
+	return b.tell(e)
+}
+
+// transactionOf returns the newest state of a transaction.
+func (b *bench) transactionOf(id TxID) *Transaction {
+	for i := len(b.records) - 1; i >= 0; i-- {
+		if t := b.records[i].Tx; t != nil && t.ID == id {
+			return t
+		}
+	}
+	b.t.Fatalf("no record about %v", id)
+	return nil
+}
+
+func (b *bench) report(a args) string {
+	d, err := b.try(OpenCase{Infraction: a["id"], EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), Situation: "SCAM"}, false)
+	if err != nil {
+		return fmt.Sprintln(err)
+	}
+	if d.Case != nil {
+		b.cases[a["id"]] = d.Case.ID
+	}
+	return b.tell(d)
+}
+
+func (b *bench) withdraw(a args) string {
+	return b.told(CancelCase{Infraction: a["id"], EndToEnd: endToEnd(a["e2e"])})
+}
+
+func (b *bench) defend(a args) string {
+	c, r := DefenseForm{Justification: text1(a, "why"), Result: text1(a, "result"), Contact: text1(a, "contact")}.Parse(b.cases[a["id"]])
+	if r != nil {
+		return b.refused(r)
+	}
+	c.Claim = claimFor(a)
+	return b.tell(b.step(c))
+}
+
+func (b *bench) analyse(a args) string {
+	details := a["details"]
+	if details == "long" {
+		details = strings.Repeat("ç", 2001)
+	}
+	c, r := ParseAnalysis(b.cases[a["id"]], a["result"], details)
+	if r != nil {
+		return b.refused(r)
+	}
+	return b.tell(b.step(c))
+}
+
+func (b *bench) dueCase(a args) string {
+	d := b.stepAs(Attend{Kind: DueCase, ID: EntityID(b.cases[a["id"]])}, false)
+	out := b.tell(d)
+	switch r := d.Attended; {
+	case r == nil:
+		return "no result\n" + out
+	case r.Skipped:
+		return "skipped\n" + out
+	case r.Again != 0:
+		return "again at " + r.Again.String() + "\n" + out
+	}
+	return out
+}
+
+// caseLine describes a case.
+func (b *bench) caseLine(c *Case) string {
+	out := fmt.Sprintf("%v %d held %d covered %d refunded %d", c.Status, c.Amount, c.Held, c.Covered, c.Refunded)
+	if c.Result != 0 {
+		out += " " + c.Result.String()
+	}
+	if c.DueAt != 0 {
+		out += " due " + c.DueAt.String()
+	}
+	if c.Stopped {
+		out += " stopped"
+	}
+	return out
+}
+
+// sumsLine describes refund sums.
+func sumsLine(s *RefundSums) string {
+	out := fmt.Sprintf(" of %d: settled %d in flight %d held %d", s.Amount, s.Settled, s.InFlight, s.Held)
+	if s.Excess != 0 {
+		out += fmt.Sprintf(" excess %d", s.Excess)
+	}
+	return out
+}

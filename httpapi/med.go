@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+)
+
+// listCases is GET /med: the account's special-return cases, the newest first.
+func listCases(c *call) {
+	q := c.query("page", "per_page", "status")
+	page, perPage := q.pages()
+	status := q.caseStatus()
+	if q.answered(c) {
+		return
+	}
+	all, err := c.History.Cases(c.key.Account, status, page, perPage)
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	o := opened(c.camel, 128+1024*len(all))
+	o.flag("worked", true)
+	o.name("data")
+	o.b = append(o.b, '[')
+	for i, k := range all {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, '{')
+		o.specialReturn(k)
+		o.end()
+	}
+	o.b = append(o.b, ']')
+	o.number("page", int64(page))
+	o.number("per_page", int64(perPage))
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// caseStatus reads the parameter status; 0: it is not given.
+func (q *query) caseStatus() ledger.CaseStatus {
+	text, given := q.values["status"]
+	all := ledger.CaseStatuses()
+	i := slices.IndexFunc(all, func(s ledger.CaseStatus) bool { return s.String() == text })
+	switch {
+	case !given:
+		return 0
+	case i < 0:
+		q.refuse("status", "status must be open, defended, closed or cancelled")
+		return 0
+	}
+	return all[i]
+}
+
+// readCase is GET /med/:id.
+func readCase(c *call) {
+	name, _ := c.ctx.UserValue("id").(string)
+	id, err := url.PathUnescape(name)
+	if err != nil {
+		c.unknownCase()
+		return
+	}
+	k, err := c.History.Case(c.key.Account, id)
+	switch {
+	case err != nil:
+		c.failed(err)
+	case k == nil:
+		c.unknownCase()
+	default:
+		status, body := renderCase(k, c.camel)
+		answer(c.ctx, status, body)
+	}
+}
+
+// unknownCase answers 404. The answer is the same for another merchant's case as for an id
+// that no case has.
+func (c *call) unknownCase() {
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "case not found")
+}
+
+// defendCase is POST /med/:id/defense.
+func defendCase(c *call) {
+	name, _ := c.ctx.UserValue("id").(string)
+	text, _ := url.PathUnescape(name)
+	id, _ := ledger.ParseCaseID(text) // no case has the id zero, which stands for any name of another form
+	var f ledger.DefenseForm
+	c.body.fields(func(name, value []byte) {
+		switch string(name) {
+		case "justification":
+			f.Justification = readText(value)
+		case "result":
+			f.Result = readText(value)
+		case "contact":
+			f.Contact = readText(value)
+		}
+	})
+	command, refusal := f.Parse(id)
+	if refusal != nil {
+		c.malformed(refusal, refuseOther)
+		return
+	}
+	command.Claim = c.claimed()
+	c.do(command, refuseOther)
+}
+
+// renderCase returns the answer that shows one special-return case.
+func renderCase(k *ledger.Case, camel bool) (int, []byte) {
+	o := opened(camel, 1024)
+	o.flag("worked", true)
+	o.specialReturn(k)
+	return fasthttp.StatusOK, o.closed()
+}
+
+// Case returns a special-return case as JSON, as merchants see it.
+func Case(k *ledger.Case) []byte {
+	o := opened(false, 1024)
+	o.specialReturn(k)
+	return o.closed()
+}
+
+// specialReturn writes all members of a special-return case; a member that does not apply or
+// is not known yet is null.
+func (o *object) specialReturn(k *ledger.Case) {
+	o.text("id", k.ID.String())
+	o.text("transaction_id", k.Payment())
+	o.text("end_to_end_id", k.EndToEnd)
+	o.number("amount", int64(k.Amount))
+	o.number("held_amount", int64(k.Held))
+	o.number("covered_amount", int64(k.Covered))
+	o.number("refunded_amount", int64(k.Refunded))
+	o.text("reason", "REFUND_REQUEST")
+	o.text("situation", k.Situation)
+	o.text("status", k.Status.String())
+	o.textOrNull("analysis_result", k.Result.String())
+	var defended ledger.Millis
+	if d := k.Defense; d == nil {
+		o.null("defense")
+	} else {
+		defended = d.SubmittedAt
+		o.inner("defense")
+		o.text("justification", d.Justification)
+		o.text("result", d.Result.String())
+		o.textOrNull("contact", d.Contact)
+		o.instant("submitted_at", d.SubmittedAt)
+		o.end()
+	}
+	o.instant("opened_at", k.OpenedAt)
+	o.instant("deadline_at", k.DeadlineAt)
+	o.instant("analysis_due_at", k.AnalysisAt)
+	o.instant("defended_at", defended)
+	o.instant("closed_at", k.ClosedAt)
+}
