@@ -54,11 +54,43 @@ func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transac
 	return h[id], nil
 }
 
+// fakeCases are the special-return cases of the account merchant, the newest first.
+type fakeCases []*ledger.Case
+
+func (h fakeCases) Case(a ledger.AccountID, id string) (*ledger.Case, error) {
+	if id == "broken" {
+		return nil, errors.New("rows are gone")
+	}
+	for _, k := range h {
+		if a == merchant && k.ID.String() == id {
+			return k, nil
+		}
+	}
+	return nil, nil
+}
+
+func (h fakeCases) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
+	for _, k := range h {
+		if a == merchant && (status == 0 || k.Status == status) {
+			all = append(all, k)
+		}
+	}
+	all = all[min((page-1)*perPage, len(all)):]
+	return all[:min(perPage, len(all))], nil
+}
+
+// lookups is the History of a fixture.
+type lookups struct {
+	fakeHistory
+	*fakeCases
+}
+
 // fixture is the merchant API in front of a fake engine, with a registry of its own.
 type fixture struct {
 	t       testing.TB
 	engine  *fakeEngine
 	history fakeHistory
+	cases   fakeCases
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
 	closed  string
@@ -79,7 +111,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) options() Options {
 	return Options{
-		Engine: f.engine, History: f.history, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
+		Engine: f.engine, History: lookups{f.history, &f.cases}, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },

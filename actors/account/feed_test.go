@@ -54,8 +54,8 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}); err != nil || reported[9] != 1 {
 		t.Errorf("a payment to our key: %v, %v", err, reported)
 	}
-	if err := take(scheme.Notice{Kind: scheme.InfractionOpened, Tx: held.ID, EndToEnd: held.EndToEnd}); err == nil {
-		t.Error("an infraction was taken")
+	if err := take(scheme.Notice{Kind: 99, Tx: held.ID, EndToEnd: held.EndToEnd}); !errors.Is(err, errKind) {
+		t.Errorf("a notice of an unknown kind: %v", err)
 	}
 }
 

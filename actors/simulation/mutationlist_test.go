@@ -290,8 +290,8 @@ var mutations = []mutation{
 	{
 		"return-busy-for-good", "a return whose notice could not be booked is worked on for ever",
 		"actors/account/feed.go",
-		"\t\t\tf.returning.Delete(n.ReturnID)\n\t\t\ttaken(err)",
-		"\t\t\tif err == nil {\n\t\t\t\tf.returning.Delete(n.ReturnID)\n\t\t\t}\n\t\t\ttaken(err)",
+		"\t\t\tf.working.Delete(id)\n\t\t\ttaken(err)",
+		"\t\t\tif err == nil {\n\t\t\t\tf.working.Delete(id)\n\t\t\t}\n\t\t\ttaken(err)",
 	},
 	{
 		"oldest-hour-forgotten", "a claim in its last hour is ruled out without a look",

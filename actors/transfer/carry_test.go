@@ -78,11 +78,6 @@ func (s *scripted) Submit(ctx context.Context, p scheme.Payment) (scheme.State, 
 	return r.State, err
 }
 
-func (s *scripted) Return(context.Context, scheme.Refund) (scheme.State, error) {
-	s.t.Error("a payout returns nothing")
-	return scheme.State{}, errLost
-}
-
 func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
 	payout, refund := tx == job.Tx.ID && endToEnd == job.Tx.EndToEnd, tx == refunding.Tx.ID && endToEnd == refunding.Tx.EndToEnd
 	if !payout && !refund {
@@ -150,11 +145,11 @@ func TestCarryRefund(t *testing.T) {
 		goal                ledger.Goal
 		lines, call, report string
 	}{
-		{ledger.GoalPay, "settled", "return", "settled"},
-		{ledger.GoalPay, "refused provider_rejected", "return", "refused provider_rejected"},
-		{ledger.GoalPay, "failed/unknown/pending", "return ask return", "accepted"},
-		{ledger.GoalPay, "silence", "return", "accepted in doubt"},
-		{ledger.GoalClear, "unknown/settled", "ask return", "settled"},
+		{ledger.GoalPay, "settled", "return", "settled to Ana"},
+		{ledger.GoalPay, "refused provider_rejected", "return", "refused provider_rejected to Ana"},
+		{ledger.GoalPay, "failed/unknown/pending", "return ask return", "accepted to Ana"},
+		{ledger.GoalPay, "silence", "return", "accepted in doubt to Ana"},
+		{ledger.GoalClear, "unknown/settled", "ask return", "settled to Ana"},
 	} {
 		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
 		j := refunding

@@ -52,9 +52,7 @@ type Machine struct {
 func New(j Job) *Machine {
 	m := &Machine{job: j, doubt: j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear}
 	m.Outcome.ID, m.Outcome.EndToEnd = j.Tx.ID, j.Tx.EndToEnd
-	if m.Outcome.Owner = j.Tx.Counterparty; m.refund() {
-		m.Outcome.Owner = ledger.Party{} // no lookup names the payer
-	}
+	m.Outcome.Owner = j.Tx.Counterparty
 	return m
 }
 

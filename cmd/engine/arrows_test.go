@@ -84,7 +84,7 @@ var outside = []struct {
 // its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
-	"github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
+	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.

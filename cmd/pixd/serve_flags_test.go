@@ -27,6 +27,7 @@ func TestServeFlags(t *testing.T) {
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081", ISPB: "99999004", Scheme: "sim",
 		SettleDelay: 200 * time.Millisecond, SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
+		MEDSilence: "agree", MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}); !reflect.DeepEqual(plain, want) {
 		t.Errorf("the defaults are %+v", plain)
@@ -53,6 +54,9 @@ func TestServeFlags(t *testing.T) {
 		"queue-retry":        {"4s", func(c *engine.Config) { c.QueueRetry = 4 * time.Second }},
 		"queue-ttl":          {"5m", func(c *engine.Config) { c.QueueTTL = 5 * time.Minute }},
 		"approval-ttl":       {"6h", func(c *engine.Config) { c.ApprovalTTL = 6 * time.Hour }},
+		"med-silence":        {"wait", func(c *engine.Config) { c.MEDSilence = "wait" }},
+		"med-deadline":       {"7h", func(c *engine.Config) { c.MEDDeadline = 7 * time.Hour }},
+		"med-analysis":       {"8h", func(c *engine.Config) { c.MEDAnalysis = 8 * time.Hour }},
 		"rate-limit":         {"7", func(c *engine.Config) { c.RateLimit = 7 }},
 		"failed-auth-limit":  {"8", func(c *engine.Config) { c.FailedAuthLimit = 8 }},
 		"connections-per-ip": {"9", func(c *engine.Config) { c.ConnectionsPerIP = 9 }},
