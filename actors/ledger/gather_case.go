@@ -203,7 +203,9 @@ func (g *gathering) owing(f *Facts, c Command) error {
 			return false, err
 		}
 		f.Holding = append(f.Holding, h)
-		left -= h.Held
+		if f.Case == nil || f.Case.Ordinal != h.Ordinal { // the command may release what its own case holds
+			left -= h.Held
+		}
 		return left > 0, nil
 	})
 	if err != nil {
