@@ -97,9 +97,9 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		}
 		b.Prev, b.HeldWas, b.OwedWas, b.DueWas = k.at, k.was.held, k.was.owed, k.was.due
 	}
-	if b.Sums != nil { // the caller may go on to change its copy for the next record
-		sums := *b.Sums
-		b.Sums = &sums
+	if b.Sums != nil { // the caller may go on counting in its own copy
+		kept := *b.Sums
+		b.Sums = &kept
 	}
 	r := Record{
 		Account: d.account.ID,

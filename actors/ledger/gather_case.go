@@ -195,6 +195,9 @@ func (g *gathering) owing(f *Facts, c Command) error {
 		return nil
 	}
 	left := t.Balance + incoming(c)
+	if f.Case != nil {
+		left += f.Case.Held // the command may release this hold, and newer cases then get the money
+	}
 	f.Holding = []Holding{}
 	lo, hi := HoldingsOf(g.account.ID)
 	err := g.Own(lo, hi, func(k, v []byte) (bool, error) {
@@ -203,9 +206,7 @@ func (g *gathering) owing(f *Facts, c Command) error {
 			return false, err
 		}
 		f.Holding = append(f.Holding, h)
-		if f.Case == nil || f.Case.Ordinal != h.Ordinal { // the command may release what its own case holds
-			left -= h.Held
-		}
+		left -= h.Held
 		return left > 0, nil
 	})
 	if err != nil {

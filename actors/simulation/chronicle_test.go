@@ -22,6 +22,7 @@ type chronicle struct {
 	under   map[string][]*chronicled         // payouts by each end-to-end id that a payout has had, former ids included
 	answers map[answerUnder][16]byte         // for each kept answer, the hash of the request body that the answer belongs to
 	shown   map[recordName][]*ledger.Account // account heads that reads showed, by the record that made the head
+	refunds *refundBook
 }
 
 // window is a repeat window that was set at the simulated time at. For long milliseconds
@@ -81,6 +82,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 		map[string][]*chronicled{},
 		map[answerUnder][16]byte{},
 		map[recordName][]*ledger.Account{},
+		newRefundBook(),
 	}
 	for i := range reads {
 		at := recordName{wal.Stream(reads[i].ID), reads[i].Seq}
@@ -110,6 +112,9 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 		c.terms[r.Account] = *r.Settings
 		c.windows[r.Account] = append(c.windows[r.Account], window{l.trueTimeOf(r).at, r.Settings.RepeatWindow})
 	}
+	if r.Case != nil {
+		c.refunds.caseRecord(l, r, &before)
+	}
 	if r.Tx == nil {
 		return
 	}
@@ -125,6 +130,12 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	c.instants(l, r, old)
 	c.charge(l, r)
 	c.money(l, &before, r)
+	if r.Kind == ledger.PaymentReceived {
+		c.refunds.received[r.Tx.ID] = r
+	}
+	if r.Tx.Kind == ledger.TxRefund {
+		c.refunds.refund(l, r, &before)
+	}
 	if r.Tx.Kind == ledger.TxPayout {
 		c.waitsFirst(l, r, old)
 		c.payout(l, r, old)
@@ -235,6 +246,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 func (c *chronicle) judge(l *life) {
 	c.holders(l)
 	c.bodies(l)
+	c.refunds.judge(l)
 	for print, all := range c.prints {
 		for _, first := range all {
 			for _, second := range all {

@@ -48,6 +48,10 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 		if _, err := fmt.Sscan(c.Reference, new(ledger.AccountID), &amount); err != nil || (a.Refusal == nil) != (c.Amount == amount) {
 			l.fail("%v: a credit of %d under %s: %v", r.account, c.Amount, c.Reference, a.Refusal)
 		}
+	case ledger.RequestRefund:
+		l.refundHeard(r, &c, a)
+	case ledger.DefendCase, ledger.CloseCase:
+		l.caseHeard(r, c, a)
 	case ledger.DecideApproval:
 		if a.Refusal == nil && a.Tx.Payout.Decision != c.Word {
 			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)
@@ -89,6 +93,8 @@ func describe(a *ledger.Answer) string {
 		return a.Refusal.Code.String()
 	case a.Stored != nil:
 		return fmt.Sprintf("%d %s", a.Stored.Code, a.Stored.Body)
+	case a.Case != nil:
+		return fmt.Sprintf("%v is %v", a.Case.ID, a.Case.Status)
 	case a.Tx != nil:
 		return fmt.Sprintf("%v is %v", a.Tx.ID, a.Tx.Status)
 	}

@@ -14,6 +14,13 @@ type written struct {
 	active  bool          // the account was active
 	floor   ledger.Millis // time of the newest record that earlier processes had made
 	repeats int           // how many payouts may be in flight under one end-to-end id
+	durable uint64        // sequence of the account's newest record that was durable then
+}
+
+// appended is an entry's ticket, and the sequence of its first record.
+type appended struct {
+	ticket wal.Ticket
+	first  uint64
 }
 
 // observed is the journal that accounts append to. It notes the state of the simulation for
@@ -24,6 +31,14 @@ type observed struct{ l *life }
 // Append implements account.Journal.
 func (o observed) Append(e *wal.Entry) wal.Ticket {
 	l := o.l
+	waiting := l.appended[e.Stream]
+	for len(waiting) > 0 && waiting[0].ticket <= l.journal.Durable() {
+		waiting = waiting[1:]
+	}
+	durable := e.Expect
+	if len(waiting) > 0 {
+		durable = waiting[0].first - 1
+	}
 	if len(e.Records) > 0 && l.living && (l.refuses || l.odds(l.mood.refuse)) {
 		l.refuses = false
 		l.count("fault: entry refused")
@@ -33,10 +48,15 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable,
 		}
 	}
-	return l.journal.Append(e)
+	t := l.journal.Append(e)
+	if len(e.Records) > 0 {
+		waiting = append(waiting, appended{t, e.Records[0].Seq})
+	}
+	l.appended[e.Stream] = waiting
+	return t
 }
 
 // Durable implements account.Journal.

@@ -29,6 +29,7 @@ func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 // answer that clients and operators got.
 func (l *life) remembered() {
 	l.entriesKept()
+	l.casesKept()
 	for i := range l.reads {
 		l.stillTrue(&l.reads[i])
 	}
@@ -107,8 +108,8 @@ func (l *life) atRest() {
 			l.fail("%v is quarantined: %v", id, a.Broken())
 			continue
 		}
-		if t := a.Head().Totals; t.Held != 0 || a.Working() != 0 {
-			l.fail("%v: %d held and %d children, with nothing left to do", id, t.Held, a.Working())
+		if t := a.Head().Totals; t.Held != 0 || t.Owed != 0 || t.MEDHeld != l.chronicle0.undecided(id) || a.Working() != 0 {
+			l.fail("%v: %+v and %d children, with nothing left to do", id, t, a.Working())
 		}
 	}
 	if len(l.flipped) > 0 {
@@ -153,6 +154,7 @@ func (l *life) theBooks() {
 			want[m.Account] += m.Amount
 		case sim.MovedRefund:
 			want[m.Account] -= m.Amount
+			l.refundedHere(m)
 		case sim.MovedPayout:
 			want[m.Account] -= m.Amount
 			if p := l.chronicle0.payouts[m.Tx]; p != nil {
@@ -208,6 +210,9 @@ func (l *life) settledHere(m sim.Movement) {
 func (l *life) orphans() {
 	for i := range l.answers {
 		a := &l.answers[i]
+		if a.tx.Kind == ledger.TxRefund && !l.flipped[a.account] {
+			l.refundedThere(a.tx.ID)
+		}
 		if a.tx.Kind != ledger.TxPayout || l.flipped[a.account] {
 			continue
 		}

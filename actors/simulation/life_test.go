@@ -76,6 +76,7 @@ type process struct {
 	floor     ledger.Millis                  // time of the newest record when this process started
 	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time
 	unsettled map[ledger.AccountID]bool      // accounts of which the journal has refused an entry
+	appended  map[wal.Stream][]appended      // each account's entries that may not be durable yet
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on
 }
@@ -94,6 +95,7 @@ const (
 
 var terms = ledger.Terms{
 	OwnISPB: ispb, OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
+	MEDDeadline: 120 * 3_600_000, MEDAnalysis: 168 * 3_600_000,
 }
 
 // drawTerms returns the flags of a new process: the default flags, or random ones.
@@ -103,6 +105,9 @@ func (l *life) drawTerms() ledger.Terms {
 		l.count("start: other flags")
 		t.OrphanAfter = [...]ledger.Millis{5 * 60_000, 2 * 3_600_000}[l.rng.IntN(2)]
 		t.QueueTTL = [...]ledger.Millis{30 * 60_000, 6 * 3_600_000}[l.rng.IntN(2)]
+		t.MEDDeadline = [...]ledger.Millis{60_000, 3_600_000}[l.rng.IntN(2)]
+		t.MEDAnalysis = t.MEDDeadline + [...]ledger.Millis{0, 3_600_000}[l.rng.IntN(2)]
+		t.MEDWaits = l.odds(3)
 	}
 	return t
 }
@@ -111,7 +116,7 @@ var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
 // render renders answers as the merchant API does, but without QR codes.
 func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
-	if a.Refusal == nil && a.Tx.Kind == ledger.TxCharge {
+	if a.Refusal == nil && a.Tx != nil && a.Tx.Kind == ledger.TxCharge {
 		return ledger.Stored{Code: 200, Body: []byte(a.Tx.Public())}, true
 	}
 	return httpapi.Renderer{Queueing: queueing}.Render(a, s)
@@ -209,7 +214,7 @@ type listener struct {
 // boot starts a process on the current journal.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, retried: map[ledger.TxID]ledger.Reading{},
+		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, appended: map[wal.Stream][]appended{}, retried: map[ledger.TxID]ledger.Reading{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
 	r, err := registry.Open(patient{l}, l.time.Stamp)

@@ -21,7 +21,11 @@ func (l *life) meet() {
 		l.againUnderAnotherClock()
 		return
 	}
-	switch l.rng.IntN(13) {
+	switch l.rng.IntN(15) {
+	case 14:
+		l.failedInDoubt()
+	case 13:
+		l.shortOfMoney()
 	case 12:
 		l.underFormerID()
 	case 11:

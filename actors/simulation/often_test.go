@@ -9,7 +9,11 @@ import (
 // common lists the events that must happen at least eight times in 300 lives.
 const common = `
 alert: late_settlement
+alert: med_refund_failed
+alert: med_undecided
 alert: quarantine
+alert: refund_unanswered
+alert: withdrawn too late
 answered: replay
 asked: again what was voided
 asked: another amount under a reference
@@ -17,12 +21,17 @@ asked: another body under a key
 asked: available less the fee, and 0
 asked: available less the fee, and 1
 asked: ledger.ChangeSettings
+asked: ledger.CloseCase
 asked: ledger.DecideApproval
+asked: ledger.DefendCase
 asked: ledger.KeepAnswer
 asked: ledger.ReadAccount
 asked: ledger.Recall
+asked: ledger.RequestRefund
 asked: other fees and another window
 asked: twice at once
+asked: what is left of a payment, and 0
+asked: what is left of a payment, and 1
 clock: a difference accepted
 clock: accepted by an operator
 clock: differs from the scheme's
@@ -33,12 +42,6 @@ crash: restarted under a wrong clock
 crash: the clock was set right
 crash: the disk failed
 crash: the power is cut
-goal: clear
-goal: pay
-goal: resume
-goal: retry
-goal: send
-goal: void
 fault: acknowledgement lost
 fault: answer lost
 fault: clock jumps
@@ -52,56 +55,89 @@ fault: notice of another id
 fault: notice of another minute
 fault: notice of another's return
 fault: panic in an account
+fault: refund doubled
+fault: refund late
+fault: refund refused
+fault: report of another payment
 fault: submission doubled
 fault: submission late
 fault: submission limited
 fault: submission refused
 fault: the scheme restarts
 fault: unreachable
+goal: clear
+goal: pay
+goal: resume
+goal: retry
+goal: send
+goal: void
+meeting: a case closed by its deadline
+meeting: a case closed by the analyst
+meeting: a case covered in part
 meeting: a charge completed
 meeting: a duplicate
 meeting: a payment that names a charge and does not complete it
+meeting: a refund for a case
 meeting: an equal request after a duplicate of nothing known
 meeting: an equal request after a late settlement
 meeting: an id renewed
 met: a child overtaken by a notice, and a panic
 met: a due row of a quarantined account
-met: a submission arrives after its void
 met: a key after nearly a day
+met: a quarantined account with much in flight
+met: a refund arrives after it failed in doubt
+met: a return of what is on its way back
+met: a submission arrives after its void
 met: an equal request under a wrong clock
+met: an id that the scheme has of something unknown
 met: an own id and an equal derived one at once
-met: an own id that was renewed
 met: an own id on a foreign suffix
+met: an own id that was renewed
+met: cases and too little money
 met: equal approvals after 11 h
 met: more equal payouts than may be under way
-met: a return of what is on its way back
-met: a quarantined account with much in flight
-met: an id that the scheme has of something unknown
 met: refused again and again, and then paid
 money: all that was available is held
 record: account.opened
 record: answer.kept
+record: case.closed
+record: case.defended
+record: case.opened
+record: case.refunded
+record: case.refunding
+record: case.released
+record: case.restored
+record: case.waits
+record: case.withdrawn
 record: charge.created
 record: credited
 record: payment.received
 record: payout.accepted
 record: payout.approved
-record: payout.rejected_after_void
 record: payout.failed
 record: payout.held
 record: payout.pending
 record: payout.queued
 record: payout.refused
 record: payout.rejected
+record: payout.rejected_after_void
 record: payout.requeued
 record: payout.returned
 record: payout.sending
 record: payout.sent
 record: payout.settled
 record: payout.settled_late
+record: refund.accepted
+record: refund.failed
+record: refund.held
+record: refund.sent
+record: refund.settled
+record: refund.settled_late
 record: return.received
 record: settings.changed
 refused: an id of another's
+refused: case_over
+refused: case_result
 refused: ceiling_exceeded
 refused: cnpj_out_blocked
 refused: cnpj_out_document_required
@@ -109,11 +145,15 @@ refused: dict_bucket_exhausted
 refused: dict_key_not_found
 refused: dict_lookup_failed
 refused: dict_rate_limited
+refused: funds_under_med_hold
 refused: inactive
 refused: insufficient_balance
 refused: not_pending
+refused: over_refund
 refused: provider_rejected
+refused: safe_balance
 refused: same_institution_transfer
+refused: unknown_original
 registry: a key changed
 registry: a key made
 registry: a key of another's

@@ -19,14 +19,21 @@ import (
 type outside struct {
 	l    *life
 	sim  *sim.Sim
-	down ledger.Millis          // the scheme cannot be reached before this time
-	gone string                 // the key that the directory has forgotten
-	deaf bool                   // the scheme's next answer is lost
-	late []scheme.Payment       // submissions that are delayed and have not reached the scheme yet
-	held []delivery             // notices that have not reached the engine yet; any of them may arrive next
-	sent map[ledger.TxID]string // payouts that the scheme has taken, with their end-to-end ids
-	book sim.Options
-	paid map[string]arrived // customers' payments, by end-to-end id
+	down ledger.Millis    // the scheme cannot be reached before this time
+	gone string           // the key that the directory has forgotten
+	deaf bool             // the scheme's next answer is lost
+	late []scheme.Payment // submissions that are delayed and have not reached the scheme yet
+
+	lateRefunds []scheme.Refund        // the same of refunds
+	received    []string               // end-to-end ids of customers' payments, in order
+	reports     map[string]report      // payers' reports, by infraction id
+	reported    []string               // their ids, in order
+	refusing    bool                   // the next refund is late, and every further submission of it is refused
+	refused     ledger.TxID            // that refund
+	held        []delivery             // notices that have not reached the engine yet; any of them may arrive next
+	sent        map[ledger.TxID]string // payouts that the scheme has taken, with their end-to-end ids
+	book        sim.Options
+	paid        map[string]arrived // customers' payments, by end-to-end id
 }
 
 // arrived is a customer's payment.
@@ -53,7 +60,7 @@ func (p prompt) Append(e *wal.Entry) wal.Ticket {
 }
 
 func newOutside(l *life) *outside {
-	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}}
+	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}, reports: map[string]report{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	o.book = sim.Options{
 		Store: prompt{waltest.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
@@ -116,6 +123,9 @@ func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Mil
 		}
 		r.Owner, err = o.sim.Lookup(ctx, m.Query())
 	case transfer.Submit:
+		if refund := m.Refund(); refund.Original != "" {
+			return o.submitRefund(refund, r)
+		}
 		return o.submit(m.Payment(), r)
 	case transfer.Ask:
 		if o.l.odds(o.l.mood.limited) {
@@ -180,6 +190,10 @@ func (o *outside) take(p scheme.Payment) (scheme.State, error) {
 
 // arrive lets one late submission reach the scheme.
 func (o *outside) arrive() {
+	if n := len(o.lateRefunds); n > 0 && (len(o.late) == 0 || o.l.odds(2)) {
+		o.refundArrives(o.l.rng.IntN(n))
+		return
+	}
 	if len(o.late) == 0 {
 		return
 	}
@@ -214,6 +228,9 @@ func (o *outside) tell() bool {
 	if m := &o.l.mood; n.Kind == scheme.ReturnReceived && m.doubled > 0 && o.l.odds(3) {
 		done = o.returnedTwice(n, done)
 	}
+	if m := &o.l.mood; n.Kind == scheme.InfractionOpened && m.doubled > 0 && o.l.odds(3) {
+		done = o.reportedTwice(n, done)
+	}
 	d := delivery{n, done}
 	switch m := &o.l.mood; {
 	case o.l.clock < o.down || o.l.odds(m.lost):
@@ -226,7 +243,7 @@ func (o *outside) tell() bool {
 		o.l.count("fault: notice doubled")
 		o.l.take(delivery{n, func(error) {}})
 		o.l.take(d)
-	case m.doubled > 0 && o.l.odds(20) && n.Kind != scheme.PaymentArrived:
+	case m.doubled > 0 && o.l.odds(20) && n.Kind != scheme.PaymentArrived && n.Infraction == "":
 		// The scheme confuses two payments: a false notice names our payout with another
 		// payment's end-to-end id.
 		o.l.count("fault: notice of another id")
@@ -238,6 +255,10 @@ func (o *outside) tell() bool {
 			wrong.Kind, wrong.Reason = scheme.PaymentRejected, "AC03"
 		case scheme.PaymentRejected:
 			wrong.Kind, wrong.Reason = scheme.PaymentSettled, ""
+		case scheme.RefundSettled:
+			wrong.Kind, wrong.Reason = scheme.RefundRejected, "CH16"
+		case scheme.RefundRejected:
+			wrong.Kind, wrong.Reason = scheme.RefundSettled, ""
 		}
 		o.l.take(delivery{wrong, func(error) {}})
 		o.l.take(d)
@@ -297,6 +318,7 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 		return
 	}
 	o.paid[e2e] = arrived{id, amount, txid}
+	o.received = append(o.received, e2e)
 	o.l.say("a customer pays %v %d as %s", id, amount, e2e)
 }
 

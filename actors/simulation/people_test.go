@@ -11,6 +11,7 @@ import (
 type people struct {
 	asked    []*request                 // requests without an answer yet
 	answers  []answer                   // every answer about a transaction
+	cases    []caseAnswer               // every answer about a case
 	kept     map[string]*kept           // answers by idempotency key
 	credited map[string]bool            // for each credit's reference, whether the credit was confirmed
 	times    map[string][]ledger.Millis // the simulated times of the requests with each key
@@ -29,11 +30,12 @@ type request struct {
 	key     string // idempotency key; empty: none
 	at      ledger.Millis
 	asked   *account.Asked
-	verdict *verdict // the answer that a payout request must get; nil: unknown
-	joins   bool     // a request with the same key was sent before this one
-	other   bool     // the request's body differs from the body of the key's first request
-	atOnce  bool     // the key's first request may still have been in progress when this one was sent
-	renewed bool     // the request's end-to-end id is the former id of a payout in flight or settled
+	refund  *ledger.RefusalCode // the answer that a refund request must get; nil: unknown
+	verdict *verdict            // the answer that a payout request must get; nil: unknown
+	joins   bool                // a request with the same key was sent before this one
+	other   bool                // the request's body differs from the body of the key's first request
+	atOnce  bool                // the key's first request may still have been in progress when this one was sent
+	renewed bool                // the request's end-to-end id is the former id of a payout in flight or settled
 }
 
 // answer is an answer about a transaction that a client has received.
@@ -180,7 +182,7 @@ func (l *life) again() {
 		return
 	}
 	if l.numbers > 0 {
-		for _, kind := range [...]string{"p", "c", "k"} {
+		for _, kind := range [...]string{"p", "c", "k", "r", "d"} {
 			if k := l.kept[fmt.Sprint(kind, 1+l.rng.IntN(l.numbers))]; k != nil {
 				if kind != "k" && l.odds(4) && l.answered(k.request.key) {
 					l.ask(l.otherwise(k.request))

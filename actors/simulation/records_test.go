@@ -22,6 +22,13 @@ var announces = map[ledger.RecordKind][]ledger.EventKind{
 	ledger.PayoutQueued:      {ledger.EventPayoutQueued},
 	ledger.ReturnReceived:    {ledger.EventReturnReceived},
 	ledger.PayoutReturned:    {ledger.EventPayoutReturned},
+
+	ledger.RefundSettled:     {ledger.EventRefundCompleted},
+	ledger.RefundSettledLate: {ledger.EventRefundCompleted},
+	ledger.RefundFailed:      {ledger.EventRefundFailed},
+	ledger.CaseOpened:        {ledger.EventRefundRequested},
+	ledger.CaseWasClosed:     {ledger.EventCaseClosed},
+	ledger.CaseWithdrawn:     {ledger.EventCaseClosed},
 }
 
 // events checks that a record has exactly the events that its kind must have.

@@ -60,8 +60,10 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 		return verdict{refusal: ledger.RefuseCNPJBlocked}
 	case s.CashOutCeiling != 0 && c.Amount > s.CashOutCeiling:
 		return verdict{refusal: ledger.RefuseCeiling}
-	case c.Amount+feeOf(s.CashOutFee, c.Amount) > available:
+	case c.Amount+feeOf(s.CashOutFee, c.Amount) > head.Totals.Balance-head.Totals.Held:
 		return verdict{refusal: ledger.RefuseBalance}
+	case c.Amount+feeOf(s.CashOutFee, c.Amount) > available:
+		return verdict{refusal: ledger.RefuseUnderMED}
 	}
 	return verdict{pending: s.ApprovalThreshold != nil && c.Amount >= *s.ApprovalThreshold}
 }
@@ -149,6 +151,10 @@ func claimsOf(c ledger.Command) []*ledger.Claim {
 	case ledger.RequestPayout:
 		return []*ledger.Claim{c.Claim}
 	case ledger.CreateCharge:
+		return []*ledger.Claim{c.Claim}
+	case ledger.RequestRefund:
+		return []*ledger.Claim{c.Claim}
+	case ledger.DefendCase:
 		return []*ledger.Claim{c.Claim}
 	}
 	return nil

@@ -109,14 +109,17 @@ func (l *life) turn() {
 	}
 	l.clock += ledger.Millis(l.rng.IntN(300))
 	switch n := l.rng.IntN(100); {
-	case n < 14:
+	case n < 11:
 		l.payout()
+	case n < 14:
+		l.refunds()
 	case n < 16:
 		l.charge()
 	case n < 20:
 		l.again()
 	case n < 21:
 		l.customer()
+		l.complain()
 	case n < 22:
 		l.idle()
 	case n < 24:
@@ -208,6 +211,9 @@ func (l *life) customer() {
 	if l.odds(4) {
 		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // another amount than the charge's, and perhaps less than the fee
 	}
+	if l.odds(3) {
+		amount *= 4
+	}
 	l.outside.pay(id, amount, txid)
 }
 
@@ -236,7 +242,7 @@ func (l *life) heal() {
 		l.fail("capacity: %v", err)
 	}
 	l.healed = l.clock
-	for l.odds(m.linger) && len(l.outside.late) > 0 {
+	for l.odds(m.linger) && l.outside.lates() > 0 {
 		l.outside.arrive()
 	}
 	l.repeat()
@@ -254,7 +260,7 @@ func (l *life) repeat() {
 
 // rest runs until no work is left. Where nothing else happens, simulated time goes forward.
 func (l *life) rest() {
-	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000}
+	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000, 864_000_000}
 	for idle, rounds := 0, 0; idle < 20 || rounds < 6*len(steps)+20; rounds++ {
 		busy := false
 		if rounds == 400 {
@@ -283,15 +289,21 @@ func (l *life) rest() {
 		if l.odds(10) {
 			l.outside.arrive() // perhaps a delayed submission arrives after its payout was voided
 		}
-		for rounds >= 100 && len(l.outside.late) > 0 {
+		for rounds >= 100 && l.outside.lates() > 0 {
 			l.outside.arrive()
 		}
-		if busy || len(l.outside.late) > 0 || len(l.children) > 0 || len(l.mail) > 0 {
+		if busy || l.outside.lates() > 0 || len(l.children) > 0 || len(l.mail) > 0 {
 			idle = 0
 		} else {
 			idle++
 		}
-		l.clock += steps[min(rounds/6, len(steps)-1)]
+		step := steps[min(rounds/6, len(steps)-1)]
+		for step > schemeTimeout && len(l.children) > 0 {
+			l.carry(0) // in time: a child that is asked only after so long a step never submits anything
+			busy = true
+			l.settle()
+		}
+		l.clock += step
 		if len(l.wrong) > 0 {
 			return
 		}

@@ -144,7 +144,9 @@ func (l *life) carry(i int) {
 	if act == transfer.Submit && !l.flipped[c.account] && c.kept() {
 		l.fail("%v is submitted, and the account's control keeps money from %s", c.machine.Outcome.ID, c.owner)
 	}
-	if act == transfer.Submit {
+	if refund := c.machine.Refund(); act == transfer.Submit && refund.Original != "" {
+		l.submitsRefund(c, refund)
+	} else if act == transfer.Submit {
 		l.submits(c)
 	}
 	r := l.outside.act(c.machine, act, c.deadline)
@@ -233,7 +235,8 @@ func (l *life) take(d delivery) {
 // newFeed returns the feed of a new process.
 func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
-		Get: l.journal.Get, Recent: l.deps.Config.Recent,
+		Scan: l.journal.Scan,
+		Get:  l.journal.Get, Recent: l.deps.Config.Recent,
 		Key: func(key string) (ledger.AccountID, bool) {
 			k, ok := l.registry.PixKey(key)
 			if !ok {

@@ -3,7 +3,6 @@ package notices
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -48,17 +47,6 @@ func (s *service) refused(err error) {
 	s.Log.Warn("scheme: notice refused", "error", err)
 }
 
-// taken returns an error for kinds of notice that the protocol has but that accounts of this
-// version do not handle. The scheme should send such a notice again, like one of an unknown
-// kind.
-func taken(n scheme.Notice) error {
-	switch n.Kind {
-	case scheme.InfractionOpened, scheme.InfractionCancelled:
-		return fmt.Errorf("%w to this version: %s", provider.ErrKind, n.Kind)
-	}
-	return nil
-}
-
 // Routes adds the endpoint for notices to a router.
 func Routes(r *router.Router, o Options) {
 	if o.Wait == 0 {
@@ -81,9 +69,6 @@ func New(o Options) fasthttp.RequestHandler {
 // and a repeat of it is not acknowledged before the first copy has an outcome.
 func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 	n, err := provider.ReadNotice(ctx.PostBody())
-	if err == nil {
-		err = taken(n)
-	}
 	if err != nil {
 		end(false)
 		s.refused(err)

@@ -91,22 +91,13 @@ func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
 	return moves
 }
 
-// The longest pauses between two deliveries of a notice, in ms. Notices about infractions
-// have a longer one, because an engine may not know these kinds, and their repeats must not
-// delay other notices.
-const (
-	pause           = ledger.Millis(60_000)
-	infractionPause = 10 * pause
-)
+// pause is the longest pause between two deliveries of a notice, in ms.
+const pause = ledger.Millis(60_000)
 
 // again returns a notice that was not acknowledged with its next due time: 1 s from now after
-// the first delivery, then after a pause twice as long each time, up to the longest pause.
+// the first delivery, then after a pause twice as long each time, up to the constant pause.
 func (i item) again(now ledger.Millis) item {
-	longest := pause
-	if i.notice.Kind == scheme.InfractionOpened || i.notice.Kind == scheme.InfractionCancelled {
-		longest = infractionPause
-	}
-	i.at = now + min(ledger.Millis(1000)<<min(i.tries, 10), longest)
+	i.at = now + min(ledger.Millis(1000)<<min(i.tries, 10), pause)
 	i.tries++
 	return i
 }

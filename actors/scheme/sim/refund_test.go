@@ -250,3 +250,24 @@ func TestRefundWithAPayoutsIDs(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestAskTellsRefundsFromPayouts checks that a question about a refund is answered with the
+// refund's state, even where a payout of the same transaction has another one.
+func TestAskTellsRefundsFromPayouts(t *testing.T) {
+	p := newPump(t)
+	r := returning(p.at, paidAt(t, p.Sim, 0, 100), "XXXX", 5)
+	o := payoutAt(p.at)
+	o.Tx = r.Tx
+	if _, err := p.Submit(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	p.giveBackTo(r)
+	p.at += 1000
+	for id, want := range map[string]scheme.State{
+		r.EndToEnd: {Progress: scheme.Rejected, Reason: "CH16"}, o.EndToEnd: {Progress: scheme.Settled},
+	} {
+		if got, err := p.Ask(t.Context(), r.Tx, id); err != nil || got != want {
+			t.Errorf("%s: %+v %v, want %+v", id, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package simulation
+
+import (
+	"errors"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/sim"
+)
+
+// refundBook is what the records say about refunds and special-return cases. It derives every
+// sum by itself from single refunds and cases.
+type refundBook struct {
+	received map[ledger.TxID]*ledger.Record      // the record of each received payment
+	newest   map[ledger.TxID]*ledger.Transaction // each refund, as in its newest record
+	account  map[ledger.TxID]ledger.AccountID    // each refund's account
+	ids      map[string]ledger.TxID              // each refund by its D id
+	cases    map[ledger.CaseID]*ledger.Record    // the newest record about each case
+	opened   map[ledger.CaseID]written           // state of the simulation at each case's opening
+	reports  map[string]ledger.CaseID            // each case by the report that opened it
+	late     map[ledger.TxID]bool                // payments of which a failed refund has settled
+	claims   map[ledger.AccountID]map[[16]byte][]ledger.Millis
+}
+
+func newRefundBook() *refundBook {
+	return &refundBook{
+		map[ledger.TxID]*ledger.Record{}, map[ledger.TxID]*ledger.Transaction{}, map[ledger.TxID]ledger.AccountID{}, map[string]ledger.TxID{},
+		map[ledger.CaseID]*ledger.Record{}, map[ledger.CaseID]written{}, map[string]ledger.CaseID{}, map[ledger.TxID]bool{},
+		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
+	}
+}
+
+// sums derives the refund sums of a payment.
+func (b *refundBook) sums(original ledger.TxID) (settled, inFlight, held ledger.Amount) {
+	for _, t := range b.newest {
+		switch {
+		case t.Refund.Original != original:
+		case t.Status == ledger.StatusSettled:
+			settled += t.Amount
+		case t.Status.InFlight():
+			inFlight += t.Amount
+		}
+	}
+	for _, r := range b.cases {
+		if r.Case.Original == original {
+			held += r.Case.Held
+		}
+	}
+	return settled, inFlight, held
+}
+
+// left derives what is left of a payment for refunds and cases.
+func (b *refundBook) left(original ledger.TxID) ledger.Amount {
+	settled, inFlight, held := b.sums(original)
+	return b.received[original].Tx.Amount - settled - inFlight - held
+}
+
+// summed checks the refund sums in a record.
+func (b *refundBook) summed(l *life, r *ledger.Record, original ledger.TxID) {
+	settled, inFlight, held := b.sums(original)
+	s := r.Sums
+	switch {
+	case s == nil:
+	case s.Original != original || s.Settled != settled || s.InFlight != inFlight || s.Held != held || s.Amount != b.received[original].Tx.Amount:
+		l.fail("record %d of %v (%v) has %+v; its refunds and cases make %d settled, %d in flight, %d held", r.Seq, r.Account, r.Kind, *s, settled, inFlight, held)
+	}
+	if amount := b.received[original].Tx.Amount; settled+inFlight+held > amount && !b.late[original] {
+		l.fail("record %d of %v (%v): %d settled, %d in flight and %d held of a payment of %d", r.Seq, r.Account, r.Kind, settled, inFlight, held, amount)
+	}
+}
+
+// refund checks a record about a refund.
+func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
+	t := r.Tx
+	origin := b.received[t.Refund.Original]
+	if origin == nil || origin.Account != r.Account || origin.Tx.EndToEnd != t.Refund.OriginalEndToEnd || origin.Tx.Amount != t.Refund.OriginalAmount {
+		l.fail("record %d of %v refunds %v, which was not received here", r.Seq, r.Account, t.Refund.Original)
+		return
+	}
+	if r.Kind == ledger.RefundHeld {
+		b.held(l, r, before)
+	} else if first := b.newest[t.ID]; first == nil || first.Amount != t.Amount || first.EndToEnd != t.EndToEnd || first.Refund.Code != t.Refund.Code ||
+		first.Counterparty != t.Counterparty || first.Description != t.Description {
+		l.fail("record %d of %v (%v) changes what %v refunds", r.Seq, r.Account, r.Kind, t.ID)
+	}
+	if t.Fee != 0 {
+		l.fail("%v has a fee of %d", t.ID, t.Fee)
+	}
+	if r.Kind == ledger.RefundSettledLate {
+		b.late[t.Refund.Original] = true
+		if before := b.newest[t.ID]; !before.Transfer.Unsure {
+			l.fail("%v settles late, and its failure was sure", t.ID)
+		}
+	}
+	if r.Kind == ledger.RefundFailed && !fromScheme(t.ReasonCode) && t.ReasonCode != ledger.RefuseProvider.String() {
+		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)
+	}
+	b.newest[t.ID], b.account[t.ID] = t, r.Account
+	b.summed(l, r, t.Refund.Original)
+	if settled, _, _ := b.sums(t.Refund.Original); t.Status == ledger.StatusSettled && r.Kind != ledger.RefundSent && t.Refund.Refunded != settled {
+		l.fail("%v says that %d were refunded, and it is %d", t.ID, t.Refund.Refunded, settled)
+	}
+}
+
+func fromScheme(code string) bool {
+	return slices.Contains([]string{"CH16", "DT05", "DUPL", "FF08"}, code)
+}
+
+// held checks the record that holds a refund's amount.
+func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
+	t, made := r.Tx, l.trueTimeOf(r)
+	if first, twice := b.ids[t.EndToEnd]; twice || t.EndToEnd[0] != 'D' {
+		l.fail("%v has the id %s, of %v", t.ID, t.EndToEnd, first)
+	}
+	b.ids[t.EndToEnd] = t.ID
+	if !made.doubted && expiryOf(t.EndToEnd)-12*3_600_000 > made.clock {
+		l.fail("%v has the id %s of a minute that is to come", t.ID, t.EndToEnd)
+	}
+	if left := b.left(t.Refund.Original); t.Amount > left && !b.late[t.Refund.Original] {
+		l.fail("%v refunds %d, of which %d are left", t.ID, t.Amount, left)
+	}
+	if t.Refund.Case != nil {
+		l.count("meeting: a refund for a case")
+		if k := b.cases[*t.Refund.Case]; k == nil || t.Refund.Code != "FR01" || k.Kind != ledger.CaseRefunding || k.HeldWas-k.Case.Held != t.Amount {
+			l.fail("%v is made for %v, with %s", t.ID, *t.Refund.Case, t.Refund.Code)
+		}
+		return
+	}
+	durable := ledger.Totals{}
+	if made.durable > 0 {
+		d, err := rows{l.journal}.Record(r.Account, made.durable)
+		if err != nil {
+			l.fail("%v", err)
+			return
+		}
+		durable = d.Totals
+	}
+	free := func(t *ledger.Totals) ledger.Amount { return t.Balance - t.Held - t.MEDHeld }
+	if now := free(&before.Totals); t.Amount > now || t.Amount > free(&durable) {
+		l.fail("%v holds %d, of %d, of which %d are durable", t.ID, t.Amount, now, free(&durable))
+	}
+	if c := r.Claim; c != nil {
+		b.once(l, r, c, made)
+	}
+}
+
+// once checks that of all refund requests with one key at most one is carried out in a day.
+func (b *refundBook) once(l *life, r *ledger.Record, c *ledger.Claim, made written) {
+	of := b.claims[r.Account]
+	if of == nil {
+		of = map[[16]byte][]ledger.Millis{}
+		b.claims[r.Account] = of
+	}
+	for _, at := range of[c.Scope] {
+		if made.at < at+day-l.slack() {
+			l.fail("%v: key %q was carried out before", r.Tx.ID, c.Scope)
+		}
+	}
+	of[c.Scope] = append(of[c.Scope], made.at)
+}
+
+// judge checks, after all records, what was refunded for each case.
+func (b *refundBook) judge(l *life) {
+	for id, r := range b.cases {
+		refunded, open := ledger.Amount(0), ledger.Amount(0)
+		for _, t := range b.newest {
+			if t.Refund.Case == nil || *t.Refund.Case != id {
+				continue
+			}
+			if t.Status == ledger.StatusSettled {
+				refunded += t.Amount
+			} else if t.Status.InFlight() {
+				open += t.Amount
+			}
+		}
+		if k := r.Case; k.Refunded != refunded || refunded+open+k.Held > k.Amount && !b.late[k.Original] {
+			l.fail("%v of %d holds %d and says that %d were refunded; it is %d, and %d in flight", id, k.Amount, k.Held, k.Refunded, refunded, open)
+		}
+	}
+}
+
+// undecided is what undecided cases of an account hold.
+func (c *chronicle) undecided(id ledger.AccountID) (held ledger.Amount) {
+	for _, r := range c.refunds.cases {
+		if r.Account == id && !r.Case.Status.Decided() {
+			held += r.Case.Held
+		}
+	}
+	return held
+}
+
+// refundedHere checks that a refund that the scheme settled is settled here, and that the
+// scheme did not give back more of a payment than was paid.
+func (l *life) refundedHere(m sim.Movement) {
+	if l.flipped[m.Account] {
+		return
+	}
+	l.settledHere(m)
+	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	returned := ledger.Amount(0)
+	for _, other := range all {
+		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {
+			returned += other.Amount
+		}
+	}
+	t := l.chronicle0.refunds.newest[m.Tx]
+	if paid := l.outside.paid[m.EndToEnd].amount; returned > paid && (t == nil || !l.chronicle0.refunds.late[t.Refund.Original]) {
+		l.fail("%d of %s, which paid %d, went back", returned, m.EndToEnd, paid)
+	}
+}
+
+// refundedThere checks that a refund which ended here ended in the same way at the scheme.
+func (l *life) refundedThere(id ledger.TxID) {
+	t, err := l.shown(id)
+	if err != nil || t == nil || t.Status.InFlight() {
+		return
+	}
+	s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
+	switch {
+	case err != nil:
+		l.fail("%v: %v", id, err)
+	case t.Status == ledger.StatusSettled && s.Progress != scheme.Settled, fromScheme(t.ReasonCode) && (s.Progress != scheme.Rejected || s.Reason != t.ReasonCode),
+		t.Status == ledger.StatusFailed && s.Progress == scheme.Settled:
+		l.fail("%v is %v with %q here, at the scheme %+v", id, t.Status, t.ReasonCode, s)
+	}
+}
+
+var errNoCase = errors.New("no such case")
+
+// caseNow returns a case as in the journal's newest record about it.
+func (l *life) caseNow(id ledger.CaseID) (*ledger.Record, error) {
+	b, ok, err := l.journal.Get(ledger.CaseIDKey(id))
+	if err != nil || !ok {
+		return nil, errors.Join(err, errNoCase)
+	}
+	at, err := ledger.DecodeCaseIDRow(b)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok, err = l.journal.Get(ledger.CaseKey(at.Account, at.Ordinal)); err != nil || !ok {
+		return nil, errors.Join(err, errNoCase)
+	}
+	row, err := ledger.DecodeCaseRow(b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rows{l.journal}.Record(at.Account, row.Seq)
+	if err == nil && (r.Case == nil || r.Case.ID != id || row.Status != r.Case.Status || at.Status != r.Case.Status) {
+		err = errNoCase
+	}
+	return r, err
+}

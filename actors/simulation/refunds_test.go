@@ -1,0 +1,358 @@
+package simulation
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/sim"
+	"pixd/actors/transfer"
+)
+
+// The functions of this file are what merchants, payers and analysts do about refunds and
+// special-return cases, and how refunds reach the scheme.
+
+// report is a payer's report of a payment, as the scheme has it.
+type report struct {
+	account   ledger.AccountID
+	endToEnd  string
+	amount    ledger.Amount
+	withdrawn bool
+}
+
+// refunds does one random thing about refunds and cases.
+func (l *life) refunds() {
+	switch n := l.rng.IntN(12); {
+	case n < 6:
+		l.refund()
+	case n < 7:
+		l.exactRefund()
+	case n < 8:
+		l.complain()
+	case n < 9:
+		l.withdraw()
+	case n < 10:
+		l.defend()
+	default:
+		l.analyse()
+	}
+}
+
+// somePayment returns a customer's payment; false where there was none.
+func (l *life) somePayment() (endToEnd string, p arrived, ok bool) {
+	if len(l.outside.received) == 0 {
+		return "", p, false
+	}
+	endToEnd = l.outside.received[l.rng.IntN(len(l.outside.received))]
+	return endToEnd, l.outside.paid[endToEnd], true
+}
+
+// refund asks for a refund of a customer's payment, sometimes of another account's.
+func (l *life) refund() {
+	endToEnd, paid, ok := l.somePayment()
+	if !ok {
+		return
+	}
+	id := paid.account
+	if l.odds(20) {
+		id = l.someone()
+	}
+	c := ledger.RequestRefund{
+		Original: l.nameOf(endToEnd, id), Reason: ledger.DefaultReturnCode, Description: ledger.DefaultRefundDescription,
+		Amount: ledger.Amount([...]int{0, 1_000, 2_000, 3_000}[l.rng.IntN(4)]),
+	}
+	if l.odds(6) {
+		c.Reason = "ZZ99" // the scheme knows no such code
+	}
+	l.askRefund(id, c)
+}
+
+func (l *life) askRefund(id ledger.AccountID, c ledger.RequestRefund) {
+	key := ""
+	if l.odds(2) {
+		l.numbers++
+		key = fmt.Sprintf("r%d", l.numbers)
+	}
+	l.ask(&request{account: id, key: key, make: func() ledger.Command {
+		c := c
+		c.Claim = l.claim(key)
+		return c
+	}})
+}
+
+// nameOf returns one of the names of a payment that an account received: its end-to-end id,
+// its id, or its transaction_id.
+func (l *life) nameOf(endToEnd string, id ledger.AccountID) string {
+	t := l.receivedAs(endToEnd, id)
+	if t == nil {
+		return endToEnd
+	}
+	return [...]string{endToEnd, t.ID.String(), t.Public()}[l.rng.IntN(3)]
+}
+
+// receivedAs returns the transaction of a payment that an account received; nil where the
+// account has not received it yet.
+func (l *life) receivedAs(endToEnd string, id ledger.AccountID) *ledger.Transaction {
+	b, ok, err := l.journal.Get(ledger.ReceivedKey(endToEnd, id))
+	if err != nil || !ok {
+		return nil
+	}
+	seq, err := ledger.DecodeSeqRow(b)
+	if err != nil {
+		return nil
+	}
+	r, err := rows{l.journal}.Record(id, seq)
+	if err != nil {
+		return nil
+	}
+	return r.Tx
+}
+
+// exactRefund asks, while nothing of the account is on its way to the disk, for exactly what
+// is left of a payment, or for one base unit more.
+func (l *life) exactRefund() {
+	endToEnd, paid, ok := l.somePayment()
+	if !ok || l.flipped[paid.account] || l.clock < l.stalled || l.failing > 0 {
+		return
+	}
+	l.settle()
+	a, t := l.account(paid.account), l.receivedAs(endToEnd, paid.account)
+	if t == nil || a.Broken() != nil || l.unsettled[paid.account] || l.journal.Err() != nil {
+		return
+	}
+	sums := ledger.RefundSums{Amount: t.Amount}
+	if b, ok, err := l.journal.Get(ledger.RefundSumsKey(paid.account, t.ID)); err == nil && ok {
+		sums, _ = ledger.DecodeRefundSums(t.ID, b)
+	}
+	left := sums.Amount - sums.Settled - sums.InFlight - sums.Held
+	more := ledger.Amount(l.rng.IntN(2))
+	totals := a.Head().Totals
+	available := totals.Balance - totals.Held - totals.MEDHeld
+	if left+more <= 0 {
+		return
+	}
+	want := ledger.RefuseNothing
+	switch {
+	case more > 0:
+		want = ledger.RefuseOverRefund
+	case left > available:
+		want = ledger.RefuseSafeBalance
+	}
+	l.count(fmt.Sprintf("asked: what is left of a payment, and %d", more))
+	l.ask(&request{account: paid.account, refund: &want, make: func() ledger.Command {
+		return ledger.RequestRefund{Original: endToEnd, Amount: left + more, Reason: "MD06"}
+	}})
+}
+
+// refundHeard checks the answer to a refund request.
+func (l *life) refundHeard(r *request, c *ledger.RequestRefund, a *ledger.Answer) {
+	if r.refund != nil {
+		got := ledger.RefuseNothing
+		if a.Refusal != nil {
+			got = a.Refusal.Code
+		}
+		if got != *r.refund {
+			l.fail("%v asks for a refund of %d and hears %q, and is to be answered %q", r.account, c.Amount, got, *r.refund)
+		}
+	}
+	if t := a.Tx; t != nil && a.Refusal == nil && !a.Replay && !r.other &&
+		(t.Kind != ledger.TxRefund || c.Amount != 0 && t.Amount != c.Amount || t.Refund.Code != c.Reason || t.Refund.Case != nil) {
+		l.fail("%v asks for %+v, and hears of %+v", r.account, *c, *t)
+	}
+}
+
+// complain has a payer report a payment.
+func (l *life) complain() {
+	endToEnd, paid, ok := l.somePayment()
+	if !ok || !l.odds(2) {
+		return
+	}
+	amount := [...]ledger.Amount{paid.amount, 1_000, 4_000}[l.rng.IntN(3)]
+	l.complains(endToEnd, min(amount, paid.amount))
+}
+
+// complains has the payer report an amount of a payment.
+func (l *life) complains(endToEnd string, amount ledger.Amount) {
+	paid := l.outside.paid[endToEnd]
+	id, err := l.outside.sim.Report(ctx, sim.Report{EndToEnd: endToEnd, Amount: amount, Situation: "SCAM"})
+	if err != nil {
+		l.fail("report of %s: %v", endToEnd, err)
+		return
+	}
+	l.outside.reports[id] = report{paid.account, endToEnd, amount, false}
+	l.outside.reported = append(l.outside.reported, id)
+	l.say("a payer reports %s, %d of %d, as %s", endToEnd, amount, paid.amount, id)
+}
+
+// withdraw has a payer withdraw a report.
+func (l *life) withdraw() {
+	o := l.outside
+	if len(o.reported) == 0 {
+		return
+	}
+	id := o.reported[l.rng.IntN(len(o.reported))]
+	if err := o.sim.Withdraw(ctx, id); err != nil {
+		l.fail("withdraw %s: %v", id, err)
+	}
+	r := o.reports[id]
+	r.withdrawn = true
+	o.reports[id] = r
+	l.say("%s is withdrawn", id)
+}
+
+// someCase returns a case that is in the journal; false where there is none.
+func (l *life) someCase() (id ledger.CaseID, a ledger.AccountID, ok bool) {
+	var ids []ledger.CaseID
+	var accounts []ledger.AccountID
+	lo, hi := ledger.AllCases()
+	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		row, err := ledger.DecodeCaseIDRow(v)
+		if err == nil && !l.flipped[row.Account] {
+			ids, accounts = append(ids, ledger.CaseID(k[1:])), append(accounts, row.Account)
+		}
+		return true, nil
+	})
+	if len(ids) == 0 {
+		return id, 0, false
+	}
+	i := l.rng.IntN(len(ids))
+	if l.odds(2) {
+		i = len(ids) - 1 // the newest is most often still open
+	}
+	return ids[i], accounts[i], true
+}
+
+func (l *life) defend() {
+	id, a, ok := l.someCase()
+	if !ok {
+		return
+	}
+	key := ""
+	if l.odds(2) {
+		l.numbers++
+		key = fmt.Sprintf("d%d", l.numbers)
+	}
+	l.ask(&request{account: a, key: key, make: func() ledger.Command {
+		return ledger.DefendCase{ID: id, Justification: "delivered", Result: ledger.Disagreed, Claim: l.claim(key)}
+	}})
+}
+
+// analyst is what the analyst writes when a case is closed; a case that the engine closes has
+// no words of an analyst.
+const analyst = "the analyst has read it"
+
+func (l *life) analyse() {
+	id, a, ok := l.someCase()
+	if !ok {
+		return
+	}
+	result := ledger.Agreed
+	if l.odds(3) {
+		result = ledger.Disagreed
+	}
+	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
+}
+
+// caseHeard checks the answer to a defence or an analysis.
+func (l *life) caseHeard(r *request, c ledger.Command, a *ledger.Answer) {
+	if a.Refusal != nil || a.Case == nil {
+		return
+	}
+	l.cases = append(l.cases, caseAnswer{r.account, *a.Case})
+	switch c := c.(type) {
+	case ledger.DefendCase:
+		if a.Case.ID != c.ID || a.Case.Defense == nil || a.Case.Defense.Justification != c.Justification {
+			l.fail("%v defends %v and hears of %+v", r.account, c.ID, *a.Case)
+		}
+	case ledger.CloseCase:
+		if a.Case.ID != c.ID || a.Case.Result != c.Result || a.Case.Status != ledger.CaseClosed {
+			l.fail("%v is closed with %v, and its answer is %+v", c.ID, c.Result, *a.Case)
+		}
+	}
+	if k := a.Case; k.Covered < 0 || k.Covered > k.Held || k.Held < 0 || k.Refunded > k.Amount {
+		l.fail("%v was shown %+v", r.account, *k)
+	}
+}
+
+// caseAnswer is a case that an answer has shown.
+type caseAnswer struct {
+	account ledger.AccountID
+	shown   ledger.Case
+}
+
+// submitRefund submits a refund. It may arrive, arrive later, arrive twice, or be refused, as
+// a payment (see submit).
+func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply {
+	m := &o.l.mood
+	switch {
+	case o.refusing && p.Tx == o.refused:
+		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
+		return r
+	case o.refusing && m.late > 0 || o.l.odds(m.late):
+		o.refused = p.Tx
+		o.l.count("fault: refund late")
+		o.lateRefunds = append(o.lateRefunds, p)
+		r.Failed = true
+		return r
+	case m.limited > 0 && p.Tx[15]%4 == 0: // a gateway refuses every submission of some refunds
+		o.l.count("fault: refund refused")
+		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
+		return r
+	}
+	var err error
+	if r.State, err = o.takeRefund(p); o.l.odds(m.doubled) {
+		o.l.count("fault: refund doubled")
+		r.State, err = o.takeRefund(p)
+	}
+	return o.replied(r, err)
+}
+
+func (o *outside) takeRefund(p scheme.Refund) (scheme.State, error) {
+	state, err := o.sim.Return(ctx, p)
+	if err == nil {
+		o.sent[p.Tx] = p.EndToEnd
+	}
+	return state, err
+}
+
+// refundArrives lets the i-th late refund reach the scheme.
+func (o *outside) refundArrives(i int) {
+	p := o.lateRefunds[i]
+	o.lateRefunds = append(o.lateRefunds[:i], o.lateRefunds[i+1:]...)
+	state, err := o.takeRefund(p)
+	o.l.say("late refund %v arrives: %v %v", p.Tx, state, err)
+}
+
+// lates is the number of submissions that have not reached the scheme yet.
+func (o *outside) lates() int { return len(o.late) + len(o.lateRefunds) }
+
+// reportedTwice returns the callback for a notice of a report. When the notice is
+// acknowledged, the callback tells the same report again, of another payment of the account.
+func (o *outside) reportedTwice(n scheme.Notice, done func(error)) func(error) {
+	return func(err error) {
+		done(err)
+		if err != nil || o.l.flipped[n.Account] {
+			return
+		}
+		for _, endToEnd := range o.received {
+			if p := o.paid[endToEnd]; p.account == n.Account && endToEnd != n.EndToEnd && o.l.odds(2) && o.l.receivedAs(endToEnd, p.account) != nil {
+				wrong := n
+				wrong.EndToEnd = endToEnd
+				o.forge("fault: report of another payment", wrong)
+				return
+			}
+		}
+	}
+}
+
+// submitsRefund checks that a submission agrees with the refund in the journal.
+func (l *life) submitsRefund(c *child, p scheme.Refund) {
+	if l.flipped[c.account] {
+		return
+	}
+	t := l.standing(p.Tx, p.EndToEnd)
+	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Refund.OriginalEndToEnd != p.Original || t.Refund.Code != p.Reason ||
+		t.Description != p.Description || p.Account != c.account {
+		l.fail("%+v is submitted, and the journal has %+v", p, t)
+	}
+}

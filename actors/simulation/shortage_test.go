@@ -1,0 +1,108 @@
+package simulation
+
+import (
+	"pixd/actors/ledger"
+)
+
+// shortOfMoney has payers report payments whose money the account has spent already: the cases
+// hold more than there is, and what is owed for them is refunded from later credits.
+func (l *life) shortOfMoney() {
+	id := l.someone()
+	a, o := l.account(id), l.outside
+	if a.Broken() != nil || l.flipped[id] || l.clock < o.down {
+		return
+	}
+	from := len(o.received)
+	o.pay(id, 20_000, "")
+	o.pay(id, 30_000, "")
+	l.deliver()
+	s := a.Head().Settings
+	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut, s.CashOutFee, s.CashInFee = nil, 0, false, ledger.Fee{}, ledger.Fee{}
+	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
+	l.settle()
+	spent := a.Head().Totals.Available() - ledger.Amount(l.rng.IntN(3))*4_000
+	key := [...]string{"settle-now@pix.test", "reject-ac03@pix.test", "eva@example.com"}[min(l.rng.IntN(3), l.rng.IntN(3))]
+	if a.Broken() != nil || spent <= 0 {
+		return
+	}
+	l.ask(&request{account: id, make: func() ledger.Command {
+		return ledger.RequestPayout{Amount: spent, Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, GivenDocument: "12345678909"}
+	}})
+	l.carryNewest()
+	for i := from; i < len(o.received); i++ {
+		l.complains(o.received[i], o.paid[o.received[i]].amount)
+	}
+	l.deliver()
+	l.agreeToAll(id)
+	for range 1 + l.rng.IntN(4) {
+		l.credit(id, ledger.Amount(1+l.rng.IntN(6))*2_000)
+		l.settle()
+		if l.odds(2) {
+			l.deliver()
+		}
+	}
+	l.count("met: cases and too little money")
+}
+
+// deliver lets the scheme send some notices.
+func (l *life) deliver() {
+	for range 20 {
+		l.outside.tell()
+		l.settle()
+	}
+}
+
+// agreeToAll closes the account's undecided cases as agreed, in random order.
+func (l *life) agreeToAll(id ledger.AccountID) {
+	var ids []ledger.CaseID
+	lo, hi := ledger.AllCases()
+	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		row, err := ledger.DecodeCaseIDRow(v)
+		if err == nil && row.Account == id && !row.Status.Decided() {
+			ids = append(ids, ledger.CaseID(k[1:]))
+		}
+		return true, nil
+	})
+	l.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, k := range ids {
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.CloseCase{ID: k, Result: ledger.Agreed, Details: analyst} }})
+	}
+	l.settle()
+}
+
+// failedInDoubt brings about a refund whose first submission is late and whose later ones are
+// refused, so that it fails in doubt; then the first submission arrives, and the scheme
+// settles it.
+func (l *life) failedInDoubt() {
+	o := l.outside
+	endToEnd, paid, ok := l.somePayment()
+	if !ok || l.flipped[paid.account] || l.clock < o.down || l.account(paid.account).Broken() != nil {
+		return
+	}
+	before := len(o.lateRefunds)
+	o.refusing = true
+	defer func() { o.refusing = false }()
+	l.ask(&request{account: paid.account, make: func() ledger.Command {
+		return ledger.RequestRefund{Original: endToEnd, Amount: 500, Reason: "MD06"}
+	}})
+	l.carryNewest()
+	if len(o.lateRefunds) != before+1 {
+		return
+	}
+	p := o.lateRefunds[before]
+	for range 4 {
+		l.clock += 5_000
+		l.look()
+		for n := 0; n < 30 && len(l.children) > 0; n++ {
+			l.carry(0)
+		}
+		l.settle()
+	}
+	if t, err := l.shown(p.Tx); err != nil || t == nil || t.Status != ledger.StatusFailed || len(o.lateRefunds) <= before || o.lateRefunds[before].Tx != p.Tx {
+		return
+	}
+	l.count("met: a refund arrives after it failed in doubt")
+	o.refundArrives(before)
+	l.clock += 6_000
+	l.deliver()
+}
