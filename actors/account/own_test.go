@@ -76,16 +76,20 @@ func (b brokenScan) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) erro
 // the reading.
 func TestOwnFails(t *testing.T) {
 	m := newMachine(testConfig, testAccount)
-	m.overlay.add(1, nil, []ledger.Row{{Key: []byte("u1"), Value: []byte("v")}, {Key: []byte("u7"), Value: []byte("v")}}, ledger.Totals{})
+	var fresh []ledger.Row
+	for _, k := range []string{"u1", "u2", "u7", "u8"} {
+		fresh = append(fresh, ledger.Row{Key: []byte(k), Value: []byte("v")})
+	}
+	m.overlay.add(1, nil, fresh, ledger.Totals{})
 	var got []string
 	err := (&reader{m, brokenScan{newMemory()}}).Own([]byte("u"), []byte("v"), func(k, _ []byte) (bool, error) {
 		got = append(got, string(k))
 		return true, nil
 	})
-	if !errors.Is(err, errScan) || !slices.Equal(got, []string{"u1", "u5"}) {
+	if !errors.Is(err, errScan) || !slices.Equal(got, []string{"u1", "u2", "u5"}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for at, want := range map[string]int{"u1": 1, "u5": 2, "u7": 3} {
+	for at, want := range map[string]int{"u1": 1, "u2": 2, "u5": 3, "u7": 4, "u8": 5} {
 		store, n, fault := newMemory(), 0, errors.New("a row that cannot be read")
 		store.rows["u5"] = []byte("disk")
 		err := (&reader{m, store}).Own([]byte("u"), []byte("v"), func(k, _ []byte) (bool, error) {

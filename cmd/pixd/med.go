@@ -145,7 +145,8 @@ func cases(all []medCase) string {
 		return "no cases\n"
 	}
 	t := newTable()
-	t.AppendHeader(table.Row{"case", "account", "status", "result", "disputed", "held", "covered", "refunded", "defense until", "opened"})
+	t.AppendHeader(table.Row{"case", "account", "status", "result", "disputed BRL", "held BRL", "covered BRL", "refunded BRL", "defense until", "opened"})
+	rightAligned(t, "disputed BRL", "held BRL", "covered BRL", "refunded BRL")
 	for i := range all {
 		k := &all[i]
 		result := "–"

@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+)
+
+// reported opens a case about a payment of an account, and returns the case.
+func (f *fixture) reported(account string, n int) *ledger.Case {
+	f.t.Helper()
+	a, _ := ledger.ParseAccountID(account)
+	e2e := ledger.EndToEnd("60701190", f.now, fmt.Sprintf("%011d", n))
+	f.now++
+	for _, c := range []ledger.Command{
+		ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"},
+		ledger.OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: e2e, Amount: 700, Situation: "SCAM"},
+	} {
+		got, err := f.options.Engine.Do(a, c)
+		if err != nil || got.Refusal != nil {
+			f.t.Fatalf("%T: %+v %v", c, got, err)
+		}
+		if got.Case != nil {
+			return got.Case
+		}
+	}
+	f.t.Fatal("no case")
+	return nil
+}
+
+// shownCase is the JSON of a case as operators see it.
+func shownCase(account string, k *ledger.Case, details string) string {
+	return `{"account_id":"` + account + `","infraction_id":"` + k.Infraction + `","analysis_details":` + details + `,` + string(httpapi.Case(k))[1:]
+}
+
+// TestListCases checks the list of all accounts' cases, the oldest first, in pages and by
+// status.
+func TestListCases(t *testing.T) {
+	f := newFixture(t)
+	f.expect("GET", "/admin/med", "", 200, `{"data":[],"next_cursor":null}`)
+	first, second := f.account(), f.account()
+	var want []string
+	for n := range 7 {
+		of := []string{first, second}[n%2]
+		k := f.reported(of, n)
+		if want = append(want, k.ID.String()); n == 4 {
+			f.expect("POST", "/admin/med/"+k.ID.String()+"/analysis", `{"result":"DISAGREED"}`, 200, `{…`)
+		} else if n == 0 {
+			f.expect("GET", "/admin/med", "", 200, `{"data":[`+shownCase(of, k, "null")+`],"next_cursor":null}`)
+		}
+	}
+	read := func(query string) (ids []string) {
+		t.Helper()
+		for cursor, calls := "", 0; ; calls++ {
+			var l struct {
+				Data []struct{ ID string }
+				Next *string `json:"next_cursor"`
+			}
+			path := "/admin/med?" + query + cursor
+			if got := f.expect("GET", path, "", 200, `{"data":[…`); json.Unmarshal([]byte(got), &l) != nil || calls > 9 {
+				t.Fatalf("%s: %s", path, got)
+			}
+			for _, k := range l.Data {
+				ids = append(ids, k.ID)
+			}
+			if l.Next == nil {
+				return ids
+			}
+			cursor = "&cursor=" + *l.Next
+		}
+	}
+	open := append(append([]string{}, want[:4]...), want[5:]...)
+	for query, want := range map[string][]string{
+		"": want, "limit=1": want, "limit=3": want, "limit=7": want, "limit=8": want, "status=": want, "status=open&limit=2": open, "status=closed": want[4:5], "status=cancelled": nil, "status=defended": nil,
+	} {
+		if got := read(query); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	other := hex.EncodeToString(ledger.ItemKey(7, 2))
+	for query, says := range map[string]string{
+		"status=OPEN": "status must be open, defended, closed or cancelled", "status=x": "status must be open, defended, closed or cancelled",
+		"cursor=x": "cursor must be a next_cursor of this list", "cursor=00": "cursor must be a next_cursor of this list", "cursor=" + other: "cursor must be a next_cursor of this list",
+		"limit=0": "limit must be…", "limit=x": "limit must be…",
+	} {
+		prefix, open := strings.CutSuffix(says, "…")
+		if open {
+			f.expect("GET", "/admin/med?"+query, "", 400, `{"error":{"status":400,"message":"`+prefix+`…`)
+			continue
+		}
+		f.expect("GET", "/admin/med?"+query, "", 400, problem(400, says))
+	}
+}
+
+// TestAnalysis checks the analyst's decision: the same again changes nothing, another is
+// refused, and a body at fault changes nothing.
+func TestAnalysis(t *testing.T) {
+	f := newFixture(t)
+	account := f.account()
+	k := f.reported(account, 1)
+	path := "/admin/med/" + k.ID.String()
+	f.expect("GET", path, "", 200, shownCase(account, k, "null"))
+	f.expect("GET", "/admin/med/%6D"+k.ID.String()[1:], "", 200, shownCase(account, k, "null"))
+	long := strings.Repeat("ç", 2000)
+	for body, says := range map[string]string{
+		`{}`: "result is required", `{"result":null}`: "result must not be null", `{"result":7}`: "result must be a string", `{"result":"agreed"}`: "result must be AGREED or DISAGREED", `{"result":""}`: "result must be AGREED or DISAGREED",
+		`{"result":"AGREED","details":"` + long + `x"}`: "details takes at most 2000 characters", `{"result":"AGREED","details":7}`: "details must be a string", `{"result":"AGREED","details":null}`: "details must not be null",
+		`{"result":"AGREED","operator":"ana"}`: `unknown field \"operator\"`,
+	} {
+		f.expect("POST", path+"/analysis", body, 400, problem(400, says))
+	}
+	f.expect("POST", path+"/analysis", ``, 400, `{"error":{"status":400,"message":"the body must be a JSON object…`)
+	f.expect("GET", path, "", 200, shownCase(account, k, "null"))
+	for _, unknown := range []string{"x", "%00", "x%zz", "med_", ledger.CaseID{9}.String(), strings.ToUpper(k.ID.String())} {
+		for _, suffix := range []string{"", "/analysis"} {
+			method := map[string]string{"": "GET", "/analysis": "POST"}[suffix]
+			f.expect(method, "/admin/med/"+unknown+suffix, `{"result":"AGREED"}`, 404, `{"error":{"status":404,"message":"no case…`)
+		}
+	}
+	closed := f.expect("POST", path+"/analysis", `{"result":"DISAGREED","details":"`+long+`"}`, 200, `{"account_id":"`+account+`","infraction_id":"inf-1","analysis_details":"`+long+`","id":"`+k.ID.String()+`",…`)
+	for _, want := range []string{`"held_amount":0,"covered_amount":0,`, `"status":"closed","analysis_result":"DISAGREED","defense":null,`} {
+		if !strings.Contains(closed, want) {
+			t.Errorf("no %s in %s", want, closed)
+		}
+	}
+	f.expect("POST", path+"/analysis", `{"result":"DISAGREED","details":"another"}`, 200, closed)
+	f.expect("POST", path+"/analysis", `{"result":"AGREED"}`, 409, problem(409, "the case was closed as DISAGREED"))
+	f.expect("GET", path, "", 200, closed)
+	f.expect("POST", path, `{"result":"AGREED"}`, 405, `{…`)
+
+	a, _ := ledger.ParseAccountID(account)
+	second := f.reported(account, 2)
+	if _, err := f.options.Engine.Do(a, ledger.CancelCase{Infraction: "inf-2", EndToEnd: second.EndToEnd}); err != nil {
+		t.Fatal(err)
+	}
+	f.expect("POST", "/admin/med/"+second.ID.String()+"/analysis", `{"result":"AGREED"}`, 409, problem(409, "the case is cancelled"))
+	third := f.reported(account, 3)
+	if got := f.expect("POST", "/admin/med/"+third.ID.String()+"/analysis", `{"result":"AGREED"}`, 200, `{"account_id":"`+account+`",…`); !strings.Contains(got, `"amount":700,"held_amount":0,"covered_amount":0,"refunded_amount":0,`) {
+		t.Errorf("%s", got)
+	}
+	if got := f.expect("GET", "/admin/accounts/"+account, "", 200, `{…`); !strings.Contains(got, `"med_held":0`) {
+		t.Errorf("%s", got)
+	}
+}
