@@ -138,21 +138,21 @@ func TestSafeBalance(t *testing.T) {
 		amount  ledger.Amount
 		want    ledger.RefusalCode
 	}{
-		{first - 1, 101, ledger.RefuseSafeBalance}, {first, 401, ledger.RefuseSafeBalance}, {first, 400, 0},
+		{first - 1, 101, ledger.RefuseSafeBalance}, {first - 1, 100, 0}, {first, 401, ledger.RefuseSafeBalance}, {first, 400, 0},
 	} {
 		b.store.durable = v.durable
 		if code := refund(v.amount); code != v.want {
 			t.Errorf("durable to %d, %d: %v, want %v", v.durable, v.amount, code, v.want)
 		}
 	}
-	// The refund's own hold of 400 is in memory alone: 200 are left of 600 there, and 400 of
+	// The refunds' own holds of 500 are in memory alone: 100 are left of 600 there, and 400 of
 	// what is durable.
 	b.store.durable = first
-	if code := refund(201); code != ledger.RefuseSafeBalance {
+	if code := refund(101); code != ledger.RefuseSafeBalance {
 		t.Errorf("held in memory: %v", code)
 	}
-	if code := refund(200); code != 0 {
-		t.Errorf("the smaller of 200 in memory and 400 durable: %v", code)
+	if code := refund(100); code != 0 {
+		t.Errorf("the smaller of 100 in memory and 400 durable: %v", code)
 	}
 	b.store.durable = second
 	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 50})
@@ -160,7 +160,7 @@ func TestSafeBalance(t *testing.T) {
 	if code := refund(50); code != 0 {
 		t.Errorf("all is durable: %v", code)
 	}
-	if got := b.machine.head.Totals; got.Available() != 0 || got.Held != 900+400+200+50 {
+	if got := b.machine.head.Totals; got.Available() != 0 || got.Held != 900+100+400+100+50 {
 		t.Errorf("%+v", got)
 	}
 }

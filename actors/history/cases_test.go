@@ -82,7 +82,7 @@ func TestCases(t *testing.T) {
 		want          []uint64
 	}{
 		{1, 0, 1, 20, downFrom(25, 20)}, {1, 0, 2, 20, downFrom(5, 5)}, {1, 0, 3, 20, nil}, {1, 0, 1, 25, downFrom(25, 25)}, {1, 0, 2, 25, nil},
-		{1, 0, 25, 1, []uint64{1}}, {1, 0, 26, 1, nil}, {1, 0, math.MaxInt64, 100, nil}, {1, 0, math.MaxInt64/100 + 2, 100, nil}, {1, 0, 1 << 57, 128, nil},
+		{1, 0, 25, 1, []uint64{1}}, {1, 0, 26, 1, nil}, {1, 0, math.MaxInt64, 100, nil}, {1, 0, math.MaxInt64/100 + 2, 100, nil}, {1, 0, 1<<62 + 1, 100, nil},
 		{1, ledger.CaseOpen, 1, 8, open[:8]}, {1, ledger.CaseOpen, 2, 8, open[8:16]}, {1, ledger.CaseOpen, 3, 8, open[16:]}, {1, ledger.CaseOpen, 4, 8, nil},
 		{1, ledger.CaseClosed, 1, 100, []uint64{21, 16, 11, 6, 1}}, {1, ledger.CaseClosed, 2, 2, []uint64{11, 6}}, {1, ledger.CaseClosed, math.MaxInt64, 100, nil},
 		{1, ledger.CaseCancelled, 1, 9, nil}, {1, ledger.CaseDefended, 1, 9, nil},
@@ -177,6 +177,7 @@ func TestCover(t *testing.T) {
 				b.closed(1, p, all[2])
 			}
 		}
+		b.payout(1, e2eC, ledger.Facts{}, 0) // in flight: it holds money that covers no case
 		b.spend(1, balance)
 		h := New(b.store)
 		page, err := h.Cases(1, 0, 1, 9)
@@ -251,6 +252,9 @@ func TestDamagedCases(t *testing.T) {
 		"leads to a record about something else": func(k *ledger.Case) wal.Op {
 			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 2, 1}}
 		},
+		"case 1 of acc_aaaaaaaaaaaac leads to a record about something else": func(k *ledger.Case) wal.Op {
+			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 5, 1}} // of case 2
+		},
 		"holding row of 1 bytes": func(k *ledger.Case) wal.Op {
 			return wal.Op{Kind: wal.OpSet, Key: ledger.HoldingKey(1, k.Ordinal), Value: []byte("a")}
 		},
@@ -259,6 +263,9 @@ func TestDamagedCases(t *testing.T) {
 		p := b.received(1, payment(1), 10) // the account's second record
 		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 100}, ledger.Facts{})
 		k := b.opened(1, p, "inf-1", 10)
+		if other := b.opened(1, p, "inf-2", 0); b.accounts[1].Seq != 5 || other.Ordinal != 2 {
+			t.Fatalf("case 2 is in record %d", b.accounts[1].Seq)
+		}
 		b.spend(1, 5)
 		b.write(&wal.Entry{Ops: []wal.Op{op(k)}})
 		h := New(b.store)
