@@ -70,3 +70,59 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestBudgetOfRefunds is TestBudget for refunds and special-return cases.
+func TestBudgetOfRefunds(t *testing.T) {
+	b := newBench(t)
+	terms := testTerms
+	terms.MEDDeadline, terms.MEDAnalysis = 1000, 2000
+	b.machine.config = &Config{Renderer: renderForTest, HeadEvery: 1 << 40, Terms: terms, Recent: NewRecent(recentSlots)}
+	b.step(ledger.OpenAccount{Settings: settings()})
+	e2e := endToEnd("a")
+	b.step(ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k", PayerName: "Ana", PayerDocument: "12345678909"})
+	var tx *ledger.Transaction
+	var k *ledger.Case
+	resolve := func(r ledger.TransferResult) func() ledger.Command {
+		return func() ledger.Command {
+			return ledger.ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: r, Reason: "CH16"}
+		}
+	}
+	reports := 0
+	report := func() ledger.Command {
+		reports++
+		return ledger.OpenCase{Infraction: fmt.Sprintf("01a20359-970b-7350-b591-4f1e1b82ba9%d", reports), EndToEnd: e2e, Amount: 200, Situation: "SCAM"}
+	}
+	refund := func() ledger.Command {
+		return ledger.RequestRefund{Original: e2e, Amount: 100, Reason: "MD06", Description: "one was broken"}
+	}
+	analysis := func(r ledger.CaseResult) func() ledger.Command {
+		return func() ledger.Command { return ledger.CloseCase{ID: k.ID, Result: r} }
+	}
+	for _, c := range []struct {
+		name        string
+		command     func() ledger.Command
+		keys, bytes int
+	}{
+		{"refund held", refund, 4, 440}, {"refund accepted", resolve(ledger.TransferIsAccepted), 4, 370}, {"refund settled", resolve(ledger.TransferIsSettled), 6, 490},
+		{"refund held again", refund, 4, 440}, {"refund settled in the call", resolve(ledger.TransferIsSettled), 10, 855},
+		{"case opened", report, 7, 505},
+		{"case defended", func() ledger.Command {
+			return ledger.DefendCase{ID: k.ID, Justification: "delivered", Result: ledger.Disagreed}
+		}, 6, 450},
+		{"case closed for the merchant", analysis(ledger.Disagreed), 6, 485},
+		{"another opened", report, 7, 505}, {"withdrawn", func() ledger.Command { return ledger.CancelCase{Infraction: k.Infraction, EndToEnd: e2e} }, 6, 460},
+		{"a third opened", report, 7, 505}, {"agreed and refunded", analysis(ledger.Agreed), 16, 1360},
+		{"its refund accepted", resolve(ledger.TransferIsAccepted), 4, 390}, {"its refund settled", resolve(ledger.TransferIsSettled), 9, 815},
+	} {
+		e := b.step(c.command())
+		if len(e.Start) > 0 {
+			tx = &e.Start[0].Tx
+		}
+		if e.Answer != nil && e.Answer.Case != nil {
+			k = e.Answer.Case
+		}
+		if keys, bytes := cost(&e.Entry); keys != c.keys || bytes > c.bytes || bytes < c.bytes*9/10 {
+			t.Errorf("%s: %d keys and %d bytes, budgeted %d and %d", c.name, keys, bytes, c.keys, c.bytes)
+		}
+	}
+}
