@@ -200,6 +200,10 @@ func TestDefenseBody(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", body, f.engine.command, want)
 		}
 	}
+	f.send(sent{path: medPath + "/%6D" + id.String()[1:] + "/defense", body: `{"justification":"x"}`})
+	if c, ok := f.engine.command.(ledger.DefendCase); !ok || c.ID != id {
+		t.Errorf("an id in percent-encoding: %+v", f.engine.command)
+	}
 	// A name that is no case's reaches the engine as the id zero, which no case has.
 	for _, name := range []string{"x", "%00", "%zz", "%2F", "med_x"} {
 		f.expect(sent{path: medPath + "/" + name + "/defense", body: `{"justification":"x"}`}, 404, `{"worked":false,"errors":{"not_found":"case not found"}}`)
