@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestApplyRefunds checks that a record about a refund or a case which cannot follow the
+// account's newest record is an error: wrong sums, wrong totals, or parts that do not belong
+// to its kind.
+func TestApplyRefunds(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.step(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 10_000, Key: "k"})
+	refund := h.step(RequestRefund{Original: endToEnd("a"), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: TransferIsSettled})
+	k := h.step(OpenCase{Infraction: "inf-1", EndToEnd: endToEnd("a"), Amount: 500, Situation: "SCAM"}).Case
+	h.step(CloseCase{ID: k.ID, Result: Agreed})
+	for _, v := range []struct {
+		name  string
+		kind  RecordKind
+		spoil func(r *Record)
+		says  string
+	}{
+		{"more in flight than was received", RefundHeld, func(r *Record) { r.Sums.InFlight = 10_001 }, "more refunded and held than was received"},
+		{"more settled", RefundSettled, func(r *Record) { r.Sums.Settled = 10_001 }, "more refunded and held than was received"},
+		{"more held", CaseOpened, func(r *Record) { r.Sums.Held = 9001 }, "more refunded and held than was received"},
+		{"settled below zero", RefundSettled, func(r *Record) { r.Sums.Settled = -1 }, "below zero"},
+		{"in flight below zero", RefundSettled, func(r *Record) { r.Sums.InFlight = -1 }, "below zero"},
+		{"held below zero", CaseOpened, func(r *Record) { r.Sums.Held = -1 }, "below zero"},
+		{"excess below zero", CaseOpened, func(r *Record) { r.Sums.Excess = -1 }, "below zero"},
+		{"no sums", RefundHeld, func(r *Record) { r.Sums = nil }, "refund sums where none belong"},
+		{"sums of no use", RefundAccepted, func(r *Record) { r.Sums = &RefundSums{} }, "refund sums where none belong"},
+		{"no case", CaseOpened, func(r *Record) { r.Case = nil }, "a case where none belongs"},
+		{"a case of no use", RefundHeld, func(r *Record) { r.Case = k }, "a case where none belongs"},
+		{"a transaction of no use", CaseOpened, func(r *Record) { r.Tx = refund }, "a transaction where none belongs"},
+		{"another hold", CaseOpened, func(r *Record) { c := *r.Case; c.Held++; r.Case = &c }, "totals"},
+		{"another hold before", CaseWasClosed, func(r *Record) { r.HeldWas++ }, "totals"},
+		{"another debt before", CaseRefunding, func(r *Record) { r.OwedWas++ }, "totals"},
+		{"another ordinal", CaseOpened, func(r *Record) { c := *r.Case; c.Ordinal++; r.Case = &c }, "totals"},
+		{"more owed than held", CaseWasClosed, func(r *Record) { r.OwedWas -= 501; r.Totals.Owed += 501 }, "a hold below zero"},
+		{"owed below zero", CaseRefunding, func(r *Record) { r.OwedWas++; r.Totals.Owed-- }, "a hold below zero"},
+		{"held of cases below zero", CaseRefunding, func(r *Record) { r.HeldWas++; r.Totals.MEDHeld-- }, "a hold below zero"},
+		{"a later record before it", CaseWasClosed, func(r *Record) { r.Prev = r.Seq }, "as the one before it"},
+	} {
+		again := &Account{ID: testAccount}
+		for i := range h.records {
+			r := h.records[i]
+			if r.Kind != v.kind {
+				if err := again.Apply(&r); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if r.Sums != nil {
+				sums := *r.Sums
+				r.Sums = &sums
+			}
+			v.spoil(&r)
+			if err := again.Apply(&r); err == nil || !strings.Contains(err.Error(), v.says) {
+				t.Errorf("%s: %v, want %q", v.name, err, v.says)
+			}
+			break
+		}
+	}
+}
+
+// TestRefundTasks checks what a due task about a refund learns from its child actor's report:
+// whether the scheme was heard, and whether the refund is still open.
+func TestRefundTasks(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.step(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 10_000, Key: "k"})
+	refund := h.step(RequestRefund{Original: endToEnd("a"), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	for n, v := range []struct {
+		result        TransferResult
+		doubt         bool
+		open, unheard bool
+	}{
+		{TransferIsAccepted, true, false, false}, // the refund is accepted in doubt
+		{TransferIsNotHeard, false, false, true},
+		{TransferIsOpen, false, true, false},
+		{TransferIsAccepted, true, true, false},   // sent again, and in doubt again
+		{TransferIsAccepted, false, false, false}, // the doubt is over
+		{TransferIsAccepted, false, true, false},
+		{TransferIsSettled, false, false, false},
+	} {
+		d := h.step(ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: v.result, Doubt: v.doubt})
+		if a := d.Attended; a == nil || a.Open != v.open || a.Unheard != v.unheard || d.Ended == nil {
+			t.Errorf("report %d, %v: %+v", n, v.result, d.Attended)
+		}
+	}
+}
