@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,16 +17,20 @@ func codeA(code, extra, params string) string {
 
 func fieldB(field string) string { return `{"errors":{"bad_request":{"` + field + `":["why"]}}}` }
 
-// refusalPage reads docs/refusals.md: the rows of merchants' refusals by their number,
-// which is their place in the ledger's order, and operators' statuses by the refusal's
-// name.
-func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string]string, text string) {
+// documentedRows are the rows of docs/refusals.md.
+type documentedRows struct {
+	payouts   map[int][]string    // of payouts, by their number, which is their place in the ledger's order
+	others    map[string][]string // of merchants' other requests, by the refusal's name
+	operators map[string]string   // statuses to operators, by the refusal's name
+}
+
+func refusalPage(t *testing.T) documentedRows {
 	t.Helper()
 	page, err := os.ReadFile("../docs/refusals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	merchants, operators = map[int][]string{}, map[string]string{}
+	p := documentedRows{map[int][]string{}, map[string][]string{}, map[string]string{}}
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
@@ -33,14 +38,20 @@ func refusalPage(t *testing.T) (merchants map[int][]string, operators map[string
 		}
 		switch n, err := strconv.Atoi(cells[0]); {
 		case err == nil && len(cells) == 5:
-			merchants[n] = cells[1:]
+			p.payouts[n] = cells[1:]
+		case len(cells) == 4 && cells[0] != "refusal" && cells[3] != "---":
+			// A name may be in the tables of several requests, always with the same answer.
+			if first := p.others[cells[0]]; first != nil && !slices.Equal(first[2:], cells[2:]) {
+				t.Errorf("docs/refusals.md: %v and %v", first, cells)
+			}
+			p.others[cells[0]] = cells
 		case len(cells) == 3:
 			for name := range strings.SplitSeq(cells[0], ", ") {
-				operators[name] = cells[2]
+				p.operators[name] = cells[2]
 			}
 		}
 	}
-	return merchants, operators, string(page)
+	return p
 }
 
 // documented returns the answer to a payout request that one row of docs/refusals.md
@@ -68,39 +79,71 @@ func documented(row []string) (status int, body string) {
 // row of docs/refusals.md says. A refusal without a row for merchants must give merchants a
 // 500, because it means a bug in the engine.
 func TestRefusePayout(t *testing.T) {
-	merchants, operators, page := refusalPage(t)
+	page := refusalPage(t)
 	for _, code := range ledger.Refusals() {
 		r := &ledger.Refusal{Code: code, Field: code.String(), Message: "why", Ceiling: 5000}
 		status, body := refusePayout(r, false)
 		expect, text := 500, shape1("500", "internal error")
-		if row := merchants[int(code)]; row != nil {
+		if row := page.payouts[int(code)]; row != nil {
 			expect, text = documented(row)
 		}
 		if status != expect || string(body) != text {
 			t.Errorf("%v: %d %s", code, status, body)
 		}
 		admin := "500"
-		if status, there := operators[code.String()]; there {
+		if status, there := page.operators[code.String()]; there {
 			admin = status
 		}
 		if got := fmt.Sprint(AdminStatus(r)); got != admin && admin != "–" { // – in the page means that no operator's request can get this refusal
 			t.Errorf("%v: operators read %s, the page says %s", code, got, admin)
 		}
-		if merchants[int(code)] == nil && operators[code.String()] == "" && !strings.Contains(page, "`"+code.String()+"`") {
+		if page.payouts[int(code)] == nil && page.operators[code.String()] == "" && page.others[code.String()] == nil {
 			t.Errorf("%v: docs/refusals.md has no row", code)
 		}
-		delete(merchants, int(code))
+		delete(page.payouts, int(code))
 		rendered, same := (Renderer{queueing}).write(&ledger.Answer{Refusal: r}, false)
 		if rendered != status || string(same) != string(body) {
 			t.Errorf("%v: rendered %d %s", code, rendered, same)
 		}
 	}
-	if len(merchants) > 0 {
-		t.Errorf("docs/refusals.md has rows of no refusal: %v", merchants)
+	if len(page.payouts) > 0 {
+		t.Errorf("docs/refusals.md has rows of no refusal: %v", page.payouts)
 	}
 	status, body := refusePayout(&ledger.Refusal{Code: ledger.RefuseCNPJBlocked, Message: "why", AfterHold: true}, false)
 	if want := `{"status":"failed","errors":[{"code":"cnpj_out_blocked","message":"the key belongs to a CNPJ that payouts are not authorized to","params":{}}]}`; status != 400 || string(body) != want {
 		t.Errorf("after the hold: %d %s", status, body)
+	}
+}
+
+// TestRefuseOther checks that each refusal of any merchant's request but a payout is answered
+// as its row of docs/refusals.md says. A refusal without such a row must give a 500, because
+// no such request can get it.
+func TestRefuseOther(t *testing.T) {
+	page := refusalPage(t)
+	for _, code := range ledger.Refusals() {
+		row := page.others[code.String()]
+		delete(page.others, code.String())
+		r := &ledger.Refusal{Code: code, Message: "why"}
+		expect, text, camel := 500, shape1("500", "internal error"), ""
+		if row != nil {
+			expect, _ = strconv.Atoi(row[2])
+			text = `{"worked":false,"errors":{"` + row[3] + `":"why"}}`
+			camel = strings.NewReplacer("bad_request", "badRequest", "not_found", "notFound", "unprocessable_entity", "unprocessableEntity").Replace(text)
+		}
+		if row != nil && row[3] == "field" {
+			r.Field = "some_field"
+			text = `{"worked":false,"errors":{"bad_request":{"some_field":["why"]}}}`
+			camel = `{"worked":false,"errors":{"badRequest":{"someField":["why"]}}}`
+		}
+		if status, body := refuseOther(r, false); status != expect || string(body) != text {
+			t.Errorf("%v: %d %s, the page says %d %s", code, status, body, expect, text)
+		}
+		if _, body := refuseOther(r, true); camel != "" && string(body) != camel {
+			t.Errorf("%v in camelCase: %s, not %s", code, body, camel)
+		}
+	}
+	if len(page.others) > 0 {
+		t.Errorf("docs/refusals.md has rows of no refusal: %v", page.others)
 	}
 }
 

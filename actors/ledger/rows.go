@@ -6,18 +6,18 @@ import (
 )
 
 // The kinds of rows that records write. docs/formats.md shows each key and value; every
-// integer in them is big-endian. A key's first byte is the kind of row. In an account's
-// rows the account comes next, so that one account's keys are one range. "Global" marks
-// rows whose key does not begin with an account.
+// integer in them is big-endian. A key's first byte is the kind of row; 'c' is the registry's.
+// In an account's rows the account comes next, so that one account's keys are one range.
+// "Global" marks rows whose key does not begin with an account.
 const (
 	rowRefunds     = 'b' // the refund sums of a received payment
-	rowCase        = 'c' // a special-return case, in the order of opening
 	rowEndToEnd    = 'e' // end-to-end id of a payout, or D id of a refund; global
 	rowReceived    = 'f' // a received payment's end-to-end id; global
 	rowDue         = 'd' // a payout, refund or case that must be looked after at a certain time; global
 	rowHead        = 'h' // an account's head as it was after one of its records
 	rowID          = 'i' // the row that finds a transaction by id or transaction_id; global
 	rowIdempotency = 'k' // an idempotency claim and where its answer is; by day, then by account
+	rowCase        = 'l' // a special-return case, in the order of opening
 	rowInfraction  = 'm' // the row that finds a case by the scheme's id of the report; global
 	rowCaseID      = 'n' // the row that finds a case by its id; global
 	rowOpen        = 'o' // a payout or refund in flight

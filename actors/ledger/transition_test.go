@@ -42,6 +42,53 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
+// TestCaseTransitions checks that every record kind about a case has its transition in the
+// table and in docs/formats.md, and that only transitions in the table are legal.
+func TestCaseTransitions(t *testing.T) {
+	page, err := os.ReadFile("../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range RecordKind(len(kinds)) {
+		s := k.row()
+		if about := s.entity == entityCase; about != (s.cases != nil) || !about && s.caseTo != 0 {
+			t.Errorf("%v: about a case %v, from %v to %v", k, about, s.cases, s.caseTo)
+		}
+		if s.entity != entityCase {
+			if err := caseTransition(k, CaseOpen, CaseOpen); err == nil {
+				t.Errorf("%v is about no case, and changes one", k)
+			}
+			continue
+		}
+		if err := transition(k, StatusHeld, StatusHeld); err == nil {
+			t.Errorf("%v is about no transaction, and changes one", k)
+		}
+		from := make([]string, len(s.cases))
+		legal := map[CaseStatus]bool{}
+		for i, f := range s.cases {
+			legal[f] = true
+			if from[i] = f.String(); f == 0 {
+				from[i] = "nothing"
+			}
+		}
+		becomes := s.caseTo.String()
+		if s.caseTo == 0 {
+			becomes = "the same"
+		}
+		if row := "| `" + k.String() + "` | " + strings.Join(from, ", ") + " | " + becomes + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/formats.md has no row %s", row)
+		}
+		for from := CaseStatus(0); from <= CaseCancelled; from++ {
+			for to := CaseOpen; to <= CaseCancelled; to++ {
+				want := legal[from] && (to == s.caseTo || s.caseTo == 0 && to == from)
+				if err := caseTransition(k, from, to); (err == nil) != want {
+					t.Errorf("%v from %q to %v: %v", k, from, to, err)
+				}
+			}
+		}
+	}
+}
+
 // TestFollows checks that a record must name the previous record about the same
 // transaction.
 func TestFollows(t *testing.T) {
@@ -79,6 +126,67 @@ func TestFollows(t *testing.T) {
 	}
 	if err := accepted().Follows(nil); err == nil {
 		t.Error("a record that names another follows nothing")
+	}
+}
+
+// TestCaseFollows checks that a record about a case must name the previous record about the
+// same case, and what the case held, what was owed for it and when it was due before.
+func TestCaseFollows(t *testing.T) {
+	opened := func() *Record {
+		c := &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseClosed, Held: 50, DueAt: 70}
+		c.standsAt(5)
+		return &Record{Account: 7, Seq: 5, Kind: CaseWasClosed, Body: Body{Prev: 2, Case: c}}
+	}
+	later := func() *Record {
+		c := &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseClosed}
+		return &Record{Account: 7, Seq: 9, Kind: CaseReleased, Body: Body{Prev: 5, HeldWas: 50, OwedWas: 50, DueWas: 70, Case: c}}
+	}
+	first := func() *Record {
+		return &Record{Account: 7, Seq: 2, Kind: CaseOpened, Body: Body{Case: &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseOpen, Held: 50}}}
+	}
+	if err := first().Follows(nil); err != nil {
+		t.Error(err)
+	}
+	if err := later().Follows(opened()); err != nil {
+		t.Error(err)
+	}
+	for name, spoil := range map[string]func(r, before *Record){
+		"another case":         func(_, before *Record) { before.Case.ID = CaseID{2} },
+		"another ordinal":      func(_, before *Record) { before.Case.Ordinal = 4 },
+		"another record":       func(_, before *Record) { before.Seq = 4 },
+		"another account":      func(_, before *Record) { before.Account = 8 },
+		"no case":              func(_, before *Record) { before.Case = nil },
+		"an illegal status":    func(_, before *Record) { before.Case.Status = CaseOpen; before.Case.standsAt(5) },
+		"another outcome":      func(r, _ *Record) { r.Case.Status = CaseCancelled },
+		"another hold before":  func(r, _ *Record) { r.HeldWas = 49 },
+		"no hold before":       func(r, _ *Record) { r.HeldWas = 0 },
+		"another debt before":  func(r, _ *Record) { r.OwedWas = 49 },
+		"no debt before":       func(r, _ *Record) { r.OwedWas = 0 },
+		"another instant":      func(r, _ *Record) { r.DueWas = 71 },
+		"no instant before":    func(r, _ *Record) { r.DueWas = 0 },
+		"a second beginning":   func(r, _ *Record) { r.Kind, r.Case.Status = CaseOpened, CaseOpen },
+		"no record before it":  func(r, _ *Record) { r.Prev = 0 },
+		"a record of no place": func(r, _ *Record) { r.Prev = 4 },
+	} {
+		r, before := later(), opened()
+		spoil(r, before)
+		if err := r.Follows(before); err == nil {
+			t.Errorf("%s: follows", name)
+		}
+	}
+	if err := later().Follows(nil); err == nil {
+		t.Error("a record that names another follows nothing")
+	}
+	for name, spoil := range map[string]func(r *Record){
+		"a hold":      func(r *Record) { r.HeldWas = 1 },
+		"a debt":      func(r *Record) { r.OwedWas = 1 },
+		"an instant":  func(r *Record) { r.DueWas = 1 },
+		"another end": func(r *Record) { r.Case.Status = CaseDefended },
+	} {
+		r := first()
+		if spoil(r); r.Follows(nil) == nil {
+			t.Errorf("%s before the first record: follows", name)
+		}
 	}
 }
 

@@ -14,6 +14,19 @@ import (
 
 func e2eID(n int) string { return fmt.Sprintf("E99999004202603011200%011d", n) }
 
+// TestReservationsAreApart checks that no row of an account begins as a reservation's does:
+// both are in one store, and ranges of an account's rows are read by their keys.
+func TestReservationsAreApart(t *testing.T) {
+	key := reservationKey(e2eID(1))
+	if name := ledger.RowName(key); name != "" {
+		t.Errorf("a reservation's row is also a ledger's %s row", name)
+	}
+	lo, hi := ReservationRange()
+	if string(key) < string(lo) || string(key) >= string(hi) {
+		t.Errorf("%q is outside of %q to %q", key, lo, hi)
+	}
+}
+
 // TestReserveEndToEnd checks that the first account that reserves an id keeps it, also
 // after a restart, and that a repeated reservation makes no record.
 func TestReserveEndToEnd(t *testing.T) {

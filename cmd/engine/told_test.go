@@ -94,11 +94,19 @@ func (o *otherSide) beside(c *Config) {
 // after the acknowledgement.
 func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 	o.t.Helper()
+	if err := o.tell(w, n, then); err != nil {
+		o.t.Errorf("%v of %v is not acknowledged: %v", n.Kind, n.Tx, err)
+	}
+}
+
+// tell sends a notice as notify does. It returns the reason for which the notice is not
+// acknowledged.
+func (o *otherSide) tell(w *harness, n scheme.Notice, then func()) error {
 	tell, err := provider.NewNotifier(provider.Options{
 		URL: "http://" + w.AdminAddr.String(), Secret: o.secret, Now: now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		o.t.Fatal(err)
+		return err
 	}
 	defer tell.Close()
 	done := make(chan error, 1)
@@ -108,9 +116,7 @@ func (o *otherSide) notify(w *harness, n scheme.Notice, then func()) {
 		}
 		done <- err
 	})
-	if err := <-done; err != nil {
-		o.t.Errorf("%v of %v is not acknowledged: %v", n.Kind, n.Tx, err)
-	}
+	return <-done
 }
 
 // another makes one more merchant of the same engine.

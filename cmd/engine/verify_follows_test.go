@@ -10,8 +10,8 @@ import (
 	"pixd/wal"
 )
 
-// TestThreads checks that a record which does not follow its transaction's earlier record is
-// found, both for transactions in flight and for ended ones.
+// TestThreads checks that a record which does not follow its transaction's or case's earlier
+// record is found, both for transactions in flight and for ended ones.
 func TestThreads(t *testing.T) {
 	s := openBook(t, vfs.NewMem())
 	defer func() {
@@ -24,6 +24,11 @@ func TestThreads(t *testing.T) {
 			Prev: prev, Tx: &ledger.Transaction{ID: ledger.TxID{id}, Kind: ledger.TxPayout, Status: status},
 		}}
 	}
+	aCase := func(seq, prev uint64, id byte, k ledger.RecordKind, status ledger.CaseStatus, held, was ledger.Amount) *ledger.Record {
+		return &ledger.Record{Account: 7, Seq: seq, Kind: k, Body: ledger.Body{
+			Prev: prev, HeldWas: was, Case: &ledger.Case{ID: ledger.CaseID{id}, Ordinal: uint64(id), Status: status, Held: held},
+		}}
+	}
 	good := []*ledger.Record{
 		record(1, 0, 1, ledger.PayoutHeld, ledger.StatusHeld),
 		record(2, 0, 2, ledger.PayoutHeld, ledger.StatusHeld),
@@ -32,6 +37,10 @@ func TestThreads(t *testing.T) {
 		record(5, 3, 1, ledger.PayoutSettled, ledger.StatusSettled),
 		record(6, 2, 2, ledger.PayoutRefused, ledger.StatusRefused),
 		record(7, 5, 1, ledger.PayoutReturned, ledger.StatusSettled),
+		aCase(8, 0, 1, ledger.CaseOpened, ledger.CaseOpen, 50, 0),
+		aCase(9, 8, 1, ledger.CaseWasDefended, ledger.CaseDefended, 50, 50),
+		{Account: 7, Seq: 10, Kind: ledger.AnswerKept},
+		aCase(11, 9, 1, ledger.CaseWithdrawn, ledger.CaseCancelled, 0, 50),
 	}
 	sum := uint64(0)
 	e := &wal.Entry{Stream: 7}
@@ -65,13 +74,19 @@ func TestThreads(t *testing.T) {
 		record *ledger.Record
 		says   string
 	}{
-		"what was refused is accepted":        {record(8, 6, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "leads from"},
-		"a stale copy of what was refused":    {record(8, 2, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "another has named"},
-		"settled twice, from a stale copy":    {record(8, 3, 1, ledger.PayoutSettled, ledger.StatusSettled), "another has named"},
-		"a record about another transaction":  {record(8, 7, 2, ledger.PayoutReturned, ledger.StatusSettled), "is not about"},
-		"a record that is not there":          {record(9, 8, 1, ledger.PayoutReturned, ledger.StatusSettled), "missing"},
-		"an end without a beginning":          {record(8, 0, 3, ledger.PayoutSettled, ledger.StatusSettled), "leads from"},
-		"a record of none that names another": {&ledger.Record{Account: 7, Seq: 8, Kind: ledger.PayoutHeld, Body: ledger.Body{Prev: 4, Tx: &ledger.Transaction{ID: ledger.TxID{4}, Status: ledger.StatusHeld}}}, "is not about"},
+		"what was refused is accepted":        {record(12, 6, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "leads from"},
+		"a stale copy of what was refused":    {record(12, 2, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "another has named"},
+		"settled twice, from a stale copy":    {record(12, 3, 1, ledger.PayoutSettled, ledger.StatusSettled), "another has named"},
+		"a record about another transaction":  {record(12, 7, 2, ledger.PayoutReturned, ledger.StatusSettled), "is not about"},
+		"a record that is not there":          {record(13, 12, 1, ledger.PayoutReturned, ledger.StatusSettled), "missing"},
+		"an end without a beginning":          {record(12, 0, 3, ledger.PayoutSettled, ledger.StatusSettled), "leads from"},
+		"a record of none that names another": {&ledger.Record{Account: 7, Seq: 12, Kind: ledger.PayoutHeld, Body: ledger.Body{Prev: 4, Tx: &ledger.Transaction{ID: ledger.TxID{4}, Status: ledger.StatusHeld}}}, "is not about"},
+		"a stale copy of a case":              {aCase(12, 9, 1, ledger.CaseWithdrawn, ledger.CaseCancelled, 0, 50), "another has named"},
+		"a case that was over":                {aCase(12, 11, 1, ledger.CaseWasDefended, ledger.CaseDefended, 0, 0), "leads from"},
+		"a record about another case":         {aCase(12, 11, 2, ledger.CaseReleased, ledger.CaseCancelled, 0, 0), "is not about"},
+		"another hold before":                 {aCase(12, 11, 1, ledger.CaseReleased, ledger.CaseCancelled, 0, 7), "before it, and not"},
+		"a case without a beginning":          {aCase(12, 0, 3, ledger.CaseWasDefended, ledger.CaseDefended, 0, 0), "leads from"},
+		"a case after a transaction":          {aCase(12, 7, 1, ledger.CaseReleased, ledger.CaseCancelled, 0, 0), "is not about"},
 	} {
 		if err := follow(c.record); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)

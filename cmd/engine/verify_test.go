@@ -21,7 +21,7 @@ import (
 )
 
 // rowTags are the first bytes of the keys of all rows that records make, and of head rows.
-const rowTags = "cdefhikoqrstx"
+const rowTags = "bcdefhiklmnoqrstux"
 
 // TestVerifyRows checks, for each kind of row, that a missing, a changed and an extra row
 // are found and named with the record that makes them, and that the unchanged store
@@ -158,8 +158,19 @@ func everyRow(t *testing.T) *vfs.MemFS {
 	if err := e.Sim.RegisterKey(t.Context(), key, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: key.Value, Amount: 70}); err != nil {
+	received, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: key.Value, Amount: 70})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range []ledger.Command{
+		ledger.RequestRefund{Original: received, Amount: 20},
+		ledger.OpenCase{Infraction: "inf-1", EndToEnd: received, Amount: 30, Situation: "SCAM"},
+		ledger.OpenCase{Infraction: "inf-2", EndToEnd: received, Amount: 10, Situation: "SCAM"},
+		ledger.CancelCase{Infraction: "inf-2", EndToEnd: received},
+	} {
+		if a, err := e.Accounts.Do(1, c); err != nil || a.Refusal != nil {
+			t.Fatal(c, a.Refusal, err)
+		}
 	}
 	if ok, err := e.Registry.ReserveEndToEnd(2, "E99999004202603011200aaaaaaaaaaa"); !ok || err != nil {
 		t.Fatal(ok, err)
