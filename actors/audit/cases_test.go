@@ -133,13 +133,13 @@ func TestPlantedReturns(t *testing.T) {
 		"a stray case's due row": {func(l *life) {
 			l.rows[string(ledger.DueKey(ledger.DueCase, noon, 7, ledger.EntityID{1}))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
-		"no holding row":    {func(l *life) { delete(l.rows, l.row('u')) }, KindCase, "has none"},
-		"another hold":      {func(l *life) { number(l, 'u', 7, 1) }, KindCase, "by its row"},
-		"a stray hold":      {func(l *life) { l.rows[string(ledger.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
-		"owed by its row":   {func(l *life) { l.rows[string(ledger.HoldingKey(7, 1))][8] = 1 }, KindCase, "by its row"}, // case 1 is open
-		"sums in flight":    {func(l *life) { number(l, 'b', 23, 1) }, KindRefunds, "in flight"},
-		"sums held":         {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
-		"sums settled":      {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
+		"no holding row":  {func(l *life) { delete(l.rows, l.row('u')) }, KindCase, "has none"},
+		"another hold":    {func(l *life) { number(l, 'u', 7, 1) }, KindCase, "by its row"},
+		"a stray hold":    {func(l *life) { l.rows[string(ledger.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
+		"owed by its row": {func(l *life) { l.rows[string(ledger.HoldingKey(7, 1))][8] = 1 }, KindCase, "by its row"}, // case 1 is open
+		"sums in flight":  {func(l *life) { number(l, 'b', 23, 1) }, KindRefunds, "in flight"},
+		"sums held":       {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
+		"sums settled":    {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
 	} {
 		l := returning(t)
 		c.plant(l)
