@@ -139,6 +139,7 @@ var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &led
 // called, calls do not return until release is called, even if their context has ended.
 type counter struct {
 	lookups, submits, asks atomic.Int64
+	returns                atomic.Int64
 	refuse                 atomic.Bool // true: every lookup answers that the key has no owner
 	panics                 atomic.Bool // true: the next call panics where it would have returned
 
@@ -147,8 +148,8 @@ type counter struct {
 	submitHold chan struct{}
 }
 
-// hold makes later lookups (true), or later submits and asks (false), wait until release is
-// called.
+// hold makes later lookups (true), or later submits, returns and asks (false), wait until
+// release is called.
 func (c *counter) hold(lookups bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,6 +206,9 @@ func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) 
 }
 
 func (c *counter) Return(context.Context, scheme.Refund) (scheme.State, error) {
+	c.returns.Add(1)
+	c.wait(&c.submitHold)
+	c.mayPanic()
 	return scheme.State{Progress: scheme.Pending}, nil
 }
 

@@ -47,6 +47,11 @@ func newBook(t *testing.T) *book {
 // do carries out a command for an account, and journals its records and rows.
 func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger.Transaction {
 	b.t.Helper()
+	return b.decide(id, c, f).Tx
+}
+
+func (b *book) decide(id ledger.AccountID, c ledger.Command, f ledger.Facts) ledger.Decision {
+	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
 	d := a.Decide(c, f, ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{b.n}), Terms: terms})
@@ -71,7 +76,7 @@ func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger
 		}
 	}
 	b.write(e)
-	return d.Tx
+	return d
 }
 
 type written chan error
@@ -176,6 +181,7 @@ func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
 	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
+	k := b.opened(1, b.received(1, e2eA, 5), "inf-1", 5)
 	for name, c := range map[string]struct {
 		stream wal.Stream
 		read   func(*History) (any, error)
@@ -187,6 +193,10 @@ func TestThroughTheGate(t *testing.T) {
 			got, _, err := h.Ended(1, ledger.StatusSettled, nil, 9)
 			return got == nil, err
 		}},
+		"case":      {1, func(h *History) (any, error) { got, err := h.Case(1, k.ID.String()); return got == nil, err }},
+		"cases":     {1, func(h *History) (any, error) { got, err := h.Cases(1, 0, 1, 9); return got == nil, err }},
+		"any case":  {0, func(h *History) (any, error) { got, err := h.AnyCase(k.ID.String()); return got == nil, err }},
+		"all cases": {0, func(h *History) (any, error) { got, _, err := h.AllCases(0, nil, 9); return got == nil, err }},
 	} {
 		j := &looks{Store: b.store}
 		if _, err := c.read(New(j)); err != nil || len(j.streams) != 1 || j.streams[0] != c.stream {

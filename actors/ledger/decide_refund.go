@@ -115,7 +115,7 @@ func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 // Where the scheme has reported no outcome for Terms.OrphanAfter, an alert is raised once,
 // and the scheme is asked again every Terms.OrphanAfter.
 func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
-	overdue := !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
+	overdue := t.Status == StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.Transfer.DueAt)
 	switch {
 	case t.Status == StatusHeld && c.Result == TransferIsAccepted:

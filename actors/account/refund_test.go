@@ -1,0 +1,72 @@
+package account
+
+import (
+	"testing"
+
+	"pixd/actors/due"
+	"pixd/actors/ledger"
+)
+
+// refundOf is a request that refunds 100 base units of the payment under e2e.
+func refundOf(e2e string, claim *ledger.Claim) ledger.RequestRefund {
+	return ledger.RequestRefund{Original: e2e, Amount: 100, Reason: "MD06", Claim: claim}
+}
+
+// TestRefundChildPanics checks that a refund whose child actor panics during the submit is in
+// doubt: the merchant gets 202, the hold stays, and a due task asks the scheme and, because
+// the scheme does not know the refund, sends it again.
+func TestRefundChildPanics(t *testing.T) {
+	w := newHarness(t, Limits{})
+	e2e := endToEnd("a")
+	w.must(1, ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"})
+	w.scheme.hold(false)
+	done := w.begin(1, refundOf(e2e, under(1)))
+	w.eventually("the submit", func() bool { return w.scheme.returns.Load() == 1 })
+	w.scheme.panics.Store(true)
+	w.scheme.release()
+	r := <-done
+	if r.err != nil || r.answer.Tx == nil || r.answer.Tx.Status != ledger.StatusAccepted || !r.answer.Tx.Transfer.Doubt || r.answer.Tx.Kind != ledger.TxRefund {
+		t.Fatalf("answered %+v", r)
+	}
+	if got := w.totals(1); got.Held != 100 || got.Balance != 1000 {
+		t.Errorf("totals %+v", got)
+	}
+	if w.scheme.lookups.Load() != 0 {
+		t.Errorf("%d look-ups for a refund", w.scheme.lookups.Load())
+	}
+	results := make(chan due.Result, 1)
+	w.clock.Add(10_000)
+	w.due(due.Task{Account: 1, ID: ledger.EntityID(r.answer.Tx.ID)}, func(r due.Result) { results <- r })
+	if got := <-results; got.Err != nil || w.scheme.asks.Load() != 1 || w.scheme.returns.Load() != 2 {
+		t.Errorf("looked after: %+v, %d asks, %d returns", got, w.scheme.asks.Load(), w.scheme.returns.Load())
+	}
+	if a := w.must(1, refundOf(e2e, under(1))); a.Stored == nil || !a.Replay {
+		t.Errorf("a repeat: %+v", a)
+	}
+	if a := w.must(1, refundOf(e2e, nil)); a.Tx.Status != ledger.StatusAccepted || a.Tx.Transfer.Doubt {
+		t.Errorf("the next refund: %+v", a.Tx)
+	}
+	if got := w.totals(1); got.Held != 200 {
+		t.Errorf("totals %+v", got)
+	}
+}
+
+// TestCaseRefundIsCarried checks that the refund which the engine makes for an agreed case is
+// carried to the scheme, though no request waits for it.
+func TestCaseRefundIsCarried(t *testing.T) {
+	w := newHarness(t, Limits{})
+	e2e := endToEnd("a")
+	w.must(1, ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"})
+	opened := w.must(1, ledger.OpenCase{Infraction: "inf-1", EndToEnd: e2e, Amount: 700, Situation: "SCAM"})
+	if opened.Case == nil || opened.Case.Held != 700 {
+		t.Fatalf("%+v", opened.Case)
+	}
+	closed := w.must(1, ledger.CloseCase{ID: opened.Case.ID, Result: ledger.Agreed})
+	if closed.Case.Status != ledger.CaseClosed || closed.Case.Held != 0 {
+		t.Errorf("%+v", closed.Case)
+	}
+	w.eventually("the refund", func() bool { return w.scheme.returns.Load() == 1 })
+	if got := w.totals(1); got.Held != 700 || got.MEDHeld != 0 || got.Owed != 0 {
+		t.Errorf("totals %+v", got)
+	}
+}

@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+)
+
+// newest returns the newest state of each transaction and of each case.
+func (l *life) newest() (txs map[TxID]*Transaction, cases map[uint64]*Case) {
+	txs, cases = map[TxID]*Transaction{}, map[uint64]*Case{}
+	for i := range l.records {
+		r := &l.records[i]
+		if r.Tx != nil {
+			txs[r.Tx.ID] = r.Tx
+		}
+		if r.Case != nil {
+			cases[r.Case.Ordinal] = r.Case
+		}
+	}
+	return txs, cases
+}
+
+// coverage returns, for each case that holds money, what balance minus holds of transfers
+// covers of it, the oldest case first.
+func (l *life) coverage() map[uint64]Amount {
+	_, cases := l.newest()
+	out, left := map[uint64]Amount{}, l.account.Totals.Balance-l.account.Totals.Held
+	for _, n := range slices.Sorted(maps.Keys(cases)) {
+		part := max(0, min(left, cases[n].Held))
+		out[n], left = part, left-cases[n].Held
+	}
+	return out
+}
+
+// check compares the account's totals and rows with sums over its transactions and cases.
+func (l *life) check() {
+	txs, cases := l.newest()
+	want := Totals{Items: l.account.Totals.Items, Bookings: l.account.Totals.Bookings, Events: l.account.Totals.Events}
+	sums := map[TxID]*RefundSums{}
+	of := func(payment TxID) *RefundSums {
+		if sums[payment] == nil {
+			sums[payment] = &RefundSums{Original: payment, Amount: txs[payment].Amount}
+		}
+		return sums[payment]
+	}
+	for _, t := range txs {
+		switch {
+		case t.Status == StatusCompleted:
+			want.Balance += t.Net()
+		case t.Status == StatusSettled:
+			want.Balance -= t.Net()
+		case t.Status.InFlight():
+			want.Held += t.Gross()
+		}
+		if t.Kind != TxRefund {
+			continue
+		}
+		switch s := of(t.Refund.Original); {
+		case t.Status == StatusSettled:
+			s.Settled += t.Amount
+		case t.Status.InFlight():
+			s.InFlight += t.Amount
+		}
+	}
+	l.checkCases(cases, txs, of, &want)
+	if l.account.Totals != want {
+		l.t.Errorf("totals %+v, want %+v", l.account.Totals, want)
+	}
+	if left := want.Balance - want.Held; left < 0 && !l.late {
+		l.t.Errorf("%d held of a balance of %d", want.Held, want.Balance)
+	}
+	l.checkSums(sums)
+	l.checkOwed(cases)
+}
+
+// checkCases adds the cases to the sums, and checks each of them.
+func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of func(TxID) *RefundSums, want *Totals) {
+	reports, refunded := map[string]bool{}, map[CaseID]Amount{}
+	for _, t := range txs {
+		if t.Kind == TxRefund && t.Refund.Case != nil && t.Status == StatusSettled {
+			refunded[*t.Refund.Case] += t.Amount
+		}
+	}
+	holding, waiting := map[string]string{}, map[string]bool{}
+	for n, k := range cases {
+		want.Cases = max(want.Cases, n)
+		want.MEDHeld += k.Held
+		owed := byte(0)
+		if k.Status == CaseClosed && k.Result == Agreed && !k.Stopped && k.Held > 0 {
+			want.Owed, owed = want.Owed+k.Held, 1
+		}
+		of(k.Original).Held += k.Held
+		if reports[k.Infraction] {
+			l.t.Errorf("two cases of %s", k.Infraction)
+		}
+		reports[k.Infraction] = true
+		if k.Refunded != refunded[k.ID] || k.Refunded+k.Held > k.Amount {
+			l.t.Errorf("%+v: refunds of %d", k, refunded[k.ID])
+		}
+		if k.Held > 0 && (k.Status == CaseCancelled || k.Status == CaseClosed && k.Result == Disagreed) {
+			l.t.Errorf("%+v holds money after its end", k)
+		}
+		if k.Held > 0 {
+			holding[string(HoldingKey(testAccount, n))] = string(append(binary.BigEndian.AppendUint64(nil, uint64(k.Held)), owed))
+		}
+		if k.DueAt != 0 {
+			waiting[string(DueKey(DueCase, k.DueAt, testAccount, EntityID(k.ID)))] = true
+		}
+	}
+	if uint64(len(cases)) != want.Cases {
+		l.t.Errorf("%d cases, the newest is number %d", len(cases), want.Cases)
+	}
+	for k, v := range l.rows {
+		switch {
+		case k[0] == rowHolding:
+			if string(v) != holding[k] {
+				l.t.Errorf("holding row %x: %x, want %x", k, v, holding[k])
+			}
+			delete(holding, k)
+		case k[0] == rowDue && k[1] == byte(DueCase):
+			if !waiting[k] {
+				l.t.Errorf("due row %x of no case", k)
+			}
+			delete(waiting, k)
+		}
+	}
+	if len(holding)+len(waiting) > 0 {
+		l.t.Errorf("no rows %q, %q", slices.Sorted(maps.Keys(holding)), slices.Sorted(maps.Keys(waiting)))
+	}
+}
+
+// checkSums compares the refund sums of each payment with its row.
+func (l *life) checkSums(sums map[TxID]*RefundSums) {
+	rows := 0
+	for k := range l.rows {
+		if k[0] == rowRefunds {
+			rows++
+		}
+	}
+	if rows != len(sums) {
+		l.t.Errorf("%d rows of refund sums, want %d", rows, len(sums))
+	}
+	for id, want := range sums {
+		got, err := DecodeRefundSums(id, l.rows[string(RefundSumsKey(testAccount, id))])
+		want.Excess = got.Excess
+		if err != nil || got != *want {
+			l.t.Errorf("refund sums %+v, want %+v (%v)", got, *want, err)
+		}
+		if goes := got.Settled + got.InFlight + got.Held; goes > got.Amount && (goes > got.Amount+got.Excess || !l.late) {
+			l.t.Errorf("more goes back than was received: %+v", got)
+		}
+	}
+}
+
+// checkOwed checks that everything owed for which there is money is in flight.
+func (l *life) checkOwed(cases map[uint64]*Case) {
+	if l.limited {
+		return
+	}
+	for n, part := range l.coverage() {
+		if cases[n].Owed() > 0 && part > 0 {
+			l.t.Errorf("%d of case %d could be refunded, and is not", part, n)
+		}
+	}
+}
+
+// TestManyRefundsAtOnce checks that one decision makes at most 64 refunds for cases, and that
+// the outcome of one of them makes the next.
+func TestManyRefundsAtOnce(t *testing.T) {
+	l := &life{harness: newHarness(t)}
+	l.open(DefaultSettings(), 0)
+	const cases = 150
+	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 100 * cases, Key: "k"})
+	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	l.step1(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
+	for n := range cases {
+		d := l.step1(OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: endToEnd("a"), Amount: 100, Situation: "SCAM"})
+		l.step1(CloseCase{ID: d.Case.ID, Result: Agreed})
+	}
+	first := l.step1(Credit{Kind: TxTED, Amount: 100 * cases})
+	if len(first.Launch) != maxRefunds || l.account.Totals.Owed != 100*(cases-maxRefunds) {
+		t.Fatalf("%d refunds, owed %d", len(first.Launch), l.account.Totals.Owed)
+	}
+	sent := first.Launch
+	for n, want := range []int{maxRefunds, cases - 2*maxRefunds, 0} {
+		r := sent[n].Tx
+		d := l.step1(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsSettled})
+		if len(d.Launch) != want {
+			t.Errorf("after outcome %d: %d refunds, want %d", n, len(d.Launch), want)
+		}
+		sent = append(sent, d.Launch...)
+	}
+	seen := map[TxID]bool{}
+	for _, s := range sent {
+		if seen[s.Tx.ID] || s.Tx.Amount != 100 || s.Tx.Refund.Code != fraudCode {
+			t.Errorf("%+v", s.Tx)
+		}
+		seen[s.Tx.ID] = true
+	}
+	if l.account.Totals.Owed != 0 || len(sent) != cases {
+		t.Errorf("%d refunds, owed %d", len(sent), l.account.Totals.Owed)
+	}
+	l.limited = false
+	l.check()
+}
+
+// step1 carries out a command that must not be refused.
+func (l *life) step1(c Command) Decision {
+	l.t.Helper()
+	d := l.harness.step(c)
+	if d.Refusal != nil {
+		l.t.Fatalf("%T: %v", c, d.Refusal.Code)
+	}
+	return d
+}
