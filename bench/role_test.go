@@ -73,6 +73,9 @@ func playEngine() {
 	if ttl, err := time.ParseDuration(os.Getenv(queueTTLVariable)); err == nil {
 		c.QueueTTL = ttl
 	}
+	if deadline, err := time.ParseDuration(os.Getenv(medDeadlineVariable)); err == nil {
+		c.MEDDeadline = deadline
+	}
 	go engine.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})
 	if err != nil {
@@ -97,6 +100,16 @@ func playEngine() {
 		fillQueue(s, n)
 		_ = json.NewEncoder(w).Encode(n)
 	})
+	http.HandleFunc("/received", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		_ = json.NewEncoder(w).Encode(paidTo(s, n))
+	})
+	http.HandleFunc("/cases", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		openCases(s, n)
+		_ = json.NewEncoder(w).Encode(n)
+	})
+	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(overdue(s)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)

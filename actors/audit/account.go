@@ -10,10 +10,12 @@ import (
 // The kinds of differences.
 const (
 	KindTotals     = "totals"     // the totals in a record differ from the totals computed from the records
-	KindHolds      = "holds"      // a record goes on with or ends a payout that holds no money, or holds a payout a second time
-	KindOpen       = "open_row"   // a payout in flight has no open row, or an open row has no payout in flight
-	KindDue        = "due_row"    // a payout in flight has no due row, or a due row has no payout in flight
+	KindHolds      = "holds"      // a record goes on with or ends a transfer that holds no money, or holds a transfer a second time
+	KindOpen       = "open_row"   // a payout or refund in flight has no open row, or an open row has no such transfer
+	KindDue        = "due_row"    // a payout or refund in flight, or a case, has no due row, or a due row has neither
 	KindQueue      = "queue_row"  // a queued payout has no queue row, or a queue row has no queued payout
+	KindCase       = "case_row"   // a special-return case that holds money has no holding row, or another amount in it, or a holding row has no such case
+	KindRefunds    = "refund_row" // the refund sums of a payment differ from its refunds and cases
 	KindBook       = "book"       // the engine's sums differ from the sums in the scheme's book of settled payments
 	KindDamage     = "damage"     // the journal cannot be read
 	KindQuarantine = "quarantine" // the account is quarantined
@@ -32,18 +34,26 @@ type Difference struct {
 	Engine, Scheme ledger.Amount
 }
 
-// work is a payout in flight, as its newest record describes it.
+// work is a payout or refund in flight, as its newest record describes it.
 type work struct {
-	gross  ledger.Amount // amount and fee that the payout holds
-	seq    uint64        // sequence of the newest record about the payout
+	is     ledger.TxKind
+	of     ledger.TxID   // of a refund: the payment that it gives back
+	gross  ledger.Amount // amount and fee that the transfer holds
+	seq    uint64        // sequence of the newest record about the transfer
 	status ledger.TxStatus
 	due    ledger.Millis
 	kind   ledger.DueKind
 	bucket ledger.Bucket
 }
 
+func workOf(r *ledger.Record) work {
+	t := r.Tx
+	return work{t.Kind, t.Refund.Original, t.Amount + t.Fee, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
+}
+
 // Account derives the state of one account from its records, which the method Record takes
-// in order. Its size grows only with the payouts in flight, not with the records.
+// in order. Its size grows only with the transfers in flight and the special-return cases that
+// hold money or wait, not with the records.
 type Account struct {
 	ID      ledger.AccountID
 	Records uint64
@@ -51,21 +61,26 @@ type Account struct {
 	Sums    scheme.Sums   // sums of the account's payments that settled at the scheme
 
 	balance, pending ledger.Amount
+	med, owed        ledger.Amount // what cases hold; the part of it that the engine refunds as soon as there is money
 	open             map[ledger.TxID]work
-	wrong            bool // true: a difference KindTotals was reported, and no further one is
+	cases            map[uint64]*ledger.Case // by ordinal: the cases that hold money or have a due time
+	wrong            bool                    // true: a difference KindTotals was reported, and no further one is
 	found            []Difference
 }
 
 // NewAccount makes an account as it is before its first record.
 func NewAccount(id ledger.AccountID) *Account {
-	return &Account{ID: id, open: map[ledger.TxID]work{}}
+	return &Account{ID: id, open: map[ledger.TxID]work{}, cases: map[uint64]*ledger.Case{}}
 }
 
 // Found lists the differences found so far.
 func (a *Account) Found() []Difference { return a.found }
 
-// InFlight returns the number of payouts that hold money.
+// InFlight returns the number of payouts and refunds that hold money.
 func (a *Account) InFlight() int { return len(a.open) }
+
+// Cases returns the number of special-return cases that hold money or wait.
+func (a *Account) Cases() int { return len(a.cases) }
 
 func (a *Account) tell(kind, transaction, format string, args ...any) {
 	a.found = append(a.found, Difference{
@@ -81,30 +96,46 @@ func (a *Account) Record(r *ledger.Record) {
 	switch r.Kind {
 	case ledger.Credited, ledger.PaymentReceived, ledger.ReturnReceived:
 		a.move(&a.balance, t.Amount-t.Fee)
-	case ledger.PayoutHeld:
+	case ledger.PayoutHeld, ledger.RefundHeld:
 		a.hold(r)
-	case ledger.PayoutSettled:
+	case ledger.PayoutSettled, ledger.RefundSettled:
 		a.move(&a.balance, -t.Amount-t.Fee)
 		a.release(r)
-	case ledger.PayoutSettledLate:
+	case ledger.PayoutSettledLate, ledger.RefundSettledLate:
 		a.move(&a.balance, -t.Amount-t.Fee)
-	case ledger.PayoutRejected, ledger.PayoutRefused, ledger.PayoutFailed:
+	case ledger.PayoutRejected, ledger.PayoutRefused, ledger.PayoutFailed, ledger.RefundFailed:
 		a.release(r)
 	default:
 		if t != nil && t.Status.InFlight() {
 			a.goOn(r)
 		}
 	}
+	if r.Case != nil {
+		a.held(r.Case)
+	}
 	if err := Settled(&a.Sums, r); err != nil {
 		a.tell(KindTotals, "", "record %d: %v", r.Seq, err)
 	}
 	a.Totals = r.Totals
-	if a.wrong || r.Totals.Balance == a.balance && r.Totals.Held == a.pending {
+	if t := &r.Totals; a.wrong || t.Balance == a.balance && t.Held == a.pending && t.MEDHeld == a.med && t.Owed == a.owed {
 		return
 	}
 	a.wrong = true
-	a.tell(KindTotals, "", "record %d (%v) carries balance %d and pending %d: the records make %d and %d",
-		r.Seq, r.Kind, r.Totals.Balance, r.Totals.Held, a.balance, a.pending)
+	a.tell(KindTotals, "", "record %d (%v) carries balance %d, pending %d, %d held by cases, %d owed: the records make %d, %d, %d and %d",
+		r.Seq, r.Kind, r.Totals.Balance, r.Totals.Held, r.Totals.MEDHeld, r.Totals.Owed, a.balance, a.pending, a.med, a.owed)
+}
+
+// held takes a case in its newest state.
+func (a *Account) held(k *ledger.Case) {
+	if was := a.cases[k.Ordinal]; was != nil {
+		a.move(&a.med, -was.Held)
+		a.move(&a.owed, -was.Owed())
+	}
+	a.move(&a.med, k.Held)
+	a.move(&a.owed, k.Owed())
+	if a.cases[k.Ordinal] = k; k.Held == 0 && k.DueAt == 0 {
+		delete(a.cases, k.Ordinal)
+	}
 }
 
 func (a *Account) move(sum *ledger.Amount, by ledger.Amount) {
@@ -121,32 +152,34 @@ func (a *Account) hold(r *ledger.Record) {
 		a.tell(KindHolds, t.Public(), "record %d holds what is held", r.Seq)
 		return
 	}
-	a.open[t.ID] = work{t.Amount + t.Fee, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
+	a.open[t.ID] = workOf(r)
 	a.move(&a.pending, t.Amount+t.Fee)
 }
 
-// goOn takes a record about a payout that stays in flight.
+// goOn takes a record about a payout or refund that stays in flight.
 func (a *Account) goOn(r *ledger.Record) {
 	t := r.Tx
 	w, ok := a.open[t.ID]
 	if !ok {
-		a.tell(KindHolds, t.Public(), "record %d (%v) is about a payout that holds nothing", r.Seq, r.Kind)
+		a.tell(KindHolds, t.Public(), "record %d (%v) is about a transfer that holds nothing", r.Seq, r.Kind)
 		return
 	}
-	a.open[t.ID] = work{w.gross, r.Seq, t.Status, t.Transfer.DueAt, t.Transfer.DueKind, t.Payout.Bucket}
+	now := workOf(r)
+	now.gross = w.gross
+	a.open[t.ID] = now
 }
 
-// release takes a record that ends a payout, and subtracts the amount that the payout held
+// release takes a record that ends a transfer, and subtracts the amount that the transfer held
 // from the total of held money.
 func (a *Account) release(r *ledger.Record) {
 	t := r.Tx
 	w, ok := a.open[t.ID]
 	switch {
 	case !ok:
-		a.tell(KindHolds, t.Public(), "record %d (%v) ends a payout that holds nothing", r.Seq, r.Kind)
+		a.tell(KindHolds, t.Public(), "record %d (%v) ends a transfer that holds nothing", r.Seq, r.Kind)
 		return
 	case w.gross != t.Amount+t.Fee:
-		a.tell(KindHolds, t.Public(), "record %d (%v) ends a payout of %d, which held %d", r.Seq, r.Kind, t.Amount+t.Fee, w.gross)
+		a.tell(KindHolds, t.Public(), "record %d (%v) ends a transfer of %d, which held %d", r.Seq, r.Kind, t.Amount+t.Fee, w.gross)
 	}
 	delete(a.open, t.ID)
 	a.move(&a.pending, -w.gross)
@@ -164,6 +197,8 @@ func Settled(s *scheme.Sums, r *ledger.Record) error {
 		to = &s.Received
 	case ledger.ReturnReceived:
 		to = &s.ReturnedTo
+	case ledger.RefundSettled, ledger.RefundSettledLate:
+		to = &s.ReturnedBy
 	default:
 		return nil
 	}

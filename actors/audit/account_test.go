@@ -202,9 +202,9 @@ func TestPlanted(t *testing.T) {
 			t := *l.find(ledger.PayoutRejected).Tx
 			t.Amount++
 			l.find(ledger.PayoutRejected).Tx = &t
-		}, KindHolds, "ends a payout of 108, which held 107"},
+		}, KindHolds, "ends a transfer of 108, which held 107"},
 		"no open row":      {func(l *life) { delete(l.rows, l.row('o')) }, KindOpen, "has none"},
-		"a stray open row": {func(l *life) { l.rows[string(ledger.OpenKey(7, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "stands for no payout in flight"},
+		"a stray open row": {func(l *life) { l.rows[string(ledger.OpenKey(7, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "stands for no payout or refund in flight"},
 		"an old open row":  {func(l *life) { l.rows[l.row('o')] = []byte{0, 0, 0, 0, 0, 0, 0, 1} }, KindOpen, "leads to record 1, its newest is"},
 		"another's":        {func(l *life) { l.rows[string(ledger.OpenKey(8, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "are left"},
 		"no due row":       {func(l *life) { delete(l.rows, l.row('d')) }, KindDue, "has none"},

@@ -84,8 +84,9 @@ func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *schem
 	return found
 }
 
-func union(sides ...map[ledger.AccountID]scheme.Sums) map[ledger.AccountID]bool {
-	all := map[ledger.AccountID]bool{}
+// union returns the keys of all the maps.
+func union[K comparable, V any](sides ...map[K]V) map[K]bool {
+	all := map[K]bool{}
 	for _, m := range sides {
 		for id := range m {
 			all[id] = true

@@ -72,9 +72,10 @@ func (w Waiting) Left() []ledger.AccountID {
 	return slices.Compact(left)
 }
 
-// Check compares the account's payouts in flight with the rows. Each payout must have its
-// due row, its open row once the merchant can see it, and its queue row while it is queued;
-// and no such row may be without its payout.
+// Check compares the account's payouts and refunds in flight, and its special-return cases,
+// with the rows. Each transfer must have its due row, its open row once the merchant can see
+// it, and its queue row while it is queued; each case its due row and holding row; and no such
+// row may be without its transfer or case.
 func (a *Account) Check(r Rows, w Waiting) error {
 	var open, due, queued int
 	ids := make([]ledger.TxID, 0, len(a.open))
@@ -99,6 +100,9 @@ func (a *Account) Check(r Rows, w Waiting) error {
 			return err
 		}
 	}
+	if err := a.checkCases(r, &due); err != nil {
+		return err
+	}
 	strays := [3]bool{open != w.open[a.ID], due != w.due[a.ID], queued != w.queued[a.ID]}
 	delete(w.open, a.ID)
 	delete(w.due, a.ID)
@@ -121,7 +125,7 @@ func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *i
 	if ok {
 		*there++
 	} else if err == nil {
-		a.tell(kind, id.Public(ledger.TxPayout), "a payout that is %v has none", a.open[id].status)
+		a.tell(kind, id.Public(a.open[id].is), "a transfer that is %v has none", a.open[id].status)
 	}
 	return err
 }
@@ -132,13 +136,13 @@ func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
 		return err
 	}
 	if !ok {
-		a.tell(KindOpen, id.Public(ledger.TxPayout), "a payout that is %v has none", a.open[id].status)
+		a.tell(KindOpen, id.Public(a.open[id].is), "a transfer that is %v has none", a.open[id].status)
 		return nil
 	}
 	*there++
 	seq, err := ledger.DecodeSeqRow(v)
 	if err == nil && seq != a.open[id].seq {
-		a.tell(KindOpen, id.Public(ledger.TxPayout), "leads to record %d, its newest is %d", seq, a.open[id].seq)
+		a.tell(KindOpen, id.Public(a.open[id].is), "leads to record %d, its newest is %d", seq, a.open[id].seq)
 	}
 	return err
 }
@@ -156,12 +160,20 @@ func (a *Account) strays(r Rows, some [3]bool) error {
 	return nil
 }
 
+// kind returns the kind of a transfer in flight; of any other, the kind payout.
+func (a *Account) kind(id ledger.TxID) ledger.TxKind {
+	if w, ok := a.open[id]; ok {
+		return w.is
+	}
+	return ledger.TxPayout
+}
+
 func (a *Account) strayOpen(r Rows) error {
 	lo, hi := ledger.OpenOf(a.ID)
 	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := ledger.DecodeOpenKey(k)
 		if w, ok := a.open[id]; err == nil && (!ok || w.status == ledger.StatusHeld) {
-			a.tell(KindOpen, id.Public(ledger.TxPayout), "stands for no payout in flight")
+			a.tell(KindOpen, id.Public(a.kind(id)), "stands for no payout or refund in flight")
 		}
 		return true, err
 	})
@@ -171,8 +183,12 @@ func (a *Account) strayDue(r Rows) error {
 	lo, hi := ledger.AllDue()
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := ledger.DecodeDue(k, v)
+		if err == nil && d.Kind == ledger.DueCase {
+			a.strayCaseDue(&d)
+			return true, nil
+		}
 		if w, ok := a.open[ledger.TxID(d.ID)]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
-			a.tell(KindDue, ledger.TxID(d.ID).Public(ledger.TxPayout), "at %v nothing is due", d.At)
+			a.tell(KindDue, ledger.TxID(d.ID).Public(a.kind(ledger.TxID(d.ID))), "at %v nothing is due", d.At)
 		}
 		return true, err
 	})

@@ -128,6 +128,11 @@ const (
 	TransferIsOpen     // nothing new: the scheme answered, but has no outcome for the payout yet
 )
 
+// ends tells whether a transfer with this result gets a final status.
+func (r TransferResult) ends() bool {
+	return r == TransferIsSettled || r == TransferIsRejected || r == TransferIsRefused
+}
+
 // ResolveTransfer hands the account the result of a payout or a refund.
 type ResolveTransfer struct {
 	ID       TxID

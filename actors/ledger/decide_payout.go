@@ -7,29 +7,30 @@ import "slices"
 // institution, CNPJ control, ceiling, balance. The held payout is sent at once, or waits
 // for an operator's approval.
 func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
+	chain := f.Chain
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
 		Fee:        d.account.Settings.CashOutFee.Of(c.Amount),
 		ExternalID: c.ExternalID, Description: c.Description,
 		Payout: PayoutPart{
 			Key: c.Key, GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose,
-			OwnEndToEnd: c.EndToEnd != "", UnderSuffix: f.Chain.UnderSuffix, Attempt: f.Chain.Attempt,
+			OwnEndToEnd: c.EndToEnd != "", UnderSuffix: chain.UnderSuffix, Attempt: chain.Attempt,
 		},
 		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer, Claim: c.Claim},
 	}
-	if f.Chain.Foreign {
+	if chain.Foreign {
 		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}
 	}
 	if r := d.refusePayout(&c, &t); r != nil {
 		return Decision{Refusal: r}
 	}
-	t.EndToEnd = f.Chain.EndToEnd
+	t.EndToEnd = chain.EndToEnd
 	if t.EndToEnd == "" {
-		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, f.Chain.Suffix)
+		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, chain.Suffix)
 	}
-	b := Body{Tx: &t, Claim: c.Claim, Moved: f.Chain.Moved}
-	if shared := f.Chain.Shared; shared != nil {
-		t.Payout.Repeat, t.Payout.DuplicateOf = true, f.Chain.holder()
+	b := Body{Tx: &t, Claim: c.Claim, Moved: chain.Moved}
+	if shared := chain.Shared; shared != nil {
+		t.Payout.Repeat, t.Payout.DuplicateOf = true, chain.holder()
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
 		b.Row = &row

@@ -83,7 +83,7 @@ func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 		return err
 	}
 	switch {
-	case f.Tx.Kind == TxRefund:
+	case f.Tx.Kind == TxRefund && c.Result.ends():
 		err = g.refund(f)
 	case c.Result == TransferIsRefused && f.Tx.Status == StatusHeld:
 		f.Row, err = g.rowOf(f.Tx)

@@ -39,6 +39,17 @@ func RefundSumsKey(a AccountID, original TxID) []byte {
 	return append(accountKey(rowRefunds, a, 16), original[:]...)
 }
 
+// RefundSumsOf is the key range of the refund sums of all of an account's received payments.
+func RefundSumsOf(a AccountID) (lo, hi []byte) { return accountRange(rowRefunds, a) }
+
+// RefundSumsOriginal reads the payment's transaction id from the key of its refund sums.
+func RefundSumsOriginal(k []byte) (TxID, error) {
+	if len(k) != 1+8+16 {
+		return TxID{}, shortRow("refund sums key", k)
+	}
+	return TxID(k[9:]), nil
+}
+
 const refundSumsBytes = 5 * 8
 
 func (s *RefundSums) encode() []byte {

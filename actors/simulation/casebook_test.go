@@ -44,6 +44,11 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 		b.refunding(l, r, before)
 	case ledger.CaseReleased:
 		b.releases(l, r, before, made)
+	case ledger.CaseRestored:
+		t := b.failed[r.Account]
+		if t == nil || *t.Refund.Case != k.ID || k.Held != r.HeldWas+t.Amount || !k.Stopped || k.DueAt != k.ReleaseAt {
+			l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
+		}
 	}
 	b.cases[k.ID] = r
 	b.summed(l, r, k.Original)

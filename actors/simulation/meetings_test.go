@@ -18,7 +18,11 @@ func (l *life) meet() {
 		return
 	}
 	if l.jumpy && l.odds(5) {
-		l.againUnderAnotherClock()
+		if l.odds(3) {
+			l.defenceUnderAnotherClock()
+		} else {
+			l.againUnderAnotherClock()
+		}
 		return
 	}
 	switch l.rng.IntN(15) {

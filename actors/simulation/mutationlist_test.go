@@ -480,7 +480,7 @@ var mutations = []mutation{
 		"return max(0, s.Amount-s.Settled-s.InFlight) }",
 	},
 	{
-		"hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
+		"case-hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
 		"actors/ledger/decide_refund.go",
 		"\t\tk.Refunded += t.Amount\n\t\td.addCase(CaseRefunded, k, nil)",
 		"\t\tk.Refunded += t.Amount\n\t\tk.Held -= min(k.Held, t.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.addCase(CaseRefunded, k, nil)",
@@ -488,8 +488,8 @@ var mutations = []mutation{
 	{
 		"agreed-refunded-twice-after-a-crash", "a refund whose child was lost goes out again under a new id",
 		"actors/transfer/machine.go",
-		"\treturn scheme.Refund{\n\t\tTx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd,",
-		"\tif m.job.Goal == ledger.GoalResume {\n\t\tt.EndToEnd = t.EndToEnd[:31] + \"0\"\n\t}\n\treturn scheme.Refund{\n\t\tTx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd,",
+		"EndToEnd: t.EndToEnd, Original: t.Refund.OriginalEndToEnd,",
+		"EndToEnd: t.EndToEnd[:31] + map[bool]string{true: \"0\", false: t.EndToEnd[31:]}[m.job.Goal == ledger.GoalResume], Original: t.Refund.OriginalEndToEnd,",
 	},
 	{
 		"agreed-refunded-again", "what is owed for a case is still owed once its refund is held",
@@ -510,10 +510,16 @@ var mutations = []mutation{
 		"return cmp.Compare(b.Ordinal, a.Ordinal) })",
 	},
 	{
-		"deadline-by-a-stamp", "a case's deadline is judged by the newest record's time, which a clock that went back leaves ahead",
+		"deadline-by-a-stamp", "a case's deadline counts from the newest record's time, which a clock that went back leaves ahead",
 		"actors/ledger/decide_case.go",
-		"k, now := *f.Case, d.stamp.Clock\n\tout := Decision{}",
-		"k, now := *f.Case, d.stamp.Time\n\td.stamp.Doubted = false\n\tout := Decision{}",
+		"DeadlineAt: now + terms.MEDDeadline,",
+		"DeadlineAt: d.stamp.Time + terms.MEDDeadline,",
+	},
+	{
+		"deadline-by-a-doubted-clock", "a defence is refused by a clock that may be wrong",
+		"actors/ledger/decide_case.go",
+		"case !d.stamp.Doubted && d.stamp.Clock >= k.DeadlineAt:",
+		"case d.stamp.Clock >= k.DeadlineAt:",
 	},
 	{
 		"case-opened-twice", "a report that is told twice opens two cases",

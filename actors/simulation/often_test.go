@@ -15,6 +15,7 @@ alert: quarantine
 alert: refund_unanswered
 alert: withdrawn too late
 answered: replay
+asked: a defence past its time by a doubted clock
 asked: again what was voided
 asked: another amount under a reference
 asked: another body under a key

@@ -32,6 +32,7 @@ type request struct {
 	asked   *account.Asked
 	refund  *ledger.RefusalCode // the answer that a refund request must get; nil: unknown
 	verdict *verdict            // the answer that a payout request must get; nil: unknown
+	inTime  bool                // the request is a defence that must be taken
 	joins   bool                // a request with the same key was sent before this one
 	other   bool                // the request's body differs from the body of the key's first request
 	atOnce  bool                // the key's first request may still have been in progress when this one was sent

@@ -12,21 +12,22 @@ import (
 // refundBook is what the records say about refunds and special-return cases. It derives every
 // sum by itself from single refunds and cases.
 type refundBook struct {
-	received map[ledger.TxID]*ledger.Record      // the record of each received payment
-	newest   map[ledger.TxID]*ledger.Transaction // each refund, as in its newest record
-	account  map[ledger.TxID]ledger.AccountID    // each refund's account
-	ids      map[string]ledger.TxID              // each refund by its D id
-	cases    map[ledger.CaseID]*ledger.Record    // the newest record about each case
-	opened   map[ledger.CaseID]written           // state of the simulation at each case's opening
-	reports  map[string]ledger.CaseID            // each case by the report that opened it
-	late     map[ledger.TxID]bool                // payments of which a failed refund has settled
+	received map[ledger.TxID]*ledger.Record           // the record of each received payment
+	newest   map[ledger.TxID]*ledger.Transaction      // each refund, as in its newest record
+	account  map[ledger.TxID]ledger.AccountID         // each refund's account
+	ids      map[string]ledger.TxID                   // each refund by its D id
+	cases    map[ledger.CaseID]*ledger.Record         // the newest record about each case
+	opened   map[ledger.CaseID]written                // state of the simulation at each case's opening
+	reports  map[string]ledger.CaseID                 // each case by the report that opened it
+	late     map[ledger.TxID]bool                     // payments of which a failed refund has settled
+	failed   map[ledger.AccountID]*ledger.Transaction // each account's newest refund for a case that failed
 	claims   map[ledger.AccountID]map[[16]byte][]ledger.Millis
 }
 
 func newRefundBook() *refundBook {
 	return &refundBook{
 		map[ledger.TxID]*ledger.Record{}, map[ledger.TxID]*ledger.Transaction{}, map[ledger.TxID]ledger.AccountID{}, map[string]ledger.TxID{},
-		map[ledger.CaseID]*ledger.Record{}, map[ledger.CaseID]written{}, map[string]ledger.CaseID{}, map[ledger.TxID]bool{},
+		map[ledger.CaseID]*ledger.Record{}, map[ledger.CaseID]written{}, map[string]ledger.CaseID{}, map[ledger.TxID]bool{}, map[ledger.AccountID]*ledger.Transaction{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
 	}
 }
@@ -92,6 +93,9 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 		if before := b.newest[t.ID]; !before.Transfer.Unsure {
 			l.fail("%v settles late, and its failure was sure", t.ID)
 		}
+	}
+	if r.Kind == ledger.RefundFailed && t.Refund.Case != nil {
+		b.failed[r.Account] = t
 	}
 	if r.Kind == ledger.RefundFailed && !fromScheme(t.ReasonCode) && t.ReasonCode != ledger.RefuseProvider.String() {
 		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)

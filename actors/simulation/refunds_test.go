@@ -232,9 +232,27 @@ func (l *life) defend() {
 		l.numbers++
 		key = fmt.Sprintf("d%d", l.numbers)
 	}
-	l.ask(&request{account: a, key: key, make: func() ledger.Command {
+	l.ask(&request{account: a, key: key, inTime: l.mayDefend(id, a), make: func() ledger.Command {
 		return ledger.DefendCase{ID: id, Justification: "delivered", Result: ledger.Disagreed, Claim: l.claim(key)}
 	}})
+}
+
+// mayDefend lets the journal finish its work and reports whether a case can certainly be
+// defended now: it is open, and engine time is doubted or before the deadline.
+func (l *life) mayDefend(id ledger.CaseID, a ledger.AccountID) bool {
+	if l.clock < l.stalled || l.failing > 0 || l.unsettled[a] || l.account(a).Broken() != nil {
+		return false
+	}
+	l.settle()
+	r, err := l.caseNow(id)
+	if err != nil || l.journal.Err() != nil || r.Case.Status != ledger.CaseOpen {
+		return false
+	}
+	now := l.time.Read()
+	if now.Doubted && now.Clock >= r.Case.DeadlineAt {
+		l.count("asked: a defence past its time by a doubted clock")
+	}
+	return now.Doubted || now.Clock < r.Case.DeadlineAt
 }
 
 // analyst is what the analyst writes when a case is closed; a case that the engine closes has
@@ -255,6 +273,9 @@ func (l *life) analyse() {
 
 // caseHeard checks the answer to a defence or an analysis.
 func (l *life) caseHeard(r *request, c ledger.Command, a *ledger.Answer) {
+	if a.Refusal != nil && r.inTime {
+		l.fail("%v defends in time, and hears %v", r.account, a.Refusal.Code)
+	}
 	if a.Refusal != nil || a.Case == nil {
 		return
 	}

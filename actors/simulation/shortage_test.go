@@ -106,3 +106,26 @@ func (l *life) failedInDoubt() {
 	l.clock += 6_000
 	l.deliver()
 }
+
+// defenceUnderAnotherClock has a merchant defend a new case after a restart under a clock that
+// is days ahead: the time is doubted, so the deadline has not passed.
+func (l *life) defenceUnderAnotherClock() {
+	endToEnd, paid, ok := l.somePayment()
+	if !ok || !l.jumpy || l.mood.crash == 0 || l.flipped[paid.account] || l.clock < l.outside.down || l.account(paid.account).Broken() != nil {
+		return
+	}
+	l.complains(endToEnd, min(1_000, paid.amount))
+	l.deliver()
+	l.skew = 130 * 3_600_000
+	l.crash("restarted under a wrong clock")
+	for range 3 {
+		l.defend()
+		l.settle()
+	}
+	l.skew = 0
+	l.crash("the clock was set right")
+	if l.time.Behind() > 0 {
+		l.count("clock: accepted by an operator")
+		l.time.Accept()
+	}
+}

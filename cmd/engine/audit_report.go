@@ -18,6 +18,8 @@ type AuditReport struct {
 	InFlight    int               `json:"in_flight"` // transactions that hold money
 	Balance     *big.Int          `json:"balance"`   // sum over all accounts, which may be more than one account can hold
 	Pending     *big.Int          `json:"pending"`
+	MEDHeld     *big.Int          `json:"med_held"` // what special-return cases hold
+	Cases       int               `json:"cases"`    // special-return cases that hold money or wait
 	Differences []AuditDifference `json:"differences"`
 	Rows        []AuditAccount    `json:"rows"`     // every account with a difference, and up to auditRows others
 	LeftOut     int               `json:"left_out"` // number of accounts that have no difference and no line in Rows
@@ -40,6 +42,8 @@ type AuditAccount struct {
 	ID          string        `json:"account_id"`
 	Balance     ledger.Amount `json:"balance"`
 	Pending     ledger.Amount `json:"pending"`
+	MEDHeld     ledger.Amount `json:"med_held"`
+	Cases       int           `json:"cases"`
 	InFlight    int           `json:"in_flight"`
 	Sent        ledger.Amount `json:"sent"`
 	Received    ledger.Amount `json:"received"`
@@ -58,7 +62,7 @@ const auditRows = 1000
 
 func newAuditReport(at ledger.Millis) *AuditReport {
 	return &AuditReport{
-		At: at.String(), Balance: new(big.Int), Pending: new(big.Int),
+		At: at.String(), Balance: new(big.Int), Pending: new(big.Int), MEDHeld: new(big.Int),
 		Differences: []AuditDifference{}, Rows: []AuditAccount{},
 	}
 }
@@ -70,13 +74,15 @@ func (r *AuditReport) take(a *audit.Account) {
 	r.InFlight += a.InFlight()
 	add(r.Balance, a.Totals.Balance)
 	add(r.Pending, a.Totals.Held)
+	add(r.MEDHeld, a.Totals.MEDHeld)
+	r.Cases += a.Cases()
 	r.differ(a.Found())
-	r.Rows = append(r.Rows, auditAccount(a.ID, &a.Totals, a.InFlight(), &a.Sums))
+	r.Rows = append(r.Rows, auditAccount(a.ID, &a.Totals, a.InFlight(), a.Cases(), &a.Sums))
 }
 
-func auditAccount(id ledger.AccountID, t *ledger.Totals, inFlight int, s *scheme.Sums) AuditAccount {
+func auditAccount(id ledger.AccountID, t *ledger.Totals, inFlight, cases int, s *scheme.Sums) AuditAccount {
 	return AuditAccount{
-		ID: id.String(), Balance: t.Balance, Pending: t.Held, InFlight: inFlight,
+		ID: id.String(), Balance: t.Balance, Pending: t.Held, MEDHeld: t.MEDHeld, Cases: cases, InFlight: inFlight,
 		Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo,
 	}
 }

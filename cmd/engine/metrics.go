@@ -16,7 +16,7 @@ import (
 // alertKinds are all kinds of alert.
 var alertKinds = []string{
 	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
-	"med_undecided", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
+	"med_undecided", "med_refund_failed", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
 }
 
 // meters are the metrics of /metrics.

@@ -66,7 +66,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 		return err
 	}
 	var report engine.AuditReport
-	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil {
+	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil || report.MEDHeld == nil {
 		return errors.Join(fmt.Errorf("%s answers no audit", f.url), err)
 	}
 	if f.json {
@@ -132,11 +132,11 @@ func given(c *cobra.Command, name string) bool {
 func audited(r *engine.AuditReport) string {
 	var b strings.Builder
 	t := newTable()
-	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "sent", "received", "returned to", "differences"})
-	rightAligned(t, "balance", "pending", "in flight", "sent", "received", "returned to", "differences")
+	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences"})
+	rightAligned(t, "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences")
 	for _, a := range r.Rows {
 		t.AppendRow(table.Row{
-			plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.Sent), int64(a.Received), int64(a.ReturnedTo), a.Differences,
+			plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.MEDHeld), int64(a.Sent), int64(a.Received), int64(a.ReturnedBy), int64(a.ReturnedTo), a.Differences,
 		})
 	}
 	if len(r.Rows) > 0 {
@@ -155,6 +155,8 @@ func audited(r *engine.AuditReport) string {
 		{"balance", r.Balance.String()},
 		{"pending", r.Pending.String()},
 		{"in flight", fmt.Sprint(r.InFlight)},
+		{"med held", r.MEDHeld.String()},
+		{"open cases", fmt.Sprint(r.Cases)},
 		{"scheme's book", plain(r.Book)},
 		{"differences", fmt.Sprint(len(r.Differences))},
 	}))

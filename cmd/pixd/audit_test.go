@@ -28,8 +28,8 @@ func TestAuditCommand(t *testing.T) {
 		t.Fatalf("%d %s %v", status, got, err)
 	}
 	const table = `
-ACCOUNT               BALANCE  PENDING  IN FLIGHT  SENT  RECEIVED  RETURNED TO  DIFFERENCES
-ID  1000000000      700          1     0         0            0            0
+ACCOUNT               BALANCE  PENDING  IN FLIGHT  MED HELD  SENT  RECEIVED  RETURNED BY  RETURNED TO  DIFFERENCES
+ID  1000000000      700          1         0     0         0            0            0            0
 
 read at        {}Z
 accounts       1
@@ -37,6 +37,8 @@ records        5
 balance        1000000000
 pending        700
 in flight      1
+med held       0
+open cases     0
 `
 	want := strings.ReplaceAll(table, "ID", s.ID)
 	same(t, cutAt(p.reported("audit"), "scheme's book"), want)
@@ -97,14 +99,14 @@ func cutAt(s, word string) string {
 func TestAuditDiffers(t *testing.T) {
 	t.Parallel()
 	const report = `{"at":"2026-01-31T12:00:00.007Z","book":"compared","accounts":1002,"records":9,"in_flight":1,"balance":123456789012345678901,` +
-		`"pending":7,"differences":[{"account_id":"acc_x","kind":"book","transaction_id":null,"message":"sent: the engine has 1, the scheme 2","field":"sent","engine":1,"scheme":2},` +
+		`"pending":7,"med_held":8,"cases":2,"differences":[{"account_id":"acc_x","kind":"book","transaction_id":null,"message":"sent: the engine has 1, the scheme 2","field":"sent","engine":1,"scheme":2},` +
 		`{"account_id":"acc_x","kind":"due_row","transaction_id":"PIXOUT1","message":"x\u001b[31m","field":null,"engine":null,"scheme":null}],` +
-		`"rows":[{"account_id":"acc_x","balance":5,"pending":7,"in_flight":1,"sent":1,"received":3,"returned_by":0,"returned_to":4,"differences":2}],"left_out":1001}`
+		`"rows":[{"account_id":"acc_x","balance":5,"pending":7,"med_held":8,"cases":2,"in_flight":1,"sent":1,"received":3,"returned_by":6,"returned_to":4,"differences":2}],"left_out":1001}`
 	s := answering(t, 200, report)
 	code, out, errs := asks(t, s.URL, "audit")
 	same(t, out, `
-ACCOUNT  BALANCE  PENDING  IN FLIGHT  SENT  RECEIVED  RETURNED TO  DIFFERENCES
-acc_x          5        7          1     1         3            4            2
+ACCOUNT  BALANCE  PENDING  IN FLIGHT  MED HELD  SENT  RECEIVED  RETURNED BY  RETURNED TO  DIFFERENCES
+acc_x          5        7          1         8     1         3            6            4            2
 
 and 1001 more accounts without a difference
 
@@ -118,6 +120,8 @@ records        9
 balance        123456789012345678901
 pending        7
 in flight      1
+med held       8
+open cases     2
 scheme's book  compared
 differences    2
 `)

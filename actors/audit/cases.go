@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"pixd/actors/ledger"
+)
+
+// checkCases compares the account's special-return cases with the holding rows and due rows,
+// and its refunds in flight and cases with the refund sums of each payment. due counts the due
+// rows that belong to a case.
+func (a *Account) checkCases(r Rows, due *int) error {
+	for _, ordinal := range slices.Sorted(maps.Keys(a.cases)) {
+		k := a.cases[ordinal]
+		if k.DueAt == 0 {
+			continue
+		}
+		_, ok, err := r.Get(ledger.DueKey(ledger.DueCase, k.DueAt, a.ID, ledger.EntityID(k.ID)))
+		if err != nil {
+			return err
+		}
+		if ok {
+			*due++
+		} else {
+			a.tell(KindDue, k.Payment(), "%v, which is %v, has none", k.ID, k.Status)
+		}
+	}
+	if err := a.checkHoldings(r); err != nil {
+		return err
+	}
+	return a.checkRefunds(r)
+}
+
+func (a *Account) strayCaseDue(d *ledger.Due) {
+	for _, k := range a.cases {
+		if k.ID == ledger.CaseID(d.ID) && k.DueAt == d.At {
+			return
+		}
+	}
+	if d.Account == a.ID {
+		a.tell(KindDue, "", "%v: at %v nothing is due", ledger.CaseID(d.ID), d.At)
+	}
+}
+
+// checkHoldings compares the cases that hold money with the holding rows.
+func (a *Account) checkHoldings(r Rows) error {
+	seen := map[uint64]bool{}
+	lo, hi := ledger.HoldingsOf(a.ID)
+	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		h, err := ledger.DecodeHolding(k, v)
+		if err != nil {
+			return false, err
+		}
+		seen[h.Ordinal] = true
+		if c := a.cases[h.Ordinal]; c == nil || c.Held != h.Held || (c.Owed() > 0) != h.Owed {
+			a.tell(KindCase, "", "case %d holds %d by its row and not by its records", h.Ordinal, h.Held)
+		}
+		return true, nil
+	})
+	for _, ordinal := range slices.Sorted(maps.Keys(a.cases)) {
+		if k := a.cases[ordinal]; err == nil && k.Held > 0 && !seen[ordinal] {
+			a.tell(KindCase, k.Payment(), "%v holds %d and has none", k.ID, k.Held)
+		}
+	}
+	return err
+}
+
+// checkRefunds compares the refund sums of each payment with the refunds in flight and the
+// cases, and all settled refunds of the account with the sums of its rows.
+func (a *Account) checkRefunds(r Rows) error {
+	inFlight, held := map[ledger.TxID]ledger.Amount{}, map[ledger.TxID]ledger.Amount{}
+	for _, w := range a.open {
+		if w.is == ledger.TxRefund {
+			inFlight[w.of] += w.gross
+		}
+	}
+	for _, k := range a.cases {
+		held[k.Original] += k.Held
+	}
+	var settled ledger.Amount
+	lo, hi := ledger.RefundSumsOf(a.ID)
+	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		original, err := ledger.RefundSumsOriginal(k)
+		if err != nil {
+			return false, err
+		}
+		s, err := ledger.DecodeRefundSums(original, v)
+		if err != nil {
+			return false, err
+		}
+		a.move(&settled, s.Settled)
+		if s.InFlight != inFlight[original] || s.Held != held[original] || s.Settled+s.InFlight+s.Held > s.Amount+s.Excess {
+			a.tell(KindRefunds, original.Public(ledger.TxReceipt), "%d in flight and %d held of %d by its row, %d and %d by refunds and cases",
+				s.InFlight, s.Held, s.Amount, inFlight[original], held[original])
+		}
+		delete(inFlight, original)
+		delete(held, original)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, original := range slices.SortedFunc(maps.Keys(union(inFlight, held)), func(x, y ledger.TxID) int { return bytes.Compare(x[:], y[:]) }) {
+		if inFlight[original]+held[original] > 0 {
+			a.tell(KindRefunds, original.Public(ledger.TxReceipt), "%d in flight and %d held of it, and it has no row", inFlight[original], held[original])
+		}
+	}
+	if settled != a.Sums.ReturnedBy {
+		a.tell(KindRefunds, "", "%d refunded by all rows, %d by the records", settled, a.Sums.ReturnedBy)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package audit
+
+import (
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// reader reads the facts of a command from a life's records and rows.
+type reader struct{ l *life }
+
+func (r reader) Row(k []byte) ([]byte, bool, error) { return r.l.rows.Get(k) }
+func (r reader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	return r.l.rows.Scan(lo, hi, fn)
+}
+
+func (r reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	return r.l.rows.Scan(lo, hi, fn)
+}
+
+func (r reader) Record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return &r.l.records[seq-1], nil
+}
+
+func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Row(k) }
+func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
+func (r reader) Recent(ledger.TxID) *ledger.Transaction                   { return nil }
+
+// gather carries out a command with the facts that the ledger itself gathers.
+func (l *life) gather(c ledger.Command) {
+	l.t.Helper()
+	s := ledger.Stamp{Reading: ledger.At(l.account.Time), Terms: terms}
+	f, err := ledger.Gather(reader{l}, &l.account, c, s)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	f.Durable = l.account.Totals
+	l.do(c, f)
+}
+
+// newest is the newest refund that was held.
+func (l *life) newest() *ledger.Transaction {
+	for i := len(l.records) - 1; i >= 0; i-- {
+		if l.records[i].Kind == ledger.RefundHeld {
+			return l.records[i].Tx
+		}
+	}
+	l.t.Fatal("no refund")
+	return nil
+}
+
+func (l *life) ends(c ledger.ResolveTransfer) {
+	t := l.newest()
+	c.ID, c.EndToEnd = t.ID, t.EndToEnd
+	l.gather(c)
+}
+
+const (
+	paidA = "E60701190202603011200aaaaaaaaaaa"
+	paidB = "E60701190202603011200bbbbbbbbbbb"
+)
+
+// returning is an account with refunds that are held, accepted, settled, failed and settled
+// late, and with cases that are open, defended, withdrawn, and closed with a remainder.
+func returning(t *testing.T) *life {
+	l := begin(t, 7)
+	l.do(ledger.ReceivePayment{EndToEnd: paidA, Amount: 10_003}, ledger.Facts{})
+	l.do(ledger.ReceivePayment{EndToEnd: paidB, Amount: 10_003}, ledger.Facts{})
+	l.gather(ledger.RequestRefund{Original: paidA, Amount: 100})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
+	l.gather(ledger.RequestRefund{Original: paidA, Amount: 200})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsRejected, Reason: "CH16"})
+	l.gather(ledger.RequestRefund{Original: paidA, Amount: 300})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsAccepted, Doubt: true})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
+	l.gather(ledger.RequestRefund{Original: paidA, Amount: 400})
+	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsAccepted})
+	l.gather(ledger.OpenCase{Infraction: "open", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
+	l.gather(ledger.OpenCase{Infraction: "withdrawn", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
+	l.gather(ledger.CancelCase{Infraction: "withdrawn", EndToEnd: paidA})
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	l.do(ledger.RequestPayout{Amount: 18_000, Key: key}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000001"}})
+	l.gather(ledger.OpenCase{Infraction: "agreed", EndToEnd: paidB, Amount: 5_000, Situation: "SCAM"})
+	l.gather(ledger.CloseCase{ID: l.caseID(), Result: ledger.Agreed})
+	return l
+}
+
+func (l *life) caseID() ledger.CaseID { return l.records[len(l.records)-1].Case.ID }
+
+// TestReturning checks that the audit finds no difference in the account that returning makes,
+// and derives its sums.
+func TestReturning(t *testing.T) {
+	l := returning(t)
+	a := l.audit()
+	if len(a.Found()) > 0 {
+		t.Fatalf("%+v", a.Found())
+	}
+	if a.Sums.ReturnedBy != 400 || a.Sums.Received != 20_006 {
+		t.Errorf("%+v", a.Sums)
+	}
+	// In flight are the payout, the accepted refund and the refund for the agreed case.
+	if a.InFlight() != 3 || a.Cases() != 2 || a.Totals != l.account.Totals || a.Totals.MEDHeld == 0 || a.Totals.Owed == 0 {
+		t.Errorf("%d in flight, %d cases, %+v", a.InFlight(), a.Cases(), a.Totals)
+	}
+}
+
+// TestPlantedReturns checks that the audit finds each error that the test plants in the
+// records and rows of refunds and cases, under the right kind, and finds no other difference.
+func TestPlantedReturns(t *testing.T) {
+	number := func(l *life, tag byte, at int, by byte) {
+		k := l.row(tag)
+		v := append([]byte(nil), l.rows[k]...)
+		v[at] += by
+		l.rows[k] = v
+	}
+	for name, c := range map[string]struct {
+		plant func(l *life)
+		kind  string
+		says  string
+	}{
+		"med held": {func(l *life) { l.records[len(l.records)-1].Totals.MEDHeld++ }, KindTotals, "held by cases"},
+		"owed":     {func(l *life) { l.records[len(l.records)-1].Totals.Owed++ }, KindTotals, "owed"},
+		"no case's due row": {func(l *life) {
+			for k := range l.rows {
+				if k[0] == 'd' && k[1] == byte(ledger.DueCase) {
+					delete(l.rows, k)
+					return
+				}
+			}
+		}, KindDue, "has none"},
+		"a stray case's due row": {func(l *life) {
+			l.rows[string(ledger.DueKey(ledger.DueCase, noon, 7, ledger.EntityID{1}))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
+		"no holding row":  {func(l *life) { delete(l.rows, l.row('u')) }, KindCase, "has none"},
+		"another hold":    {func(l *life) { number(l, 'u', 7, 1) }, KindCase, "by its row"},
+		"a stray hold":    {func(l *life) { l.rows[string(ledger.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
+		"owed by its row": {func(l *life) { l.rows[string(ledger.HoldingKey(7, 1))][8] = 1 }, KindCase, "by its row"}, // case 1 is open
+		"sums in flight":  {func(l *life) { number(l, 'b', 23, 1) }, KindRefunds, "in flight"},
+		"sums held":       {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
+		"sums settled":    {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
+	} {
+		l := returning(t)
+		c.plant(l)
+		found := l.audit().Found()
+		if len(found) == 0 || found[0].Kind != c.kind || !strings.Contains(found[0].Message, c.says) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	l := returning(t)
+	delete(l.rows, l.row('b'))
+	if found := l.audit().Found(); len(found) == 0 || found[0].Kind != KindRefunds {
+		t.Errorf("without refund sums: %+v", found)
+	}
+}

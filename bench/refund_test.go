@@ -1,0 +1,239 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme/sim"
+	"pixd/cmd/engine"
+)
+
+// received makes n customers' payments of 1.00 BRL, in turn to each of the engine's accounts,
+// and returns their end-to-end ids; payment i goes to the account i modulo their number.
+func received(s *engine.Served, accounts []ledger.AccountID, n int) []string {
+	ctx, cancel := context.WithCancel(context.Background())
+	keys := make([]string, len(accounts))
+	for i, id := range accounts {
+		a, _ := s.Registry.Account(id)
+		keys[i] = a.PixKeys[0]
+		if err := s.Sim.RegisterKey(ctx, ledger.Key{Type: ledger.KeyEVP, Value: keys[i]}, id); err != nil {
+			panic(err)
+		}
+	}
+	ids := make([]string, n)
+	now := ledger.Millis(time.Now().UnixMilli())
+	inParallel(n, func(i int) {
+		ids[i] = ledger.EndToEnd("99999003", now, fmt.Sprintf("%011d", i))
+		p := sim.Payment{Key: keys[i%len(keys)], Amount: 10_000, EndToEnd: ids[i]}
+		if _, _, err := s.Sim.Pay(ctx, p); err != nil {
+			panic(err)
+		}
+	})
+	cancel()
+	return ids
+}
+
+// paid is a received payment, and the API key of the account that received it.
+type paid struct{ ID, ClientID string }
+
+// paidTo makes n customers' payments to all accounts.
+func paidTo(s *engine.Served, n int) []paid {
+	accounts, _ := s.Registry.Accounts(0, 1<<20)
+	owners := make([]string, len(accounts))
+	for i, id := range accounts {
+		a, _ := s.Registry.Account(id)
+		owners[i] = a.APIKeys[0]
+	}
+	all := make([]paid, n)
+	for i, id := range received(s, accounts, n) {
+		all[i] = paid{id, owners[i%len(owners)]}
+	}
+	return all
+}
+
+// inParallel calls do for each number below n, from 1,024 goroutines.
+func inParallel(n int, do func(i int)) {
+	var wait sync.WaitGroup
+	for worker := range 1024 {
+		wait.Go(func() {
+			for i := worker; i < n; i += 1024 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// dearestRefund is the most that a refund may cost, as a multiple of a cash-out.
+const dearestRefund = 1.3
+
+// BenchmarkRefund compares refunds with cash-outs, in turn: each load has a fresh engine.
+func BenchmarkRefund(b *testing.B) {
+	const accounts, n, rounds = 1000, 150_000, 3
+	for b.Loop() {
+		var outs, refunds float64
+		for range rounds {
+			out := load(b, accounts, n, false)
+			back := load(b, accounts, n, true)
+			outs, refunds = outs+out.PerSecond(), refunds+back.PerSecond()
+			fmt.Printf("Refund                 %8.0f req/s  p99 %v  beside cash-outs at %.0f req/s  p99 %v\n",
+				back.PerSecond(), back.Quantile(.99).Round(10*time.Microsecond), out.PerSecond(), out.Quantile(.99).Round(10*time.Microsecond))
+		}
+		cost := outs / refunds
+		fmt.Printf("Refund                 costs %.2f times a cash-out, asked at most %.1f\n", cost, dearestRefund)
+		if cost > dearestRefund {
+			b.Errorf("a refund costs %.2f times a cash-out", cost)
+		}
+		b.ReportMetric(cost, "cash-outs")
+	}
+}
+
+// load measures cash-outs, or refunds of payments that were received before.
+func load(b *testing.B, accounts, n int, back bool) *Result {
+	s := start(b, "engine", b.TempDir())
+	var keys []Credentials
+	s.ask(b, fmt.Sprintf("/accounts?n=%d", accounts), &keys)
+	all := prepare(n, func(i int) []byte { return cashOut(keys[i%accounts], i) })
+	if back {
+		var originals []paid
+		s.ask(b, fmt.Sprintf("/received?n=%d", n), &originals)
+		secrets := map[string]string{}
+		for _, k := range keys {
+			secrets[k.ClientID] = k.Secret
+		}
+		all = prepare(n, func(i int) []byte {
+			c := Credentials{originals[i].ClientID, secrets[originals[i].ClientID]}
+			return c.Post("/pix/refund", fmt.Sprintf(`{"amount":100,"description":"bench","original_transaction_id":%q}`, originals[i].ID))
+		})
+	}
+	if p := os.Getenv("PIXD_BENCH_PROFILE"); p != "" && back {
+		go s.profile(p)
+	}
+	r := measure(b, s.addr, postConnections, all.take)
+	time.Sleep(500 * time.Millisecond)
+	if r.Status[202] != r.Done {
+		b.Fatalf("answers by status: %v, want 202 alone", r.Status)
+	}
+	s.end()
+	return r
+}
+
+// casesBytes is the most memory that a hundred thousand open cases may take.
+const casesBytes = 100e6
+
+// BenchmarkCases measures what 100,000 open special-return cases cost: memory, the time of a
+// start, and how late a case is closed whose deadline passes among them.
+func BenchmarkCases(b *testing.B) {
+	const accounts, n = 1000, 100_000
+	for b.Loop() {
+		dir := b.TempDir()
+		s := start(b, "engine", dir)
+		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", accounts), new([]Credentials))
+		s.ask(b, fmt.Sprintf("/received?n=%d", n), new([]any))
+		s.end()
+		began := time.Now()
+		s = start(b, "engine", dir)
+		empty, open := s.counters(b), time.Since(began)
+		s.ask(b, fmt.Sprintf("/cases?n=%d", n), new(int))
+		grown := s.counters(b)
+		s.end()
+
+		began = time.Now()
+		b.Setenv(medDeadlineVariable, "3s")
+		s = start(b, "engine", dir)
+		ready := time.Since(began)
+		waits := s.counters(b)
+		var late time.Duration
+		s.ask(b, "/overdue", &late)
+		s.end()
+		above, after := float64(grown.Resident)-float64(empty.Resident), float64(waits.Resident)-float64(empty.Resident)
+		fmt.Printf("Cases                  %d open: %.0f MB above the same engine without them, %.0f after a restart; open after %v, before %v; a deadline is met %v late\n",
+			n, above/1e6, after/1e6, ready.Round(time.Millisecond), open.Round(time.Millisecond), late.Round(time.Millisecond))
+		if max(above, after) > casesBytes {
+			b.Errorf("%.0f and %.0f MB for %d open cases", above/1e6, after/1e6, n)
+		}
+		if late > 2*time.Second {
+			b.Errorf("a deadline was met %v late", late)
+		}
+		b.ReportMetric(max(above, after)/1e6, "MB")
+	}
+}
+
+// medDeadlineVariable is the environment variable with the engine's --med-deadline.
+const medDeadlineVariable = "PIXD_BENCH_MED_DEADLINE"
+
+// openCases has payers report n payments, and waits until the engine has opened all cases.
+func openCases(s *engine.Served, n int) {
+	ids := movements(s, n)
+	inParallel(n, func(i int) {
+		if _, err := s.Sim.Report(context.Background(), sim.Report{EndToEnd: ids[i], Situation: "SCAM"}); err != nil {
+			panic(err)
+		}
+	})
+	for countCases(s) < n {
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// movements returns the end-to-end ids of the first n payments in the scheme's book.
+func movements(s *engine.Served, n int) (ids []string) {
+	for cursor := ""; len(ids) < n; {
+		page, next, err := s.Sim.Movements(context.Background(), 0, cursor, 10_000)
+		if err != nil {
+			panic(err)
+		}
+		for _, m := range page {
+			ids = append(ids, m.EndToEnd)
+		}
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	return ids[:n]
+}
+
+func countCases(s *engine.Served) (n int) {
+	lo, hi := ledger.AllCases()
+	if err := s.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { n++; return true, nil }); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// overdue opens one more case and returns how long after its deadline the engine closed it.
+func overdue(s *engine.Served) time.Duration {
+	ids, _ := s.Registry.Accounts(0, 1)
+	paid := received(s, ids, 1)
+	before := countCases(s)
+	if _, err := s.Sim.Report(context.Background(), sim.Report{EndToEnd: paid[0], Situation: "SCAM"}); err != nil {
+		panic(err)
+	}
+	for countCases(s) == before {
+		time.Sleep(time.Millisecond)
+	}
+	lo, hi := ledger.AllCases()
+	for {
+		var row ledger.CaseIDRow
+		err := s.Store.ScanBack(lo, hi, func(_, v []byte) (bool, error) {
+			var err error
+			row, err = ledger.DecodeCaseIDRow(v)
+			return false, err
+		})
+		if err != nil {
+			panic(err)
+		}
+		if row.Status == ledger.CaseClosed {
+			k, err := s.History.Cases(row.Account, ledger.CaseClosed, 1, 1)
+			if err != nil {
+				panic(err)
+			}
+			return k[0].ClosedAt.Time().Sub(k[0].DeadlineAt.Time())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
