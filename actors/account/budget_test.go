@@ -103,16 +103,22 @@ func TestBudgetOfRefunds(t *testing.T) {
 		command     func() ledger.Command
 		keys, bytes int
 	}{
-		{"refund held", refund, 4, 440}, {"refund accepted", resolve(ledger.TransferIsAccepted), 4, 370}, {"refund settled", resolve(ledger.TransferIsSettled), 6, 490},
-		{"refund held again", refund, 4, 440}, {"refund settled in the call", resolve(ledger.TransferIsSettled), 10, 855},
+		{"refund held", refund, 4, 440},
+		{"refund accepted", resolve(ledger.TransferIsAccepted), 4, 370},
+		{"refund settled", resolve(ledger.TransferIsSettled), 6, 490},
+		{"refund held again", refund, 4, 440},
+		{"refund settled in the call", resolve(ledger.TransferIsSettled), 10, 855},
 		{"case opened", report, 7, 505},
 		{"case defended", func() ledger.Command {
 			return ledger.DefendCase{ID: k.ID, Justification: "delivered", Result: ledger.Disagreed}
 		}, 6, 450},
 		{"case closed for the merchant", analysis(ledger.Disagreed), 6, 485},
-		{"another opened", report, 7, 505}, {"withdrawn", func() ledger.Command { return ledger.CancelCase{Infraction: k.Infraction, EndToEnd: e2e} }, 6, 460},
-		{"a third opened", report, 7, 505}, {"agreed and refunded", analysis(ledger.Agreed), 16, 1360},
-		{"its refund accepted", resolve(ledger.TransferIsAccepted), 4, 390}, {"its refund settled", resolve(ledger.TransferIsSettled), 9, 815},
+		{"another opened", report, 7, 505},
+		{"withdrawn", func() ledger.Command { return ledger.CancelCase{Infraction: k.Infraction, EndToEnd: e2e} }, 6, 460},
+		{"a third opened", report, 7, 505},
+		{"agreed and refunded", analysis(ledger.Agreed), 16, 1360},
+		{"its refund accepted", resolve(ledger.TransferIsAccepted), 4, 390},
+		{"its refund settled", resolve(ledger.TransferIsSettled), 9, 815},
 	} {
 		e := b.step(c.command())
 		if len(e.Start) > 0 {

@@ -81,12 +81,29 @@ func TestCases(t *testing.T) {
 		page, perPage int
 		want          []uint64
 	}{
-		{1, 0, 1, 20, downFrom(25, 20)}, {1, 0, 2, 20, downFrom(5, 5)}, {1, 0, 3, 20, nil}, {1, 0, 1, 25, downFrom(25, 25)}, {1, 0, 2, 25, nil},
-		{1, 0, 25, 1, []uint64{1}}, {1, 0, 26, 1, nil}, {1, 0, math.MaxInt64, 100, nil}, {1, 0, math.MaxInt64/100 + 2, 100, nil}, {1, 0, 1<<62 + 1, 100, nil},
-		{1, ledger.CaseOpen, 1, 8, open[:8]}, {1, ledger.CaseOpen, 2, 8, open[8:16]}, {1, ledger.CaseOpen, 3, 8, open[16:]}, {1, ledger.CaseOpen, 4, 8, nil},
-		{1, ledger.CaseClosed, 1, 100, []uint64{21, 16, 11, 6, 1}}, {1, ledger.CaseClosed, 2, 2, []uint64{11, 6}}, {1, ledger.CaseClosed, math.MaxInt64, 100, nil},
-		{1, ledger.CaseCancelled, 1, 9, nil}, {1, ledger.CaseDefended, 1, 9, nil},
-		{2, 0, 1, 2, []uint64{3, 2}}, {2, 0, 2, 2, []uint64{1}}, {2, ledger.CaseClosed, 1, 9, nil}, {9, 0, 1, 9, nil},
+		{1, 0, 1, 20, downFrom(25, 20)},
+		{1, 0, 2, 20, downFrom(5, 5)},
+		{1, 0, 3, 20, nil},
+		{1, 0, 1, 25, downFrom(25, 25)},
+		{1, 0, 2, 25, nil},
+		{1, 0, 25, 1, []uint64{1}},
+		{1, 0, 26, 1, nil},
+		{1, 0, math.MaxInt64, 100, nil},
+		{1, 0, math.MaxInt64/100 + 2, 100, nil},
+		{1, 0, 1<<62 + 1, 100, nil},
+		{1, ledger.CaseOpen, 1, 8, open[:8]},
+		{1, ledger.CaseOpen, 2, 8, open[8:16]},
+		{1, ledger.CaseOpen, 3, 8, open[16:]},
+		{1, ledger.CaseOpen, 4, 8, nil},
+		{1, ledger.CaseClosed, 1, 100, []uint64{21, 16, 11, 6, 1}},
+		{1, ledger.CaseClosed, 2, 2, []uint64{11, 6}},
+		{1, ledger.CaseClosed, math.MaxInt64, 100, nil},
+		{1, ledger.CaseCancelled, 1, 9, nil},
+		{1, ledger.CaseDefended, 1, 9, nil},
+		{2, 0, 1, 2, []uint64{3, 2}},
+		{2, 0, 2, 2, []uint64{1}},
+		{2, ledger.CaseClosed, 1, 9, nil},
+		{9, 0, 1, 9, nil},
 	} {
 		got, err := h.Cases(v.account, v.status, v.page, v.perPage)
 		if err != nil || !slices.Equal(ordinals(got), v.want) {
@@ -110,8 +127,17 @@ func TestCase(t *testing.T) {
 		id      string
 		there   bool
 	}{
-		{1, first[1].ID.String(), true}, {2, second[0].ID.String(), true}, {1, second[0].ID.String(), false}, {2, first[1].ID.String(), false}, {9, first[1].ID.String(), false},
-		{1, other.String(), false}, {1, "", false}, {1, "med_", false}, {1, strings.ToUpper(first[1].ID.String()), false}, {1, first[1].ID.String()[4:], false}, {1, "\x00\xff", false},
+		{1, first[1].ID.String(), true},
+		{2, second[0].ID.String(), true},
+		{1, second[0].ID.String(), false},
+		{2, first[1].ID.String(), false},
+		{9, first[1].ID.String(), false},
+		{1, other.String(), false},
+		{1, "", false},
+		{1, "med_", false},
+		{1, strings.ToUpper(first[1].ID.String()), false},
+		{1, first[1].ID.String()[4:], false},
+		{1, "\x00\xff", false},
 	} {
 		if k, err := h.Case(v.account, v.id); err != nil || (k != nil) != v.there || k != nil && k.ID.String() != v.id {
 			t.Errorf("%v %q: %+v %v", v.account, v.id, k, err)

@@ -102,7 +102,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 			t.Cases++
 			ok = ok && c.Ordinal == t.Cases
 		}
-		held, owed := true, true
+		var held, owed bool
 		t.MEDHeld, held = t.MEDHeld.Add(c.Held - r.HeldWas)
 		t.Owed, owed = t.Owed.Add(c.Owed() - r.OwedWas)
 		ok = ok && held && owed

@@ -166,19 +166,18 @@ func (l *life) step() {
 	refunds := 0
 	for i := range l.records[records:] {
 		r := &l.records[records+i]
-		switch {
-		case r.Kind == PaymentReceived:
+		switch r.Kind {
+		case PaymentReceived:
 			l.payments = append(l.payments, r.Tx)
-		case r.Kind == PayoutHeld || r.Kind == RefundHeld:
+		case PayoutHeld, RefundHeld:
 			l.sent = append(l.sent, r.Tx)
-		case r.Kind == CaseOpened:
+		case CaseOpened:
 			l.cases = append(l.cases, r.Case.ID)
 			l.reports = append(l.reports, c.(OpenCase))
-		case r.Kind == PayoutSettledLate || r.Kind == RefundSettledLate:
-			l.late = true
-		}
-		if r.Kind == CaseRefunding {
+		case CaseRefunding:
 			refunds++
+		case PayoutSettledLate, RefundSettledLate:
+			l.late = true
 		}
 	}
 	if l.limited = refunds == maxRefunds; refunds > maxRefunds {

@@ -109,22 +109,17 @@ func (w *harness) moneyIs(balance, available, pending ledger.Amount) {
 	}
 }
 
-// agrees checks how much the account has refunded according to the scheme's book.
+// agrees checks that an audit finds no difference between the records, the rows and the scheme's
+// book, and how much the account has refunded.
 func (w *harness) agrees(refunds ledger.Amount) {
 	w.t.Helper()
-	var book struct {
-		Accounts []struct {
-			ID         string        `json:"account_id"`
-			ReturnedBy ledger.Amount `json:"returned_by"`
-		}
+	r := w.audits()
+	if r.Book != compared || len(r.Differences) > 0 {
+		w.t.Errorf("%+v", r)
 	}
-	status, got := w.operate("GET", "/sim/book", "")
-	if status != 200 || json.Unmarshal([]byte(got), &book) != nil {
-		w.t.Fatalf("%d %s", status, got)
-	}
-	for _, a := range book.Accounts {
-		if a.ID == w.ID && a.ReturnedBy != refunds {
-			w.t.Errorf("the scheme's book has %d refunded, want %d", a.ReturnedBy, refunds)
+	for _, row := range r.Rows {
+		if row.ID == w.ID && row.ReturnedBy != refunds {
+			w.t.Errorf("refunded %d, want %d", row.ReturnedBy, refunds)
 		}
 	}
 }

@@ -120,6 +120,9 @@ func TestPairRefunds(t *testing.T) {
 	if status, got, err := p.sim.operate("GET", "/sim/book", ""); err != nil || status != 200 || json.Unmarshal(got, &book) != nil || len(book.Accounts) != 1 || book.Accounts[0].ReturnedBy != 70_000 {
 		t.Errorf("%d %s %v", status, got, err)
 	}
+	if reported := p.engine.reported("audit"); !strings.Contains(reported, "scheme's book  compared\ndifferences    0\n") {
+		t.Error(reported)
+	}
 	if code := p.engine.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("SIGTERM: exit %d\n%s", code, p.engine.words())
 	}
