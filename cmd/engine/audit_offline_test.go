@@ -69,7 +69,7 @@ func TestAuditOffline(t *testing.T) {
 	}
 	r, err = Audit(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || r.Differences[0].Kind != "totals" || r.Rows[0].Balance != 1_000_006 ||
-		!strings.Contains(r.Differences[0].Message, "carries balance 1000006 and pending 0: the records make 1000005 and 0") {
+		!strings.Contains(r.Differences[0].Message, "carries balance 1000006, pending 0, 0 held by cases, 0 owed: the records make 1000005, 0, 0 and 0") {
 		t.Errorf("%+v %v", r, err)
 	}
 	store = openJournal(t, c.FS)
