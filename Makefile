@@ -37,7 +37,7 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzFields -fuzztime $(FUZZTIME)
 
-bench: ## measure speed and memory against a bare echo server, a million waiting payouts, and a journal's verification (11 minutes)
+bench: ## measure speed and memory against a bare echo server, refunds, a million waiting payouts, open cases, and a journal's verification (13 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x
 
 sim: ## live N lives in the simulation, or the one of SEED

@@ -26,8 +26,15 @@ type refundBook struct {
 
 func newRefundBook() *refundBook {
 	return &refundBook{
-		map[ledger.TxID]*ledger.Record{}, map[ledger.TxID]*ledger.Transaction{}, map[ledger.TxID]ledger.AccountID{}, map[string]ledger.TxID{},
-		map[ledger.CaseID]*ledger.Record{}, map[ledger.CaseID]written{}, map[string]ledger.CaseID{}, map[ledger.TxID]bool{}, map[ledger.AccountID]*ledger.Transaction{},
+		map[ledger.TxID]*ledger.Record{},
+		map[ledger.TxID]*ledger.Transaction{},
+		map[ledger.TxID]ledger.AccountID{},
+		map[string]ledger.TxID{},
+		map[ledger.CaseID]*ledger.Record{},
+		map[ledger.CaseID]written{},
+		map[string]ledger.CaseID{},
+		map[ledger.TxID]bool{},
+		map[ledger.AccountID]*ledger.Transaction{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
 	}
 }
