@@ -222,7 +222,7 @@ func TestRandomLives(t *testing.T) {
 		}
 	}
 	for k := RefundHeld; k <= CaseReleased; k++ {
-		if did[k] == 0 {
+		if did[k] == 0 && !testing.Short() { // the few lives of a short run may lack the rarest kinds
 			t.Errorf("no life made a record %v", k)
 		}
 	}
