@@ -101,14 +101,14 @@ func TestHostileTexts(t *testing.T) {
 	kase := strings.ReplaceAll(`{"id":"E","account_id":"E","infraction_id":"E","transaction_id":"E","end_to_end_id":"E","situation":"E","status":"E","analysis_result":"E","analysis_details":"E",`+
 		`"defense":{"justification":"E","result":"E","contact":"E"},"opened_at":"E","deadline_at":"E","analysis_due_at":"E","defended_at":"E","closed_at":"E"}`, "E", evil)
 	for args, body := range map[string]string{
-		"med show x":                                            kase,
-		"med close x --result AGREED":                           kase,
-		"med list --limit 1":                                    `{"data":[` + kase + `],"next_cursor":"` + evil + `"}`,
-		"approve x --operator y":                                payout,
-		"account show x":                                        account,
-		"account list --limit 1":                                `{"data":[` + account + `],"next_cursor":"` + evil + `"}`,
-		"key set x --ip 127.0.0.1":                              key,
-		"key list --limit 1 --account x":                        `{"data":[` + key + `],"next_cursor":"` + evil + `"}`,
+		"med show x":                     kase,
+		"med close x --result AGREED":    kase,
+		"med list --limit 1":             `{"data":[` + kase + `],"next_cursor":"` + evil + `"}`,
+		"approve x --operator y":         payout,
+		"account show x":                 account,
+		"account list --limit 1":         `{"data":[` + account + `],"next_cursor":"` + evil + `"}`,
+		"key set x --ip 127.0.0.1":       key,
+		"key list --limit 1 --account x": `{"data":[` + key + `],"next_cursor":"` + evil + `"}`,
 		"key create --account x --permission * --ip 127.0.0.1 ": key,
 	} {
 		s := answering(t, 200, body)
