@@ -73,7 +73,7 @@ func (s *Scanner) Done(t Task, r Result) {
 	if alert && s.alerts != nil {
 		s.alerts.Raise(t.Account, ledger.Alert{
 			Kind: AlertUnreachable, Tx: ledger.TxID(t.ID), Public: ledger.TxID(t.ID).Public(ledger.TxPayout),
-			Message: "the scheme cannot be reached: payouts that wait for its word are asked for again, and nothing is voided",
+			Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",
 		})
 	}
 	select {

@@ -94,6 +94,7 @@ type ReceivePayment struct {
 	PayerDocument string // the payer's CPF or CNPJ, as the scheme sent it
 	PayerISPB     string
 	Description   string
+	PaidAt        Millis // when the scheme took the payment; 0: it did not say
 }
 
 // RequestPayout holds amount and fee for a payment to the recipient's PIX key.

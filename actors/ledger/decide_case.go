@@ -4,6 +4,15 @@ package ledger
 // Source: PIX regulation, special return (MED), and DT05 of the SPI catalogue.
 const returnDays = 90
 
+// returnEnd is engine time until which the scheme takes returns of a received payment. It
+// counts from the scheme's date of the payment where the payment was told a day late or more.
+func returnEnd(t *Transaction) Millis {
+	if t.PaidAt > 0 {
+		return t.PaidAt + returnDays*day
+	}
+	return max(t.BookedAt, t.ID.Time()) + returnDays*day
+}
+
 // openCase opens a case and holds the disputed amount at once, as far as it was not refunded
 // or held before, also where there is less money. A report under an id that was told before
 // opens nothing.
@@ -19,7 +28,7 @@ func (d *draft) openCase(c OpenCase, f Facts) Decision {
 		ID: CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
 		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: CaseOpen,
 		OpenedAt: d.stamp.Time, DeadlineAt: now + terms.MEDDeadline, AnalysisAt: now + terms.MEDAnalysis,
-		ReleaseAt: max(o.BookedAt, o.ID.Time()) + returnDays*day,
+		ReleaseAt: returnEnd(o),
 	}
 	k.DueAt = k.DeadlineAt
 	sums.Held += k.Held

@@ -22,6 +22,7 @@ const maxRefunds = 64
 func (d *draft) afterCases(out Decision) Decision {
 	if d.totals.Owed > 0 && len(d.records) > 0 {
 		d.refundCases()
+		d.releaseLate(out.Case)
 		out.Records, out.Launch, out.Alerts = d.records, d.launch, d.alerts
 	}
 	if k := out.Case; k != nil {
@@ -33,6 +34,18 @@ func (d *draft) afterCases(out Decision) Decision {
 		out.Case = &shown
 	}
 	return out
+}
+
+// releaseLate releases what a case still holds after its refunds, if the scheme takes no more
+// returns of its payment by the time at which the case is closed as agreed.
+func (d *draft) releaseLate(closed *Case) {
+	if closed == nil || d.stamp.Doubted {
+		return
+	}
+	if k := d.cases[closed.Ordinal]; k != nil && k.Owed() > 0 && d.stamp.Clock >= k.ReleaseAt {
+		late := *k
+		d.release(CaseReleased, &late)
+	}
 }
 
 func (d *draft) refundCases() {

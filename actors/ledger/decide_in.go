@@ -98,6 +98,9 @@ func (d *draft) receive(c ReceivePayment, f Facts) Decision {
 	t.Counterparty = Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
 	t.Fee = min(d.account.Settings.CashInFee.Of(c.Amount), c.Amount)
 	d.book(&t, StatusCompleted)
+	if c.PaidAt > 0 && c.PaidAt <= t.BookedAt-day {
+		t.PaidAt = c.PaidAt
+	}
 	if r := d.add(PaymentReceived, Body{Tx: &t, Events: events}); r != nil {
 		return Decision{Refusal: r}
 	}

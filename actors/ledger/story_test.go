@@ -329,7 +329,11 @@ func (b *bench) receive(a args) string {
 	if id, ok := b.ids[txid]; ok {
 		txid = id.Public(TxCharge)
 	}
-	d := b.step(ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]})
+	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}
+	if _, told := a["late"]; told { // milliseconds between the scheme's date and now
+		c.PaidAt = b.now - Millis(a.amount("late"))
+	}
+	d := b.step(c)
 	if a["as"] != "" && d.Tx != nil {
 		b.ids[a["as"]] = d.Tx.ID
 	}

@@ -120,6 +120,10 @@ type Transaction struct {
 	Transfer TransferPart `cbor:"21,keyasint,omitzero"`
 	Refund   RefundPart   `cbor:"22,keyasint,omitzero"`
 
+	// PaidAt is when the scheme took a received payment, where that was a day or more before
+	// BookedAt; 0: it was not, or the scheme did not say.
+	PaidAt Millis `cbor:"23,keyasint,omitempty"`
+
 	// The record that contains this state of the transaction; not stored, because it is
 	// that record.
 	at  uint64   // sequence of the record; 0: the transaction has no record yet

@@ -72,10 +72,17 @@ func (b *refundBook) opens(l *life, r *ledger.Record) {
 	if want := max(0, min(k.Amount, b.left(k.Original))); k.Held != want {
 		l.fail("%v holds %d, and should hold %d", k.ID, k.Held, want)
 	}
-	if k.OpenedAt != r.Time || k.DeadlineAt != made.clock+made.terms.MEDDeadline || k.AnalysisAt != made.clock+made.terms.MEDAnalysis ||
-		k.ReleaseAt < origin.Tx.BookedAt+90*day || k.ReleaseAt > max(origin.Tx.BookedAt, origin.Tx.ID.Time())+90*day {
+	if k.OpenedAt != r.Time || k.DeadlineAt != made.clock+made.terms.MEDDeadline || k.AnalysisAt != made.clock+made.terms.MEDAnalysis || !returnsUntil(origin.Tx, k.ReleaseAt) {
 		l.fail("%v is opened at %v with %+v", k.ID, made.clock, *k)
 	}
+}
+
+// returnsUntil reports whether at is 90 days after a received payment.
+func returnsUntil(t *ledger.Transaction, at ledger.Millis) bool {
+	if t.PaidAt > 0 {
+		return at == t.PaidAt+90*day
+	}
+	return at >= t.BookedAt+90*day && at <= max(t.BookedAt, t.ID.Time())+90*day
 }
 
 // closes checks the record that decides a case: by the analyst, or because its deadline has

@@ -67,7 +67,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ApprovalTTL, "approval-ttl", f.ApprovalTTL, "after which a payout that waits for an operator's approval has failed")
 	flags.StringVar(&f.MEDSilence, "med-silence", f.MEDSilence, "a special-return case that was not defended in time: `agree` closes it as AGREED, wait leaves it to the analyst")
 	flags.DurationVar(&f.MEDDeadline, "med-deadline", f.MEDDeadline, "from a special-return case's opening, within which the merchant may defend it")
-	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "from a special-return case's opening; if it is defended and undecided by then, an alert is raised")
+	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "from a special-return case's opening; if it is undecided by then, an alert is raised")
 	flags.IntVar(&f.RateLimit, "rate-limit", f.RateLimit, "requests of one address in a minute; 0 turns it off, for load tests only")
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")

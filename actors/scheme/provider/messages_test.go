@@ -18,7 +18,7 @@ var notices = []scheme.Notice{
 	{Kind: scheme.PaymentRejected, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Reason: "AC03"},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{
 		EndToEnd: payout.EndToEnd, Amount: ledger.MaxAmount, Key: "k", TxID: "PIXIN5", PayerName: "Zé <&>", PayerDocument: "any thing",
-		PayerISPB: "99999003", Description: "pão",
+		PayerISPB: "99999003", Description: "pão", PaidAt: 1_790_000_000_007,
 	}},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
 	{
@@ -107,6 +107,8 @@ func TestNoticesRefused(t *testing.T) {
 		arrived(`{"amount":99999999999901}`):                                                   "amount",
 		arrived(`{"amount":9223372036854775808}`):                                              "amount",
 		arrived(`{"amount":1}`):                                                                "pix_key",
+		arrived(`{"amount":1,"pix_key":"k","paid_at":"soon"}`):                                 "arrived.paid_at must be",
+		arrived(`{"amount":1,"pix_key":"k","paid_at":7}`):                                      "paid_at",
 		arrived(`{"amount":1,"pix_key":"k","x":{}}`):                                           "x",
 		`{"kind":"payment_arrived","end_to_end_id":"E1","arrived":{"amount":1,"pix_key":"k"}}`: "end_to_end_id",
 		"{\"kind\":\"\xff\"}":                                                                  "UTF-8",

@@ -32,6 +32,7 @@ type Arrived struct {
 	TxID        string        `json:"txid,omitempty"`
 	Description string        `json:"description,omitempty"`
 	Payer       Owner         `json:"payer"`
+	PaidAt      string        `json:"paid_at,omitempty"` // when the scheme took it
 }
 
 // kinds are the kinds of notice that this version knows, by their names in the protocol.
@@ -65,6 +66,9 @@ func TellNotice(n scheme.Notice) Notice {
 		m.Arrived = &Arrived{
 			Amount: a.Amount, PixKey: a.Key, TxID: a.TxID, Description: a.Description,
 			Payer: Owner{a.PayerName, a.PayerDocument, a.PayerISPB},
+		}
+		if a.PaidAt > 0 {
+			m.Arrived.PaidAt = a.PaidAt.String()
 		}
 	}
 	if slices.Contains(withTransaction, n.Kind) {
@@ -166,9 +170,16 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 	case a.PixKey == "":
 		return scheme.Notice{}, errors.New("arrived.pix_key is required")
 	}
+	var paid ledger.Millis
+	if a.PaidAt != "" {
+		var err error
+		if paid, err = instant("arrived.paid_at", a.PaidAt); err != nil {
+			return scheme.Notice{}, err
+		}
+	}
 	return scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: m.EndToEndID, Arrived: ledger.ReceivePayment{
 		EndToEnd: m.EndToEndID, Amount: a.Amount, Key: a.PixKey, TxID: a.TxID, Description: a.Description,
-		PayerName: a.Payer.Name, PayerDocument: a.Payer.Document, PayerISPB: a.Payer.ISPB,
+		PayerName: a.Payer.Name, PayerDocument: a.Payer.Document, PayerISPB: a.Payer.ISPB, PaidAt: paid,
 	}}, nil
 }
 

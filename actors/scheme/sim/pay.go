@@ -146,6 +146,6 @@ func (a *arrival) movement() *movement {
 func (a *arrival) notice() scheme.Notice {
 	return scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: a.EndToEnd, Account: a.Account, Arrived: ledger.ReceivePayment{
 		EndToEnd: a.EndToEnd, Amount: a.Amount, Key: a.Key, TxID: a.TxID, Description: a.Description,
-		PayerName: a.PayerName, PayerDocument: a.PayerDocument, PayerISPB: a.PayerISPB,
+		PayerName: a.PayerName, PayerDocument: a.PayerDocument, PayerISPB: a.PayerISPB, PaidAt: a.At,
 	}}
 }

@@ -53,19 +53,20 @@ func TestPay(t *testing.T) {
 		EndToEnd: e2e, Amount: 500, Key: shop.Value,
 		PayerName: "Cliente Simulado", PayerDocument: "12345678909", PayerISPB: payerISPB,
 	}
-	if n := k.arrivals[e2e]; n.Kind != scheme.PaymentArrived || n.Arrived != want {
+	want.PaidAt = k.arrivals[e2e].Arrived.PaidAt
+	if n := k.arrivals[e2e]; n.Kind != scheme.PaymentArrived || n.Arrived != want || want.PaidAt == 0 || want.PaidAt > k.now() {
 		t.Errorf("arrived as %+v", n)
 	}
 	said := Payment{
 		Key: shop.Value, Amount: 7, TxID: "PIXIN1", Description: "coffee", EndToEnd: "E60701190202603011200abcdefghijk",
-		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190",
+		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190", At: 1_600_000_000_000,
 	}
 	if _, _, err := k.Pay(t.Context(), said); err != nil {
 		t.Fatal(err)
 	}
 	want = ledger.ReceivePayment{
 		EndToEnd: said.EndToEnd, Amount: 7, Key: shop.Value, TxID: "PIXIN1", Description: "coffee",
-		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190",
+		PayerName: "Bia", PayerDocument: "any text", PayerISPB: "60701190", PaidAt: said.At,
 	}
 	if n := k.arrivals[said.EndToEnd]; n.Arrived != want {
 		t.Errorf("arrived as %+v", n)
