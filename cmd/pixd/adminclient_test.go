@@ -109,6 +109,7 @@ func TestHostileTexts(t *testing.T) {
 		"account list --limit 1":         `{"data":[` + account + `],"next_cursor":"` + evil + `"}`,
 		"key set x --ip 127.0.0.1":       key,
 		"key list --limit 1 --account x": `{"data":[` + key + `],"next_cursor":"` + evil + `"}`,
+
 		"key create --account x --permission * --ip 127.0.0.1 ": key,
 	} {
 		s := answering(t, 200, body)
