@@ -189,7 +189,9 @@ func (l *life) again() {
 					l.ask(l.otherwise(k.request))
 					continue
 				}
-				l.ask(l.perhapsRecalled(k.request))
+				later := *k.request
+				later.inTime = false // the deadline may have passed, and the answer may be forgotten
+				l.ask(l.perhapsRecalled(&later))
 			}
 		}
 	}
