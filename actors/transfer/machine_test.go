@@ -269,3 +269,13 @@ func TestKeepsTheOwner(t *testing.T) {
 		}
 	}
 }
+
+// TestRefundWithoutPayer checks that a refund is sent again where the scheme does not know it,
+// also where it told no payer of the payment.
+func TestRefundWithoutPayer(t *testing.T) {
+	m := New(Job{Tx: ledger.Transaction{Kind: ledger.TxRefund}, Goal: ledger.GoalResume})
+	m.Begin()
+	if act := m.Step(Reply{State: scheme.State{Progress: scheme.Unknown}}); act != Submit {
+		t.Error(act)
+	}
+}

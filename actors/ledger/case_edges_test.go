@@ -1,0 +1,63 @@
+package ledger
+
+import "testing"
+
+func (h *harness) paid(tail string, amount Amount) *Transaction {
+	return h.step(ReceivePayment{EndToEnd: endToEnd(tail), Amount: amount, Key: "k"}).Tx
+}
+
+func (h *harness) reported(tail string, amount Amount) *Case {
+	return h.step(OpenCase{Infraction: "i" + tail, EndToEnd: endToEnd(tail), Amount: amount, Situation: "SCAM"}).Case
+}
+
+// TestReturnCoversCases checks that money that comes back pays all cases that it covers, not
+// the oldest alone.
+func TestReturnCoversCases(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 1000)
+	h.paid("b", 1000)
+	p := h.step(RequestPayout{Amount: 2000, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsSettled})
+	for _, tail := range []string{"a", "b"} {
+		h.step(CloseCase{ID: h.reported(tail, 1000).ID, Result: Agreed})
+	}
+	d := h.step(ReceiveReturn{ID: p.ID, EndToEnd: p.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 2000, Reason: "MD06"})
+	if len(d.Launch) != 2 || h.account.Totals.Owed != 0 {
+		t.Errorf("%d refunds, %+v", len(d.Launch), h.account.Totals)
+	}
+}
+
+// TestOverdueRefundRefused checks that an overdue refund whose resubmission is refused may
+// have been carried out: the settlement that comes after all is debited.
+func TestOverdueRefundRefused(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	o := h.paid("a", 1000)
+	r := h.step(RequestRefund{Original: o.ID.String(), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted})
+	h.now += h.terms.OrphanAfter
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if len(d.Records) != 1 || h.account.Totals.Balance != 0 {
+		t.Errorf("%d records, %+v", len(d.Records), h.account.Totals)
+	}
+}
+
+// TestRefundedAfterRelease checks that a case's refund that settles after the case has released
+// its money counts as refunded.
+func TestRefundedAfterRelease(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 1000)
+	k := h.reported("a", 1000)
+	r := h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	h.now += 91 * day
+	h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)})
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Refunded != 1000 || c.Held != 0 {
+		t.Errorf("%+v", c)
+	}
+}
