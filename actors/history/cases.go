@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"slices"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -101,31 +100,15 @@ func pageOfCases(v *wal.View, a ledger.AccountID, status ledger.CaseStatus, page
 // at most tried rows.
 func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
 	lo, hi := ledger.AllCases()
-	if len(after) > 0 {
-		lo = slices.Concat(after, []byte{0})
-	}
-	err = h.look(0, func(v *wal.View) error {
-		var last []byte
-		n := 0
-		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
-			if n++; len(all) == limit || n > tried {
-				next = last
-				return false, nil
-			}
-			last = slices.Clone(k)
-			row, err := ledger.DecodeCaseIDRow(b)
-			if err != nil || status != 0 && row.Status != status {
-				return err == nil, err
-			}
-			c, err := h.caseAt(v, row.Account, row.Ordinal)
-			all = append(all, ledger.OwnedCase{Account: row.Account, Case: c})
-			return err == nil, err
-		})
+	return page(h, lo, hi, after, limit, func(v *wal.View, _, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
+		row, err := ledger.DecodeCaseIDRow(b)
+		if err != nil || status != 0 && row.Status != status {
+			return o, false, err
+		}
+		o.Account = row.Account
+		o.Case, err = h.caseAt(v, row.Account, row.Ordinal)
+		return o, err == nil, err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return all, next, nil
 }
 
 func caseRow(v *wal.View, id string) (ledger.CaseIDRow, bool, error) {

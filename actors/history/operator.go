@@ -39,7 +39,7 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 
 // underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
-// was renewed. It considers payouts, their repeats, and received payments and returns.
+// was renewed. It considers payouts, their repeats, refunds, and received payments and returns.
 func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	if a != 0 {
 		lo, hi = ledger.OpenOf(a)
 	}
-	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
+	return page(h, lo, hi, after, limit, func(_ *wal.View, k, b []byte) (ledger.Owned, bool, error) {
 		o, err := h.open(k, b)
 		return o, err == nil && o.Tx.Kind == ledger.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
@@ -133,7 +133,7 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 // account and then the oldest first.
 func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.ItemsOf(a)
-	return h.page(lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
+	return page(h, lo, hi, after, limit, func(_ *wal.View, k, b []byte) (ledger.Owned, bool, error) {
 		row, err := ledger.DecodeItemRow(b)
 		if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
 			return ledger.Owned{}, false, err
@@ -152,7 +152,7 @@ const tried = 10_000
 
 // page reads the rows between lo and hi that come after the key after, and collects those
 // for which read returns true.
-func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (ledger.Owned, bool, error)) (all []ledger.Owned, next []byte, err error) {
+func page[T any](h *History, lo, hi, after []byte, limit int, read func(v *wal.View, k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})
 	}
@@ -165,7 +165,7 @@ func (h *History) page(lo, hi, after []byte, limit int, read func(k, b []byte) (
 				return false, nil
 			}
 			last = slices.Clone(k)
-			o, wanted, err := read(k, b)
+			o, wanted, err := read(v, k, b)
 			if wanted {
 				all = append(all, o)
 			}

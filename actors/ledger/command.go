@@ -120,13 +120,13 @@ type TransferResult uint8
 const (
 	TransferIsAccepted TransferResult = iota + 1 // the scheme has the transfer or, with ResolveTransfer.Doubt, may have it
 	TransferIsSettled
-	TransferIsRejected // the scheme rejected the payout with a code in upper case
-	TransferIsRefused  // the directory or the provider refused the payout: no payment was made
+	TransferIsRejected // the scheme rejected the transfer with a code in upper case
+	TransferIsRefused  // the directory or the provider refused the transfer: no money moves
 	TransferIsLimited  // a directory limit refused the lookup of the key: nothing was submitted
 	TransferIsSending  // the lookup of a queued payout's key succeeded
 	TransferIsVoided   // the scheme has reported no outcome for Terms.OrphanAfter
 	TransferIsNotHeard // nothing new: the scheme gave no answer, or the directory limit still applies
-	TransferIsOpen     // nothing new: the scheme answered, but has no outcome for the payout yet
+	TransferIsOpen     // nothing new: the scheme answered, but has no outcome for the transfer yet
 )
 
 // ends tells whether a transfer with this result gets a final status.

@@ -38,11 +38,10 @@ func EndToEndKeys(e2e string) [][]byte {
 	return [][]byte{SuffixKey(e2e[len(e2e)-suffixChars:]), EndToEndKey(e2e)}
 }
 
-// EndToEndKeyOf is the key of a payout's or refund's end-to-end row: by suffix where the
-// engine computed a payout's id, even if the merchant chose the same id later; else by the
-// full id.
+// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the engine computed
+// the id, even if the merchant chose the same id later; else by the full id.
 func EndToEndKeyOf(t *Transaction) []byte {
-	if t.Kind == TxRefund || t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
+	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
 		return EndToEndKey(t.EndToEnd)
 	}
 	return SuffixKey(t.EndToEnd[len(t.EndToEnd)-suffixChars:])

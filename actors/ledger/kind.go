@@ -15,8 +15,8 @@ type RecordKind uint8
 const (
 	AccountOpened   RecordKind = 1
 	SettingsChanged RecordKind = 2
-	Credited        RecordKind = 3  // TED or internal credit
-	ChargeCreated   RecordKind = 4  // a customer paid: the payment completes a charge, or makes a receipt
+	Credited        RecordKind = 3 // TED or internal credit
+	ChargeCreated   RecordKind = 4
 	PaymentReceived RecordKind = 5  // a customer paid: completes a charge, or is a receipt
 	PayoutHeld      RecordKind = 6  // amount and fee of the payout are held
 	PayoutAccepted  RecordKind = 7  // the scheme has the payout or, in doubt, may have it; the merchant sees it from here on

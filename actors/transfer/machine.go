@@ -127,7 +127,7 @@ func (m *Machine) Step(r Reply) Act {
 		}
 		return m.next(Ask)
 	}
-	panic("payout: step after the report")
+	panic("transfer: step after the report")
 }
 
 func (m *Machine) lookedUp(r Reply) Act {

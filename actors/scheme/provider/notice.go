@@ -192,18 +192,12 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 		return scheme.Notice{}, err
 	case slices.Contains(withReason, kind) != (m.Reason != "") || len(m.Reason) > maxReason:
 		return scheme.Notice{}, errors.New("reason goes with payment_rejected, return_rejected and return_received, in at most 35 characters")
-	case kind == scheme.ReturnReceived && !validReturnID(m.ReturnID):
+	case kind == scheme.ReturnReceived && !ledger.ValidReturnID(m.ReturnID):
 		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	case kind == scheme.ReturnReceived && amount(m.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	}
 	return scheme.Notice{Kind: kind, Tx: tx, EndToEnd: m.EndToEndID, Reason: m.Reason, ReturnID: m.ReturnID, Amount: m.Amount}, nil
-}
-
-// validReturnID reports whether s has the form of a return's id: an end-to-end id with D in
-// place of E.
-func validReturnID(s string) bool {
-	return len(s) > 1 && s[0] == 'D' && ledger.ValidEndToEnd("E"+s[1:])
 }
 
 // infraction reads a payer's report of a payment that we received, or the withdrawal of such

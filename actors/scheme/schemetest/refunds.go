@@ -105,7 +105,7 @@ func rejectsRefunds(t *testing.T, b Body) {
 		"a long text instead":          {long, rejected("CH16")},
 		"quotes and a line instead":    {refund(b, fresh, "\"\\\n\x01"), rejected("CH16")},
 		"after 90 days":                {refund(b, late, "MD06"), rejected("DT05")},
-		"no code after 90 days":        {refund(b, late, "XXXX"), rejected("CH16")},
+		"no code after 90 days":        {refund(b, late, "ZZ99"), rejected("CH16")},
 		"fraud after 90 days":          {refund(b, late, "BE08"), settled},
 		"the institution's after that": {refund(b, late, "FR01"), settled},
 		"within 90 days":               {refund(b, recent, "MD06"), settled},
@@ -213,7 +213,7 @@ func refundsSurvive(t *testing.T, b Body) {
 	never := newInbox(1 << 20)
 	b.start(t, never)
 	original := b.receive(t, 7, b.Now())
-	kept, lost := refund(b, original, "MD06"), refund(b, original, "XXXX")
+	kept, lost := refund(b, original, "MD06"), refund(b, original, "ZZ99")
 	b.giveBack(t, kept)
 	b.giveBack(t, lost)
 	never.ended(t, kept, 2, settled) // the inbox acknowledges nothing, so the notice comes at least twice

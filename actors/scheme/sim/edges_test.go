@@ -218,7 +218,7 @@ func TestNoticesNameTheAccount(t *testing.T) {
 	p.pay("aa", "returned@pix.test", 3)
 	p.pay("bb", "reject-am04@pix.test", 3)
 	p.giveBackTo(returning(p.at, paid, "MD06", 3))
-	p.giveBackTo(returning(p.at, paid, "XXXX", 3))
+	p.giveBackTo(returning(p.at, paid, "ZZ99", 3))
 	for round := range 2 {
 		kinds := map[scheme.NoticeKind]bool{}
 		p.at += 100_000

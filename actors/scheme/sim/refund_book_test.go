@@ -16,7 +16,7 @@ func TestRefundsInTheBook(t *testing.T) {
 	p := newPump(t)
 	paid := paidAt(t, p.Sim, 0, 100)
 	first, second := returning(p.at, paid, "MD06", 30), returning(p.at, paid, "SL02", 20)
-	bad := returning(p.at, paid, "XXXX", 9)
+	bad := returning(p.at, paid, "ZZ99", 9)
 	p.giveBackTo(second)
 	p.at += 10
 	p.giveBackTo(bad)
@@ -57,7 +57,7 @@ func (p *pump) judgeRefunds(paid string, first, second, bad scheme.Refund) {
 	}) {
 		t.Errorf("%+v %v", k, err)
 	}
-	if k, err := p.Know(t.Context(), bad.EndToEnd); err != nil || k.State.Reason != "CH16" || k.FinalAt != settledAt || k.ReturnCode != "XXXX" {
+	if k, err := p.Know(t.Context(), bad.EndToEnd); err != nil || k.State.Reason != "CH16" || k.FinalAt != settledAt || k.ReturnCode != "ZZ99" {
 		t.Errorf("%+v %v", k, err)
 	}
 	k, err = p.Know(t.Context(), paid)

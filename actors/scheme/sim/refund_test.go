@@ -119,7 +119,7 @@ func TestRefundAgain(t *testing.T) {
 	settled, pending := scheme.State{Progress: scheme.Settled}, scheme.State{Progress: scheme.Pending}
 	dupl := scheme.State{Progress: scheme.Rejected, Reason: "DUPL"}
 	changed, other, second := r, r, r
-	changed.Amount, changed.Reason = 31, "XXXX"
+	changed.Amount, changed.Reason = 31, "ZZ99"
 	other.Tx = ledger.TxID{9}
 	second.EndToEnd = returning(p.at, "", "", 1).EndToEnd
 	for _, s := range []scheme.Refund{r, r, changed, other, other, second} {
@@ -215,7 +215,7 @@ func TestRefundNotices(t *testing.T) {
 // TestRefundInsideTheCallIsToldLater checks that the notice of a refund which settled inside
 // the call comes a second later, and that of a rejected one at once, as for payouts.
 func TestRefundInsideTheCallIsToldLater(t *testing.T) {
-	for code, wait := range map[string]ledger.Millis{"MD06": 1000, "XXXX": 0} {
+	for code, wait := range map[string]ledger.Millis{"MD06": 1000, "ZZ99": 0} {
 		p := newPump(t)
 		p.opts.SettleDelay = 0
 		paid := paidAt(t, p.Sim, 0, 100)
@@ -255,7 +255,7 @@ func TestRefundWithAPayoutsIDs(t *testing.T) {
 // refund's state, even where a payout of the same transaction has another one.
 func TestAskTellsRefundsFromPayouts(t *testing.T) {
 	p := newPump(t)
-	r := returning(p.at, paidAt(t, p.Sim, 0, 100), "XXXX", 5)
+	r := returning(p.at, paidAt(t, p.Sim, 0, 100), "ZZ99", 5)
 	o := payoutAt(p.at)
 	o.Tx = r.Tx
 	if _, err := p.Submit(t.Context(), o); err != nil {
