@@ -29,7 +29,7 @@ type Journal interface {
 // Limits bound the work that one engine takes on at once.
 type Limits struct {
 	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; default 4,096
-	Payouts       int           // most payout and refund requests of all accounts that wait for an answer at once; default 16,384
+	Transfers     int           // most payout and refund requests of all accounts that wait for an answer at once; default 16,384
 	SchemeTimeout time.Duration // the most time for the lookup and the submit of one payout together
 	IdleAfter     time.Duration // after this long without a request or other work an account is passivated; default 1 min
 
@@ -78,10 +78,10 @@ type Host struct {
 		sync.Mutex
 		entries []*entry // entries that were used since the last call of Trim
 	}
-	entries keyed.Map[ledger.AccountID, *entry]
-	payouts atomic.Int64
-	callers sync.Pool
-	number  atomic.Uint64
+	entries   keyed.Map[ledger.AccountID, *entry]
+	transfers atomic.Int64
+	callers   sync.Pool
+	number    atomic.Uint64
 }
 
 // entry is what the host knows about one account. mu is locked while a message is sent to
@@ -109,8 +109,8 @@ func NewHost(p Options) *Host {
 	if d.limits.PerAccount == 0 {
 		d.limits.PerAccount = 4096
 	}
-	if d.limits.Payouts == 0 {
-		d.limits.Payouts = 16384
+	if d.limits.Transfers == 0 {
+		d.limits.Transfers = 16384
 	}
 	if d.limits.IdleAfter == 0 {
 		d.limits.IdleAfter = time.Minute
@@ -212,8 +212,8 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	}
 	switch c.(type) {
 	case ledger.RequestPayout, ledger.RequestRefund:
-		defer d.payouts.Add(-1)
-		if d.payouts.Add(1) > int64(d.limits.Payouts) {
+		defer d.transfers.Add(-1)
+		if d.transfers.Add(1) > int64(d.limits.Transfers) {
 			return ledger.Answer{}, ledger.ErrBusy
 		}
 	}

@@ -119,7 +119,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 		otherCommands ledger.Command
 	}{
 		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
-		"all payouts":   {Limits{Payouts: 2}, 2, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
+		"all transfers": {Limits{Transfers: 2}, 2, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, c.limits)
@@ -133,6 +133,9 @@ func TestRefusedAtAdmission(t *testing.T) {
 				if _, err := w.Do(c.next, payoutTo(3, nil)); !errors.Is(err, ledger.ErrBusy) || w.store.Submitted() != seq {
 					t.Errorf("a third was answered %v", err)
 				}
+			}
+			if _, err := w.Do(c.next, ledger.RequestRefund{Original: "unknown"}); !errors.Is(err, ledger.ErrBusy) {
+				t.Errorf("a refund was answered %v", err)
 			}
 			if a, err := w.Do(c.next, ledger.ReadAccount{}); err != nil || a.Head == nil { // reads of the head are counted apart from other requests
 				t.Errorf("a read was answered %v", err)

@@ -70,3 +70,33 @@ func TestCaseRefundIsCarried(t *testing.T) {
 		t.Errorf("totals %+v", got)
 	}
 }
+
+// TestDueCaseReportsOnce checks that a due task which closes a case ends once: the child actor
+// of the refund that follows does not report it again.
+func TestDueCaseReportsOnce(t *testing.T) {
+	w := newHarness(t, Limits{})
+	e2e := endToEnd("a")
+	w.must(1, ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"})
+	k := w.must(1, ledger.OpenCase{Infraction: "inf-1", EndToEnd: e2e, Amount: 700, Situation: "SCAM"}).Case
+	w.clock.Store(int64(k.DeadlineAt))
+	task := due.Task{Account: 1, ID: ledger.EntityID(k.ID)}
+	m := DueMessage(&w.tasks, task)
+	m.(*call).command = ledger.Attend{Kind: ledger.DueCase, ID: task.ID}
+	results := make(chan due.Result, 2)
+	w.tasks.waiting[task] = []func(due.Result){
+		func(r due.Result) { results <- r },
+		func(r due.Result) { results <- r },
+	}
+	w.send(1, w.entry(1), m)
+	if got := <-results; got != (due.Result{}) {
+		t.Errorf("%+v", got)
+	}
+	w.eventually("the refund", func() bool { return w.scheme.returns.Load() == 1 })
+	w.eventually("its acceptance", func() bool {
+		a, err := w.Do(1, ledger.ReadAccount{})
+		return err == nil && a.Head.Totals.Items == 2
+	})
+	if len(results) > 0 {
+		t.Errorf("the task ended again: %+v", <-results)
+	}
+}

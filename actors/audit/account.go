@@ -64,6 +64,7 @@ type Account struct {
 	med, owed        ledger.Amount // what cases hold; the part of it that the engine refunds as soon as there is money
 	open             map[ledger.TxID]work
 	cases            map[uint64]*ledger.Case // by ordinal: the cases that hold money or have a due time
+	sums             uint64                  // see takeSums
 	wrong            bool                    // true: a difference KindTotals was reported, and no further one is
 	found            []Difference
 }
@@ -112,6 +113,9 @@ func (a *Account) Record(r *ledger.Record) {
 	}
 	if r.Case != nil {
 		a.held(r.Case)
+	}
+	if r.Sums != nil {
+		a.takeSums(r)
 	}
 	if err := Settled(&a.Sums, r); err != nil {
 		a.tell(KindTotals, "", "record %d: %v", r.Seq, err)

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/fnv"
 	"maps"
 	"slices"
 
@@ -80,6 +82,7 @@ func (a *Account) checkRefunds(r Rows) error {
 		held[k.Original] += k.Held
 	}
 	var settled ledger.Amount
+	var sums uint64
 	lo, hi := ledger.RefundSumsOf(a.ID)
 	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		original, err := ledger.RefundSumsOriginal(k)
@@ -91,6 +94,7 @@ func (a *Account) checkRefunds(r Rows) error {
 			return false, err
 		}
 		a.move(&settled, s.Settled)
+		sums += fingerprint(&s)
 		if s.InFlight != inFlight[original] || s.Held != held[original] || s.Settled+s.InFlight+s.Held > s.Amount+s.Excess {
 			a.tell(KindRefunds, original.Public(ledger.TxReceipt), "%d in flight and %d held of %d by its row, %d and %d by refunds and cases",
 				s.InFlight, s.Held, s.Amount, inFlight[original], held[original])
@@ -110,5 +114,33 @@ func (a *Account) checkRefunds(r Rows) error {
 	if settled != a.Sums.ReturnedBy {
 		a.tell(KindRefunds, "", "%d refunded by all rows, %d by the records", settled, a.Sums.ReturnedBy)
 	}
+	if sums != a.sums {
+		a.tell(KindRefunds, "", "the refund sums in the records do not follow from each other, or not all lead to the rows")
+	}
 	return nil
+}
+
+// takeSums takes the refund sums of a record out of a fingerprint of all sums as they were
+// before the record, and in as they are after it. After the newest record the fingerprint is
+// that of all rows if the sums of each payment follow from those in the record before, and if
+// the last ones are in its row. That takes no memory for each payment.
+func (a *Account) takeSums(r *ledger.Record) {
+	before := r.SumsBefore()
+	a.sums += fingerprint(r.Sums) - fingerprint(&before)
+}
+
+// fingerprint is a hash of the refund sums of one payment; 0 where nothing of it was refunded
+// or is held.
+func fingerprint(s *ledger.RefundSums) uint64 {
+	if s.Settled == 0 && s.InFlight == 0 && s.Held == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write(s.Original[:])
+	for _, n := range [...]ledger.Amount{s.Amount, s.Settled, s.InFlight, s.Held} {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+	return h.Sum64()
 }

@@ -140,6 +140,15 @@ func TestPlantedReturns(t *testing.T) {
 		"sums in flight":  {func(l *life) { number(l, 'b', 23, 1) }, KindRefunds, "in flight"},
 		"sums held":       {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
 		"sums settled":    {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
+		"sums of another": {func(l *life) { number(l, 'b', 7, 1) }, KindRefunds, "do not follow"},
+		"sums that jump": {func(l *life) {
+			for i := range l.records { // the first sums of the first payment
+				if s := l.records[i].Sums; s != nil {
+					s.Settled++
+					return
+				}
+			}
+		}, KindRefunds, "do not follow"},
 	} {
 		l := returning(t)
 		c.plant(l)

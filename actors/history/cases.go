@@ -99,16 +99,35 @@ func pageOfCases(v *wal.View, a ledger.AccountID, status ledger.CaseStatus, page
 // call returned as next; next is nil at the end. One call lists at most limit cases and reads
 // at most tried rows.
 func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
-	lo, hi := ledger.AllCases()
-	return page(h, lo, hi, after, limit, func(v *wal.View, _, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
-		row, err := ledger.DecodeCaseIDRow(b)
-		if err != nil || status != 0 && row.Status != status {
-			return o, false, err
+	err = h.look(0, func(v *wal.View) error {
+		lo, hi := ledger.AllCases()
+		all, next, err = page(v, lo, hi, after, limit, func(_, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
+			row, err := ledger.DecodeCaseIDRow(b)
+			if err != nil || status != 0 && row.Status != status {
+				return o, false, err
+			}
+			o.Account = row.Account
+			o.Case, err = h.caseRecord(v, row.Account, row.Ordinal)
+			return o, err == nil, err
+		})
+		if err != nil {
+			return err
 		}
-		o.Account = row.Account
-		o.Case, err = h.caseAt(v, row.Account, row.Ordinal)
-		return o, err == nil, err
+		of := map[ledger.AccountID][]*ledger.Case{}
+		for _, o := range all {
+			of[o.Account] = append(of[o.Account], o.Case)
+		}
+		for a, cases := range of {
+			if err := h.cover(v, a, cases); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return all, next, nil
 }
 
 func caseRow(v *wal.View, id string) (ledger.CaseIDRow, bool, error) {
@@ -136,21 +155,14 @@ func (h *History) caseAt(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledg
 // each now.
 func (h *History) casesAt(v *wal.View, a ledger.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
 	all := make([]*ledger.Case, 0, len(ordinals))
-	held := map[uint64]*ledger.Case{}
 	for _, ordinal := range ordinals {
 		k, err := h.caseRecord(v, a, ordinal)
 		if err != nil {
 			return nil, err
 		}
-		if k.Covered = 0; k.Held > 0 {
-			held[ordinal] = k
-		}
 		all = append(all, k)
 	}
-	if len(held) == 0 {
-		return all, nil
-	}
-	return all, h.cover(v, a, held)
+	return all, h.cover(v, a, all)
 }
 
 func (h *History) caseRecord(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
@@ -175,10 +187,19 @@ func (h *History) caseRecord(v *wal.View, a ledger.AccountID, ordinal uint64) (*
 	return r.Case, nil
 }
 
-// cover sets what the account's money covers of each of the cases held, which all hold money:
-// the oldest case of the account is covered first, each from what is left. It reads other
-// cases only where there is too little money for all of them.
-func (h *History) cover(v *wal.View, a ledger.AccountID, held map[uint64]*ledger.Case) error {
+// cover sets what the account's money covers of each of its given cases: the oldest case of
+// the account is covered first, each from what is left. It reads other cases only where there
+// is too little money for all of them.
+func (h *History) cover(v *wal.View, a ledger.AccountID, cases []*ledger.Case) error {
+	held := map[uint64]*ledger.Case{}
+	for _, k := range cases {
+		if k.Covered = 0; k.Held > 0 {
+			held[k.Ordinal] = k
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
 	seq, err := v.Last(wal.Stream(a))
 	if err != nil {
 		return err

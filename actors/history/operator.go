@@ -123,7 +123,7 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 	if a != 0 {
 		lo, hi = ledger.OpenOf(a)
 	}
-	return page(h, lo, hi, after, limit, func(_ *wal.View, k, b []byte) (ledger.Owned, bool, error) {
+	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		o, err := h.open(k, b)
 		return o, err == nil && o.Tx.Kind == ledger.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
@@ -133,7 +133,7 @@ func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after
 // account and then the oldest first.
 func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := ledger.ItemsOf(a)
-	return page(h, lo, hi, after, limit, func(_ *wal.View, k, b []byte) (ledger.Owned, bool, error) {
+	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		row, err := ledger.DecodeItemRow(b)
 		if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
 			return ledger.Owned{}, false, err
@@ -150,32 +150,39 @@ func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte
 // may have the wanted status.
 const tried = 10_000
 
-// page reads the rows between lo and hi that come after the key after, and collects those
-// for which read returns true.
-func page[T any](h *History, lo, hi, after []byte, limit int, read func(v *wal.View, k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
-	if len(after) > 0 {
-		lo = slices.Concat(after, []byte{0})
-	}
+// pageOf is page in a view of its own.
+func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
 	err = h.look(0, func(v *wal.View) error {
-		var last []byte
-		n := 0
-		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
-			if n++; len(all) == limit || n > tried {
-				next = last
-				return false, nil
-			}
-			last = slices.Clone(k)
-			o, wanted, err := read(v, k, b)
-			if wanted {
-				all = append(all, o)
-			}
-			return err == nil, err
-		})
+		all, next, err = page(v, lo, hi, after, limit, read)
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return all, next, nil
+}
+
+// page reads the rows between lo and hi that come after the key after, and collects those
+// for which read returns true.
+func page[T any](v *wal.View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
+	if len(after) > 0 {
+		lo = slices.Concat(after, []byte{0})
+	}
+	var last []byte
+	n := 0
+	err = v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+		if n++; len(all) == limit || n > tried {
+			next = last
+			return false, nil
+		}
+		last = slices.Clone(k)
+		o, wanted, err := read(k, b)
+		if wanted {
+			all = append(all, o)
+		}
+		return err == nil, err
+	})
+	return all, next, err
 }
 
 func (h *History) open(k, b []byte) (ledger.Owned, error) {

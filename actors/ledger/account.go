@@ -58,10 +58,8 @@ func (a *Account) follows(r *Record) error {
 	case r.Kind == PayoutReturned && r.Tx.Payout.Returned > r.Tx.Amount:
 		return fmt.Errorf("more returned than was paid")
 	}
-	if r.Sums != nil {
-		if err := r.Sums.check(); err != nil {
-			return err
-		}
+	if err := r.checkSums(); err != nil {
+		return err
 	}
 	want, ok := a.Totals.after(r)
 	if !ok || want != r.Totals {

@@ -101,6 +101,7 @@ type Case struct {
 	ReleaseAt  Millis     `cbor:"19,keyasint"`           // engine time at which what an agreed case still holds is released
 	DueAt      Millis     `cbor:"20,keyasint,omitempty"` // engine time of the case's due row; 0: it has none
 	Stopped    bool       `cbor:"21,keyasint,omitempty"` // the scheme did not carry out a refund for this case: the engine makes no further one
+	Doubted    bool       `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening
 
 	// The record that contains this state of the case; not stored, because it is that record.
 	at  uint64 // sequence of the record; 0: the case has no record yet
@@ -130,6 +131,13 @@ func (c *Case) Owed() Amount {
 		return c.Held // only an agreed case still holds money after its end
 	}
 	return 0
+}
+
+// ends returns the engine time at which something ends that was to end, as seen at the
+// opening, at the time limit. If engine time was doubted at the opening, the case counts as
+// opened at the start of this process at the earliest: see Reading.since.
+func (c *Case) ends(limit Millis, now Reading) Millis {
+	return limit + now.since(c.OpenedAt, c.Doubted) - c.OpenedAt
 }
 
 // standsAt says that the record seq contains this state of the case.

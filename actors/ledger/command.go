@@ -271,9 +271,13 @@ type Facts struct {
 	Elsewhere bool         // another account has a case for the same report
 	Durable   Totals       // the account's totals after its newest durable record; set by the caller
 	// Holding are the account's cases that hold money, the oldest first: at least as many as
-	// the account's money may cover. Nil where the decision does not need them.
+	// the account's money may cover, up to the newest that the decision is about or that is
+	// owed refunds. Nil where the decision does not need them.
 	Holding []Holding
 	Owing   []Owing // of Holding, those cases for which the engine makes refunds
+	// Rivals are, where a refund settles that had failed, the cases that hold money of its
+	// payment, the oldest first.
+	Rivals []*Case
 
 	Carried bool     // a child actor carries the payout to look after
 	Earlier *Earlier // an earlier request under the same claim; if set, no other fact was gathered
@@ -312,3 +316,8 @@ const (
 	AlertUndecided     = "med_undecided"
 	AlertCaseRefund    = "med_refund_failed"
 )
+
+// AlertKinds lists the kinds of alerts that a decision raises.
+func AlertKinds() []string {
+	return []string{AlertLate, AlertContradiction, AlertUnanswered, AlertUndecided, AlertCaseRefund}
+}

@@ -1,6 +1,9 @@
 package ledger
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // afterwards handles a result that is reported for a payout whose status is final already.
 // Only two results change something, both after a void: the scheme settled the payout,
@@ -69,6 +72,9 @@ func (t *Transaction) noun() string {
 }
 
 func (d *draft) alert(kind string, t *Transaction, message string) {
+	if !slices.Contains(AlertKinds(), kind) {
+		panic("ledger: an alert of the unknown kind " + kind)
+	}
 	d.alerts = append(d.alerts, Alert{Kind: kind, Tx: t.ID, Public: t.Public(), Message: message})
 }
 

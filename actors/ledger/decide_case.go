@@ -6,11 +6,11 @@ const returnDays = 90
 
 // returnEnd is engine time until which the scheme takes returns of a received payment. It
 // counts from the scheme's date of the payment where the payment was told a day late or more.
-func returnEnd(t *Transaction) Millis {
+func returnEnd(t *Transaction, now Reading) Millis {
 	if t.PaidAt > 0 {
 		return t.PaidAt + returnDays*day
 	}
-	return max(t.BookedAt, t.ID.Time()) + returnDays*day
+	return now.since(max(t.BookedAt, t.ID.Time()), t.Doubted) + returnDays*day
 }
 
 // openCase opens a case and holds the disputed amount at once, as far as it was not refunded
@@ -24,11 +24,14 @@ func (d *draft) openCase(c OpenCase, f Facts) Decision {
 		return Decision{Case: first, Repeat: true, Alerts: d.alerts}
 	}
 	o, sums, terms, now := f.Original, f.Sums, &d.stamp.Terms, d.stamp.Clock
+	if d.stamp.Doubted {
+		now = d.stamp.Time // the later of the two times that may be right
+	}
 	k := Case{
 		ID: CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
 		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: CaseOpen,
 		OpenedAt: d.stamp.Time, DeadlineAt: now + terms.MEDDeadline, AnalysisAt: now + terms.MEDAnalysis,
-		ReleaseAt: returnEnd(o),
+		ReleaseAt: returnEnd(o, d.stamp.Reading), Doubted: d.stamp.Doubted,
 	}
 	k.DueAt = k.DeadlineAt
 	sums.Held += k.Held
@@ -68,7 +71,7 @@ func (d *draft) defendCase(c DefendCase, f Facts) Decision {
 		return Decision{Refusal: refuse(RefuseCaseOver, "the case was defended already")}
 	case k.Status.Decided():
 		return Decision{Refusal: refuse(RefuseCaseOver, "the case is "+k.Status.String())}
-	case !d.stamp.Doubted && d.stamp.Clock >= k.DeadlineAt:
+	case !d.stamp.Doubted && d.stamp.Clock >= k.ends(k.DeadlineAt, d.stamp.Reading):
 		return Decision{Refusal: refuse(RefuseCaseOver, "the deadline for a defense has passed")}
 	}
 	k.Status, k.DueAt = CaseDefended, k.AnalysisAt
@@ -121,12 +124,12 @@ func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
 // nothing ends.
 func (d *draft) attendCase(f Facts) Decision {
 	k, now := *f.Case, d.stamp.Clock
-	out := Decision{}
+	due, out := k.ends(k.DueAt, d.stamp.Reading), Decision{}
 	switch {
 	case k.DueAt == 0:
 		return Decision{Attended: &Attended{Skipped: true}}
-	case now < k.DueAt:
-		return Decision{Attended: &Attended{Again: k.DueAt}}
+	case now < due:
+		return Decision{Attended: &Attended{Again: due}}
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
 	case k.Status == CaseClosed:
@@ -134,7 +137,7 @@ func (d *draft) attendCase(f Facts) Decision {
 		out = d.doneCase(&k)
 	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
 		out = d.closeAs(k, Agreed)
-	case now < k.AnalysisAt:
+	case now < k.ends(k.AnalysisAt, d.stamp.Reading):
 		k.DueAt = k.AnalysisAt
 		d.mustAddCase(CaseWaits, &k, Body{})
 		out = d.doneCase(&k)

@@ -20,6 +20,9 @@ const maxRefunds = 64
 // money. The money, which is what balance minus holds of transfers leaves, covers the oldest
 // case first, each from what is left.
 func (d *draft) afterCases(out Decision) Decision {
+	if out.Refusal != nil && len(out.Records) == 0 {
+		return out // what the draft has collected is dropped
+	}
 	if d.totals.Owed > 0 && len(d.records) > 0 {
 		d.refundCases()
 		d.releaseLate(out.Case)
@@ -42,12 +45,14 @@ func (d *draft) releaseLate(closed *Case) {
 	if closed == nil || d.stamp.Doubted {
 		return
 	}
-	if k := d.cases[closed.Ordinal]; k != nil && k.Owed() > 0 && d.stamp.Clock >= k.ReleaseAt {
+	if k := d.cases[closed.Ordinal]; k != nil && k.Owed() > 0 && d.stamp.Clock >= k.ends(k.ReleaseAt, d.stamp.Reading) {
 		late := *k
 		d.release(CaseReleased, &late)
 	}
 }
 
+// refundCases refunds what agreed cases are owed. The part of a case for which there is money
+// is rounded down to whole centavos.
 func (d *draft) refundCases() {
 	left, made := d.totals.Balance-d.totals.Held, 0
 	for _, h := range d.holding() {
@@ -56,7 +61,10 @@ func (d *draft) refundCases() {
 			return
 		}
 		left -= part
-		if o := d.owing(h.Ordinal); o != nil && h.Owed {
+		if part < h.Held {
+			part -= part % UnitsPerCentavo // the scheme moves whole centavos
+		}
+		if o := d.owing(h.Ordinal); o != nil && h.Owed && part > 0 {
 			d.refundCase(o, part)
 			made++
 		}

@@ -87,19 +87,19 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 		t = d.accept(t, doubt)
 	case t.Status == StatusSending:
 		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
-		d.wait(PayoutSent, &t, d.owed(&t), Body{})
+		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
 	case t.Status == StatusAccepted && t.Transfer.Doubt && !doubt:
 		t.Transfer.Doubt = false
-		d.wait(PayoutSent, &t, d.owed(&t), Body{})
+		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
 	default:
 		return Decision{Tx: &t, Repeat: true}
 	}
 	return d.done(&t)
 }
 
-// owed is the time from now until the transfer's due time, in ms. At the due time a payout
+// untilDue is the time from now until the transfer's due time, in ms. At the due time a payout
 // may be voided; about a refund, and about a transfer in doubt, the scheme is asked.
-func (d *draft) owed(t *Transaction) Millis {
+func (d *draft) untilDue(t *Transaction) Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Transfer.Doubt {
 		return min(left, doubtAgain)
@@ -121,7 +121,7 @@ func (d *draft) accept(t Transaction, doubt bool) Transaction {
 		t.Transfer.AcceptedAt = d.stamp.Clock
 	}
 	if doubt {
-		d.wait(kind, &t, d.owed(&t), Body{Claim: claim})
+		d.wait(kind, &t, d.untilDue(&t), Body{Claim: claim})
 		return t
 	}
 	d.mustAdd(kind, Body{Tx: &t, Claim: claim})

@@ -1,6 +1,9 @@
 package ledger
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
 // DefaultReturnCode is the return code of a refund whose request names none: agreement
 // between the parties.
@@ -129,7 +132,7 @@ func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
 		d.wait(RefundSent, &t, d.stamp.Terms.OrphanAfter, Body{})
 	case t.Transfer.Doubt && c.Result == TransferIsAccepted && !c.Doubt:
 		t.Transfer.Doubt = false
-		d.wait(RefundSent, &t, d.owed(&t), Body{})
+		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
 	default:
 		return Decision{Tx: &t, Repeat: true}
 	}
@@ -151,9 +154,14 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	return t
 }
 
+// reasonTooOld is the scheme's reason code for an id whose minute is not within 12 h of its
+// time. Source: SPI catalogue.
+const reasonTooOld = "FF08"
+
 // failRefund releases the hold of a refund that the scheme refused or rejected, and gives its
 // part of the original back. A refund for a special-return case goes back to the case's hold,
-// and the engine makes no further refund for that case.
+// as far as the payment did not go back otherwise. The engine makes no further refund for that
+// case, except where only the id had become too old: the next refund has a new id.
 func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	sums := d.sumsOf(t.Refund.Original)
 	sums.InFlight -= t.Amount
@@ -161,11 +169,17 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	d.book(&t, StatusFailed)
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundFailed}})
 	if k := d.caseOf(&t); k != nil {
-		sums.Held += t.Amount
-		k.Held += t.Amount
-		k.Stopped, k.DueAt = true, k.ReleaseAt
+		back := min(t.Amount, sums.Left())
+		sums.Held += back
+		k.Held += back
+		k.Stopped = k.Stopped || reason != reasonTooOld || d.stamp.Clock < ExpiryOf(t.EndToEnd)
+		if k.Held > 0 {
+			k.DueAt = k.ReleaseAt
+		}
 		d.addCase(CaseRestored, k, &sums)
-		d.alert(AlertCaseRefund, &t, "a refund for "+k.ID.String()+" failed with "+printable(reason)+": the case holds the money again")
+		if k.Stopped {
+			d.alert(AlertCaseRefund, &t, "a refund for "+k.ID.String()+" failed with "+printable(reason)+": the case holds the money again")
+		}
 	}
 	return t
 }
@@ -191,18 +205,23 @@ func (d *draft) refundAfterwards(t Transaction, c ResolveTransfer) Decision {
 }
 
 // settleRefundLate debits a refund that had failed, even where the balance falls below zero
-// or more goes back than was received: the books follow the scheme.
+// or more goes back than was received: the books follow the scheme. What cases hold of the
+// payment becomes smaller, so that no more of it is refunded.
 func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
 	sums := d.sumsOf(t.Refund.Original)
 	if k := d.caseOf(&t); k != nil {
-		part := min(k.Held, t.Amount)
 		k.Refunded += t.Amount
-		k.Held -= part
-		sums.Held -= part
-		if k.Held == 0 {
-			k.DueAt = 0
+		d.shrink(CaseRefunded, k, &sums, t.Amount)
+	}
+	for _, rival := range slices.Backward(d.facts.Rivals) { // the oldest case keeps its hold longest
+		k := *rival
+		if changed := d.cases[k.Ordinal]; changed != nil {
+			k = *changed
 		}
-		d.addCase(CaseRefunded, k, &sums)
+		excess := t.Amount - (sums.Amount - sums.Settled - sums.InFlight - sums.Held)
+		if excess > 0 && k.Held > 0 {
+			d.shrink(CaseReduced, &k, &sums, excess)
+		}
 	}
 	sums.Settled += t.Amount
 	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
@@ -212,4 +231,16 @@ func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
 	}
 	d.alert(AlertLate, &t, "a refund settled after it had failed: its amount is debited")
 	return t, nil
+}
+
+// shrink takes at most part off what a case holds. A decided case that holds nothing any more
+// waits for nothing.
+func (d *draft) shrink(kind RecordKind, k *Case, sums *RefundSums, part Amount) {
+	part = min(part, k.Held)
+	k.Held -= part
+	sums.Held -= part
+	if k.Held == 0 && k.Status.Decided() {
+		k.DueAt = 0
+	}
+	d.mustAddCase(kind, k, Body{Sums: sums})
 }

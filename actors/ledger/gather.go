@@ -40,7 +40,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		}
 		err = g.attended(&f, &c)
 	case DecideApproval:
-		if f.Tx, err = g.payout(c.ID, ""); err == nil && f.Tx != nil {
+		if f.Tx, err = g.transfer(c.ID, ""); err == nil && f.Tx != nil {
 			f.Chain, err = g.renewal(f.Tx)
 		}
 	case ReceiveReturn:
@@ -67,10 +67,10 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 	return f, err
 }
 
-// known finds a payout or refund as the method payout does, but returns ErrUnknownTransfer where there
+// known finds a payout or refund as the method transfer does, but returns ErrUnknownTransfer where there
 // is no such transfer.
 func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
-	t, err := g.payout(id, endToEnd)
+	t, err := g.transfer(id, endToEnd)
 	if err == nil && t == nil {
 		err = ErrUnknownTransfer
 	}
@@ -84,7 +84,7 @@ func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 	}
 	switch {
 	case f.Tx.Kind == TxRefund && c.Result.ends():
-		err = g.refund(f)
+		err = g.refund(f, c.Result)
 	case c.Result == TransferIsRefused && f.Tx.Status == StatusHeld:
 		f.Row, err = g.rowOf(f.Tx)
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate && f.Tx.Status.InFlight():
@@ -100,7 +100,7 @@ func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 func (g *gathering) attended(f *Facts, c *Attend) (err error) {
 	id := TxID(c.ID)
 	f.Carried = g.Carried(id) != nil
-	if f.Tx, err = g.payout(id, ""); err != nil || f.Tx != nil {
+	if f.Tx, err = g.transfer(id, ""); err != nil || f.Tx != nil {
 		return err
 	}
 	if c.Seq == 0 {

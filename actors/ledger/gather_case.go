@@ -56,15 +56,47 @@ func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
 }
 
 // refund reads what the outcome of a refund changes: the refund sums and, where the refund
-// was made for a special-return case, the case.
-func (g *gathering) refund(f *Facts) (err error) {
-	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil || f.Tx.Refund.Case == nil {
+// was made for a special-return case, the case; where the refund settles although it had
+// failed, also the other cases of its payment.
+func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
+	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil {
 		return err
 	}
-	if f.Case, err = g.caseWith(*f.Tx.Refund.Case); err == nil && f.Case == nil {
+	if late := f.Tx.Voided() && result == TransferIsSettled; late && f.Sums.Held > 0 {
+		if f.Rivals, err = g.holdersOf(&f.Sums); err != nil {
+			return err
+		}
+	}
+	if f.Tx.Refund.Case == nil {
+		return nil
+	}
+	if err = g.caseByID(f, *f.Tx.Refund.Case); err == nil && f.Case == nil {
 		err = fmt.Errorf("%v, for which %v was made, has no row", *f.Tx.Refund.Case, f.Tx.ID)
 	}
 	return err
+}
+
+// holdersOf finds the cases that hold money of one payment, the oldest first. No row leads
+// from a payment to its cases, because only a refund that settles after it had failed asks.
+func (g *gathering) holdersOf(s *RefundSums) (all []*Case, err error) {
+	left := s.Held
+	lo, hi := HoldingsOf(g.account.ID)
+	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+		ordinal, err := CaseOrdinal(k)
+		if err != nil {
+			return false, err
+		}
+		c, err := g.caseAt(ordinal)
+		if err == nil && c.Original == s.Original {
+			all = append(all, c)
+			left -= c.Held
+		}
+		return left > 0, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cases of %v that hold money: %w", s.Original, err)
+	}
+	return all, nil
 }
 
 // caseWith reads the account's case with that id; nil where it has none.
@@ -194,7 +226,7 @@ func (g *gathering) owing(f *Facts, c Command) error {
 	if !short && t.Owed == 0 || quiet(c) {
 		return nil
 	}
-	left := t.Balance + incoming(c)
+	left, owed := t.Balance+incoming(c), t.Owed
 	if f.Case != nil {
 		left += f.Case.Held // the command may release this hold, and newer cases then get the money
 	}
@@ -207,7 +239,12 @@ func (g *gathering) owing(f *Facts, c Command) error {
 		}
 		f.Holding = append(f.Holding, h)
 		left -= h.Held
-		return left > 0, nil
+		if h.Owed {
+			owed -= h.Held
+		}
+		// Cases that are newer than all that matter need not be read.
+		last := owed == 0 && (f.Case == nil || h.Ordinal >= f.Case.Ordinal)
+		return left > 0 && !last, nil
 	})
 	if err != nil {
 		return fmt.Errorf("cases that hold money: %w", err)

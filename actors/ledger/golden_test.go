@@ -56,7 +56,7 @@ func fullCase(k RecordKind) *Case {
 		Amount: 2_000_000, Held: 1_000_000, Covered: 900_000, Refunded: 5, Situation: "SCAM", Status: cmp.Or(k.row().caseTo, CaseClosed),
 		Result: Agreed, Details: "proven", Defense: &Defense{Justification: "delivered", Result: Disagreed, Contact: "ana", SubmittedAt: 1772366400100},
 		OpenedAt: 1772366400000, DeadlineAt: 1772798400000, AnalysisAt: 1772971200000, ClosedAt: 1772366400201, ReleaseAt: 1780142400000,
-		DueAt: 1780142400000, Stopped: true,
+		DueAt: 1780142400000, Stopped: true, Doubted: true,
 	}
 	c.standsAt(300)
 	return c
@@ -143,6 +143,7 @@ func goldenRecords() []Record {
 		CaseRefunded:    {Sums: sums},
 		CaseRestored:    {Sums: sums},
 		CaseReleased:    {Sums: sums},
+		CaseReduced:     {Sums: sums},
 	}
 	var out []Record
 	for k := range RecordKind(len(kinds)) {

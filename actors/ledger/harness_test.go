@@ -23,6 +23,7 @@ type harness struct {
 	terms   Terms
 	durable *Totals // totals after the newest durable record; nil: every record is durable
 	now     Millis
+	start   Millis // when the process was started
 	behind  Millis // how far engine time is behind the newest record, in ms
 	doubted bool
 	entropy uint64
@@ -102,7 +103,7 @@ func (h *harness) draw() (c [10]byte) {
 }
 
 func (h *harness) stamp() Stamp {
-	r := Reading{Time: h.now, Clock: h.now - h.behind, Doubted: h.doubted}
+	r := Reading{Time: h.now, Clock: h.now - h.behind, Doubted: h.doubted, Start: h.start}
 	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
 }
 
@@ -212,7 +213,7 @@ func (h *harness) open(s Settings, balance Amount) {
 // restart simulates a restart of the process: it forgets the carried payouts and rebuilds
 // the head from the records.
 func (h *harness) restart() {
-	h.carried = map[TxID]*Transaction{}
+	h.carried, h.start = map[TxID]*Transaction{}, h.now-h.behind
 	again := &Account{ID: testAccount}
 	for i := range h.records {
 		if err := again.Apply(&h.records[i]); err != nil {

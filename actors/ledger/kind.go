@@ -53,6 +53,7 @@ const (
 	CaseRefunded    RecordKind = 35 // a refund for the case settled
 	CaseRestored    RecordKind = 36 // a refund for the case failed: the case holds its amount again
 	CaseReleased    RecordKind = 37 // the time for refunds is over: the case releases what it still holds
+	CaseReduced     RecordKind = 38 // the payment went back otherwise: the case holds less, or nothing
 )
 
 // entity is the kind of thing that a record is about.
@@ -235,6 +236,7 @@ var kinds = [...]kindRow{
 	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseReleased:    {name: "case.released", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
+	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
 }
 
 // row returns the kind's entry in kinds; an entry without a name for an unknown kind.

@@ -154,10 +154,10 @@ func (g *gathering) shown(short ShortID) (*Transaction, error) {
 	return g.transaction(id.Account, item.Seq)
 }
 
-// payout finds the newest state of a payout or refund: in memory, by its open row, among the
+// transfer finds the newest state of a payout or refund: in memory, by its open row, among the
 // transactions that the merchant can see or, where it is only held, by its end-to-end row.
 // Nil where there is no such transfer.
-func (g *gathering) payout(id TxID, endToEnd string) (*Transaction, error) {
+func (g *gathering) transfer(id TxID, endToEnd string) (*Transaction, error) {
 	if t := g.Carried(id); t != nil {
 		return t, nil
 	}

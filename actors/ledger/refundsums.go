@@ -14,7 +14,7 @@ type RefundSums struct {
 	Settled  Amount `cbor:"3,keyasint,omitempty"` // refunds that have settled
 	InFlight Amount `cbor:"4,keyasint,omitempty"` // refunds without a final status
 	Held     Amount `cbor:"5,keyasint,omitempty"` // what cases hold
-	Excess   Amount `cbor:"6,keyasint,omitempty"` // by how much late settlements made the sums exceed Amount
+	Excess   Amount `cbor:"6,keyasint,omitempty"` // by how much late settlements made the sums exceed Amount; cases then hold nothing
 }
 
 // Left is the part of the payment that a new refund or case may still claim; never below
@@ -27,10 +27,47 @@ func (s *RefundSums) check() error {
 	switch {
 	case s.Settled < 0 || s.InFlight < 0 || s.Held < 0 || s.Excess < 0:
 		return fmt.Errorf("a sum of refunds below zero: %+v", *s)
-	case s.Settled+s.InFlight+s.Held > s.Amount+s.Excess:
+	case s.Settled+s.InFlight+s.Held > s.Amount+s.Excess, s.Held > 0 && s.Settled+s.InFlight+s.Held > s.Amount:
 		return fmt.Errorf("more refunded and held than was received: %+v", *s)
 	}
 	return nil
+}
+
+// checkSums returns an error where the record's refund sums cannot be those of its refund or
+// case.
+func (r *Record) checkSums() error {
+	s := r.Sums
+	if s == nil {
+		return nil
+	}
+	if t := r.Tx; t != nil && (s.Original != t.Refund.Original || s.Amount != t.Refund.OriginalAmount) || r.Case != nil && s.Original != r.Case.Original {
+		return fmt.Errorf("refund sums of another payment: %+v", *s)
+	}
+	before := r.SumsBefore()
+	if err := before.check(); err != nil {
+		return fmt.Errorf("before it: %w", err)
+	}
+	return s.check()
+}
+
+// SumsBefore derives what the record's refund sums, which must not be nil, were before the
+// record. Excess is as after the record.
+func (r *Record) SumsBefore() RefundSums {
+	s := *r.Sums
+	switch r.Kind {
+	case RefundHeld:
+		s.InFlight -= r.Tx.Amount
+	case RefundSettled:
+		s.InFlight += r.Tx.Amount
+		s.Settled -= r.Tx.Amount
+	case RefundFailed:
+		s.InFlight += r.Tx.Amount
+	case RefundSettledLate:
+		s.Settled -= r.Tx.Amount
+	default: // about a case
+		s.Held += r.HeldWas - r.Case.Held
+	}
+	return s
 }
 
 // RefundSumsKey is the key of the row with the refund sums of one of an account's received

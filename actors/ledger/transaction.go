@@ -260,7 +260,8 @@ const (
 // after an earlier submit whose answer was lost. No other final status is changed by a late
 // settlement.
 func (t *Transaction) Voided() bool {
-	return t.Status == StatusFailed && (t.ReasonCode == ReasonVoided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid
+	voided := t.Kind == TxPayout && t.ReasonCode == ReasonVoided // of a refund the scheme gives the reason
+	return t.Status == StatusFailed && (voided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells whether the scheme rejected the payout as a duplicate of a

@@ -27,7 +27,7 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 	made := l.trueTimeOf(r)
 	switch r.Kind {
 	case ledger.CaseWasDefended:
-		if !made.doubted && made.clock >= k.DeadlineAt || k.Defense == nil || k.Defense.SubmittedAt != r.Time {
+		if !made.doubted && made.clock >= ends(k, k.DeadlineAt, made) || k.Defense == nil || k.Defense.SubmittedAt != r.Time {
 			l.fail("%v is defended at %v, until %v it could be", k.ID, made.clock, k.DeadlineAt)
 		}
 	case ledger.CaseWasClosed:
@@ -37,17 +37,18 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 			l.fail("%v is cancelled as %+v, and its report was not withdrawn", k.ID, *k)
 		}
 	case ledger.CaseWaits:
-		if made.doubted || made.clock < r.DueWas {
-			l.fail("a deadline of %v passes at %v, it was %v", k.ID, made.clock, r.DueWas)
+		if end := ends(k, r.DueWas, made); made.doubted || made.clock < end {
+			l.fail("a deadline of %v passes at %v, it was %v", k.ID, made.clock, end)
 		}
 	case ledger.CaseRefunding:
 		b.refunding(l, r, before)
 	case ledger.CaseReleased:
 		b.releases(l, r, before, made)
 	case ledger.CaseRestored:
-		t := b.failed[r.Account]
-		if t == nil || *t.Refund.Case != k.ID || k.Held != r.HeldWas+t.Amount || !k.Stopped || k.DueAt != k.ReleaseAt {
-			l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
+		b.restores(l, r, old, made)
+	case ledger.CaseReduced:
+		if b.reduced[k.Original] = true; k.Held >= r.HeldWas || k.DueAt != r.DueWas && k.Held > 0 {
+			l.fail("record %d of %v reduces %+v, which held %d", r.Seq, r.Account, *k, r.HeldWas)
 		}
 	}
 	b.cases[k.ID] = r
@@ -72,17 +73,54 @@ func (b *refundBook) opens(l *life, r *ledger.Record) {
 	if want := max(0, min(k.Amount, b.left(k.Original))); k.Held != want {
 		l.fail("%v holds %d, and should hold %d", k.ID, k.Held, want)
 	}
-	if k.OpenedAt != r.Time || k.DeadlineAt != made.clock+made.terms.MEDDeadline || k.AnalysisAt != made.clock+made.terms.MEDAnalysis || !returnsUntil(origin.Tx, k.ReleaseAt) {
+	from := made.clock
+	if made.doubted {
+		from = r.Time
+	}
+	if k.OpenedAt != r.Time || k.Doubted != made.doubted || k.DeadlineAt != from+made.terms.MEDDeadline || k.AnalysisAt != from+made.terms.MEDAnalysis ||
+		!returnsUntil(origin.Tx, k.ReleaseAt, made) {
 		l.fail("%v is opened at %v with %+v", k.ID, made.clock, *k)
 	}
 }
 
-// returnsUntil reports whether at is 90 days after a received payment.
-func returnsUntil(t *ledger.Transaction, at ledger.Millis) bool {
-	if t.PaidAt > 0 {
+// returnsUntil reports whether at is 90 days after a received payment or, where that was booked
+// under doubt, after the start of the process.
+func returnsUntil(t *ledger.Transaction, at ledger.Millis, made written) bool {
+	switch {
+	case t.PaidAt > 0:
 		return at == t.PaidAt+90*day
+	case t.Doubted && at == made.start+90*day:
+		return made.start >= t.BookedAt
+	case t.Doubted && t.BookedAt < made.start:
+		return false
 	}
 	return at >= t.BookedAt+90*day && at <= max(t.BookedAt, t.ID.Time())+90*day
+}
+
+// ends derives when something ends that was to end, as seen at the opening of a case, at limit.
+func ends(k *ledger.Case, limit ledger.Millis, made written) ledger.Millis {
+	if k.Doubted && made.start > k.OpenedAt {
+		return limit + made.start - k.OpenedAt
+	}
+	return limit
+}
+
+// restores checks that a case holds the amount of its failed refund again, as far as it did not
+// go back otherwise, and that only an id that was too old lets a further refund be made.
+func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
+	k, t := r.Case, b.failed[r.Account]
+	if t == nil || *t.Refund.Case != k.ID {
+		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
+		return
+	}
+	back := min(t.Amount, max(0, b.left(k.Original)))
+	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd)
+	if k.Held != r.HeldWas+back || k.Stopped != (old.Case.Stopped || !tooOld) || k.Held > 0 && k.DueAt != k.ReleaseAt {
+		l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
+	}
+	if tooOld {
+		l.count("meeting: a refund for a case too old")
+	}
 }
 
 // closes checks the record that decides a case: by the analyst, or because its deadline has
@@ -98,10 +136,10 @@ func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 	}
 	l.count("meeting: a case closed by its deadline")
 	opened := b.opened[k.ID]
-	if k.Result != ledger.Agreed || old.Case.Status != ledger.CaseOpen || made.terms.MEDWaits || made.doubted || made.clock < k.DeadlineAt {
-		l.fail("%v was %v and is closed at %v by its deadline, %v (doubted %v)", k.ID, old.Case.Status, made.clock, k.DeadlineAt, made.doubted)
+	if end := ends(k, k.DeadlineAt, made); k.Result != ledger.Agreed || old.Case.Status != ledger.CaseOpen || made.terms.MEDWaits || made.doubted || made.clock < end {
+		l.fail("%v was %v and is closed at %v by its deadline, %v (doubted %v)", k.ID, old.Case.Status, made.clock, end, made.doubted)
 	}
-	if !opened.doubted && made.at-opened.at < opened.terms.MEDDeadline-l.slack() {
+	if made.at-opened.at < opened.terms.MEDDeadline-l.slack() {
 		l.fail("%v is closed %d ms after its opening", k.ID, made.at-opened.at)
 	}
 }
@@ -121,7 +159,11 @@ func (b *refundBook) older(r *ledger.Record) (held ledger.Amount) {
 func (b *refundBook) refunding(l *life, r *ledger.Record, before *ledger.Account) {
 	part := r.HeldWas - r.Case.Held
 	free := before.Totals.Balance - before.Totals.Held - b.older(r)
-	if want := min(r.HeldWas, free); part != want || part <= 0 || b.cases[r.Case.ID].Case.Stopped {
+	want := min(r.HeldWas, free)
+	if want < r.HeldWas {
+		want -= want % ledger.UnitsPerCentavo
+	}
+	if part != want || part <= 0 || b.cases[r.Case.ID].Case.Stopped {
 		l.fail("record %d of %v: %d of %d go back for %v, and there are %d for it", r.Seq, r.Account, part, r.HeldWas, r.Case.ID, free)
 	}
 	if r.Case.Held > 0 {
@@ -133,10 +175,10 @@ func (b *refundBook) refunding(l *life, r *ledger.Record, before *ledger.Account
 // is money for it.
 func (b *refundBook) releases(l *life, r *ledger.Record, before *ledger.Account, made written) {
 	k := r.Case
-	if made.doubted || made.clock < k.ReleaseAt || k.Held != 0 {
-		l.fail("%v is released at %v, and its time is %v", k.ID, made.clock, k.ReleaseAt)
+	if end := ends(k, k.ReleaseAt, made); made.doubted || made.clock < end || k.Held != 0 {
+		l.fail("%v is released at %v, and its time is %v", k.ID, made.clock, end)
 	}
-	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free > 0 && !k.Stopped {
+	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free >= ledger.UnitsPerCentavo && !k.Stopped {
 		l.fail("%v is released, and there are %d for it", k.ID, free)
 	}
 }

@@ -11,6 +11,7 @@ type written struct {
 	terms   ledger.Terms  // flags of the process that made the record
 	doubted bool          // that process's engine time was doubted
 	clock   ledger.Millis // that process's engine time
+	start   ledger.Millis // that process's engine time at its start
 	active  bool          // the account was active
 	floor   ledger.Millis // time of the newest record that earlier processes had made
 	repeats int           // how many payouts may be in flight under one end-to-end id
@@ -48,7 +49,7 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable,
 		}
 	}
 	t := l.journal.Append(e)

@@ -18,9 +18,12 @@ func (l *life) meet() {
 		return
 	}
 	if l.jumpy && l.odds(5) {
-		if l.odds(3) {
+		switch l.rng.IntN(4) {
+		case 0:
 			l.defenceUnderAnotherClock()
-		} else {
+		case 1:
+			l.caseUnderSlowClock()
+		default:
 			l.againUnderAnotherClock()
 		}
 		return

@@ -518,8 +518,8 @@ var mutations = []mutation{
 	{
 		"deadline-by-a-doubted-clock", "a defence is refused by a clock that may be wrong",
 		"actors/ledger/decide_case.go",
-		"case !d.stamp.Doubted && d.stamp.Clock >= k.DeadlineAt:",
-		"case d.stamp.Clock >= k.DeadlineAt:",
+		"case !d.stamp.Doubted && d.stamp.Clock >= k.ends(k.DeadlineAt, d.stamp.Reading):",
+		"case d.stamp.Clock >= k.ends(k.DeadlineAt, d.stamp.Reading):",
 	},
 	{
 		"case-opened-twice", "a report that is told twice opens two cases",
@@ -542,8 +542,32 @@ var mutations = []mutation{
 	{
 		"failed-refund-for-a-case-forgotten", "a case whose refund failed holds nothing",
 		"actors/ledger/decide_refund.go",
-		"\t\tsums.Held += t.Amount\n\t\tk.Held += t.Amount\n",
-		"",
+		"back := min(t.Amount, sums.Left())",
+		"back := min(0, sums.Left())",
+	},
+	{
+		"part-of-a-centavo-refunded", "what there is of a case's money is refunded to the last base unit",
+		"actors/ledger/decide_cover.go",
+		"part -= part % UnitsPerCentavo ",
+		"part -= 0 ",
+	},
+	{
+		"payment-refunded-twice-late", "a refund that settles late leaves what cases hold of its payment",
+		"actors/ledger/decide_refund.go",
+		"\t\tif excess > 0 && k.Held > 0 {",
+		"\t\tif excess > sums.Amount {",
+	},
+	{
+		"case-of-a-slow-clock-over", "a case that was opened by a clock that is days slow ends when the clock is set right",
+		"actors/ledger/case.go",
+		"return limit + now.since(c.OpenedAt, c.Doubted) - c.OpenedAt",
+		"return limit",
+	},
+	{
+		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
+		"actors/ledger/decide_refund.go",
+		"k.Stopped = k.Stopped || reason != reasonTooOld || d.stamp.Clock < ExpiryOf(t.EndToEnd)",
+		"k.Stopped = true",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",

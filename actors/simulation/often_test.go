@@ -79,10 +79,13 @@ meeting: a charge completed
 meeting: a duplicate
 meeting: a payment that names a charge and does not complete it
 meeting: a refund for a case
+meeting: a late refund reduced a case
+meeting: a refund for a case too old
 meeting: an equal request after a duplicate of nothing known
 meeting: an equal request after a late settlement
 meeting: an id renewed
 met: a child overtaken by a notice, and a panic
+met: a case under a slow clock
 met: a due row of a quarantined account
 met: a key after nearly a day
 met: a quarantined account with much in flight
@@ -104,6 +107,7 @@ record: answer.kept
 record: case.closed
 record: case.defended
 record: case.opened
+record: case.reduced
 record: case.refunded
 record: case.refunding
 record: case.released

@@ -20,6 +20,7 @@ type refundBook struct {
 	opened   map[ledger.CaseID]written                // state of the simulation at each case's opening
 	reports  map[string]ledger.CaseID                 // each case by the report that opened it
 	late     map[ledger.TxID]bool                     // payments of which a failed refund has settled
+	reduced  map[ledger.TxID]bool                     // payments of which cases hold less because such a refund is about to be debited
 	failed   map[ledger.AccountID]*ledger.Transaction // each account's newest refund for a case that failed
 	claims   map[ledger.AccountID]map[[16]byte][]ledger.Millis
 }
@@ -33,6 +34,7 @@ func newRefundBook() *refundBook {
 		map[ledger.CaseID]*ledger.Record{},
 		map[ledger.CaseID]written{},
 		map[string]ledger.CaseID{},
+		map[ledger.TxID]bool{},
 		map[ledger.TxID]bool{},
 		map[ledger.AccountID]*ledger.Transaction{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
@@ -73,7 +75,7 @@ func (b *refundBook) summed(l *life, r *ledger.Record, original ledger.TxID) {
 	case s.Original != original || s.Settled != settled || s.InFlight != inFlight || s.Held != held || s.Amount != b.received[original].Tx.Amount:
 		l.fail("record %d of %v (%v) has %+v; its refunds and cases make %d settled, %d in flight, %d held", r.Seq, r.Account, r.Kind, *s, settled, inFlight, held)
 	}
-	if amount := b.received[original].Tx.Amount; settled+inFlight+held > amount && !b.late[original] {
+	if amount := b.received[original].Tx.Amount; settled+inFlight+held > amount && (held > 0 || !b.late[original]) {
 		l.fail("record %d of %v (%v): %d settled, %d in flight and %d held of a payment of %d", r.Seq, r.Account, r.Kind, settled, inFlight, held, amount)
 	}
 }
@@ -109,6 +111,12 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 	}
 	b.newest[t.ID], b.account[t.ID] = t, r.Account
 	b.summed(l, r, t.Refund.Original)
+	if r.Kind == ledger.RefundSettledLate && b.reduced[t.Refund.Original] {
+		l.count("meeting: a late refund reduced a case")
+		if delete(b.reduced, t.Refund.Original); b.left(t.Refund.Original) > 0 {
+			l.fail("record %d of %v: cases hold too little of %v after %v was debited", r.Seq, r.Account, t.Refund.Original, t.ID)
+		}
+	}
 	if settled, _, _ := b.sums(t.Refund.Original); t.Status == ledger.StatusSettled && r.Kind != ledger.RefundSent && t.Refund.Refunded != settled {
 		l.fail("%v says that %d were refunded, and it is %d", t.ID, t.Refund.Refunded, settled)
 	}
@@ -173,6 +181,9 @@ func (b *refundBook) once(l *life, r *ledger.Record, c *ledger.Claim, made writt
 
 // judge checks, after all records, what was refunded for each case.
 func (b *refundBook) judge(l *life) {
+	if len(b.reduced) > 0 {
+		l.fail("cases hold less of %v, of which no failed refund has settled", b.reduced)
+	}
 	for id, r := range b.cases {
 		refunded, open := ledger.Amount(0), ledger.Amount(0)
 		for _, t := range b.newest {

@@ -20,7 +20,7 @@ func (l *life) shortOfMoney() {
 	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut, s.CashOutFee, s.CashInFee = nil, 0, false, ledger.Fee{}, ledger.Fee{}
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 	l.settle()
-	spent := a.Head().Totals.Available() - ledger.Amount(l.rng.IntN(3))*4_000
+	spent := a.Head().Totals.Available() - ledger.Amount(l.rng.IntN(3))*4_000 - ledger.Amount(l.rng.IntN(2)*l.rng.IntN(100))
 	key := [...]string{"settle-now@pix.test", "reject-ac03@pix.test", "eva@example.com"}[min(l.rng.IntN(3), l.rng.IntN(3))]
 	if a.Broken() != nil || spent <= 0 {
 		return
@@ -101,10 +101,41 @@ func (l *life) failedInDoubt() {
 	if t, err := l.shown(p.Tx); err != nil || t == nil || t.Status != ledger.StatusFailed || len(o.lateRefunds) <= before || o.lateRefunds[before].Tx != p.Tx {
 		return
 	}
+	if !l.odds(4) { // the payer's report comes before it
+		l.complains(endToEnd, paid.amount)
+		l.deliver()
+		if l.odds(3) {
+			l.agreeToAll(paid.account)
+		}
+	}
 	l.count("met: a refund arrives after it failed in doubt")
+	if len(o.lateRefunds) <= before || o.lateRefunds[before].Tx != p.Tx {
+		return // the scheme has it already
+	}
 	o.refundArrives(before)
 	l.clock += 6_000
 	l.deliver()
+}
+
+// caseUnderSlowClock has a case opened under a clock that is days slow, and then lets the due
+// tasks run under the right one: the case may not end before its time.
+func (l *life) caseUnderSlowClock() {
+	endToEnd, paid, ok := l.somePayment()
+	if !ok || !l.jumpy || l.mood.crash == 0 || l.flipped[paid.account] || l.clock < l.outside.down || l.account(paid.account).Broken() != nil {
+		return
+	}
+	l.skew = -ledger.Millis(1+l.rng.IntN(9)) * day
+	l.crash("restarted under a wrong clock")
+	l.complains(endToEnd, min(1_000, paid.amount))
+	l.deliver()
+	l.skew = 0
+	l.crash("the clock was set right")
+	for range 3 {
+		l.deliver()
+		l.look()
+		l.settle()
+	}
+	l.count("met: a case under a slow clock")
 }
 
 // defenceUnderAnotherClock has a merchant defend a new case after a restart under a clock that

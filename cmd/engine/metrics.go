@@ -10,14 +10,15 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 
+	"pixd/actors/account"
+	"pixd/actors/due"
+	"pixd/actors/ledger"
 	"pixd/httpapi"
 )
 
 // alertKinds are all kinds of alert.
-var alertKinds = []string{
-	"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered",
-	"med_undecided", "med_refund_failed", "delivery_dead", "quarantine", "damage", alertLowDisk, alertClock,
-}
+var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine,
+	"delivery_dead", "damage", alertLowDisk, alertClock)
 
 // meters are the metrics of /metrics.
 type meters struct {

@@ -1,0 +1,198 @@
+package ledger
+
+import (
+	"fmt"
+	"testing"
+)
+
+// spend pays an amount out of the account.
+func (h *harness) spend(amount Amount) *Transaction {
+	h.t.Helper()
+	p := h.step(RequestPayout{Amount: amount, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsSettled})
+	return p
+}
+
+// unsure makes a refund that fails although the scheme may have it.
+func (h *harness) unsure(of *Transaction, amount Amount) *Transaction {
+	h.t.Helper()
+	r := h.step(RequestRefund{Original: of.ID.String(), Amount: amount, Reason: "MD06"}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	return r
+}
+
+// TestRefundsWholeCentavos checks that a part of what a case is owed is rounded down to whole
+// centavos, and that no centavo is lost once there is money again.
+func TestRefundsWholeCentavos(t *testing.T) {
+	h := newHarness(t)
+	s := DefaultSettings()
+	s.CashInFee = Fee{BPS: 99}
+	h.open(s, 0)
+	h.paid("a", 12_300) // less the fee: 12,178
+	k := h.reported("a", 12_300)
+	var refunded []Amount
+	take := func(d Decision) {
+		for _, l := range d.Launch {
+			refunded = append(refunded, l.Tx.Amount)
+		}
+	}
+	take(h.step(CloseCase{ID: k.ID, Result: Agreed}))
+	take(h.step(Credit{Kind: TxTED, Amount: 21})) // 99 base units are less than one centavo
+	take(h.step(Credit{Kind: TxTED, Amount: 1}))
+	take(h.step(Credit{Kind: TxTED, Amount: 500}))
+	if got := fmt.Sprint(refunded); got != "[12100 100 100]" {
+		t.Errorf("refunds of %s", got)
+	}
+}
+
+// TestPartOfCentavoIsNotTheNextCases checks that what rounding leaves of an older case's money
+// does not cover a newer case.
+func TestPartOfCentavoIsNotTheNextCases(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 1000)
+	h.paid("b", 1000)
+	first, second := h.reported("a", 1000), h.reported("b", 1000)
+	h.account.Totals.Balance = 1050
+	h.step(CloseCase{ID: first.ID, Result: Agreed})
+	if d := h.step(CloseCase{ID: second.ID, Result: Agreed}); len(d.Launch) != 0 || d.Case.Covered != 50 {
+		t.Errorf("%d refunds, %+v", len(d.Launch), d.Case)
+	}
+}
+
+// TestManyCasesThatAreNotOwed checks that money is kept for all older cases, however many.
+func TestManyCasesThatAreNotOwed(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	const n = 3 * maxRefunds
+	var newest *Case
+	for i := range n {
+		h.paid(fmt.Sprint("c", i), 1000)
+		newest = h.reported(fmt.Sprint("c", i), 1000)
+	}
+	h.account.Totals.Balance -= 500
+	if d := h.step(CloseCase{ID: newest.ID, Result: Agreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
+		t.Errorf("%d refunds, %+v", len(d.Launch), d.Case)
+	}
+	if d := h.step(Credit{Kind: TxTED, Amount: 500}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
+		t.Errorf("%d refunds after a credit", len(d.Launch))
+	}
+}
+
+// TestNewerCasesAreNotRead checks that a decision reads no cases beyond the newest that is
+// owed money.
+func TestNewerCasesAreNotRead(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	const n = 50
+	var oldest *Case
+	for i := range n {
+		h.paid(fmt.Sprint("c", i), 1000)
+		if k := h.reported(fmt.Sprint("c", i), 1000); i == 0 {
+			oldest = k
+		}
+	}
+	h.account.Totals.Balance = 500
+	h.step(CloseCase{ID: oldest.ID, Result: Agreed})
+	f, err := Gather(h, h.account, Credit{Kind: TxTED, Amount: 10_000}, h.stamp())
+	if err != nil || len(f.Holding) != 1 || len(f.Owing) != 1 {
+		t.Errorf("%d cases read, %d owed (%v)", len(f.Holding), len(f.Owing), err)
+	}
+}
+
+// TestLateRefundShrinksCases checks that a refund which settles although it had failed makes
+// the holds of its payment's cases smaller, the newest first: the payment goes back once.
+func TestLateRefundShrinksCases(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	h.paid("b", 10_000)
+	r := h.unsure(paid, 7_000)
+	other := h.reported("b", 10_000)
+	first := h.reported("a", 4_000)
+	second := h.step(OpenCase{Infraction: "again", EndToEnd: endToEnd("a"), Amount: 9_000, Situation: "SCAM"}).Case
+	if second.Held != 6_000 {
+		t.Fatalf("%+v", second)
+	}
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	for _, c := range []struct {
+		of   *Case
+		held Amount
+	}{{other, 10_000}, {first, 3_000}, {second, 0}} {
+		k, err := (&gathering{Reader: h, account: h.account}).caseAt(c.of.Ordinal)
+		if err != nil || k.Held != c.held || k.Status != CaseOpen || k.DueAt != k.DeadlineAt {
+			t.Errorf("%+v, should hold %d (%v)", k, c.held, err)
+		}
+	}
+	if sums, err := (&gathering{Reader: h, account: h.account}).sums(paid.ID, paid.Amount); err != nil || sums.Excess != 0 || sums.Left() != 0 {
+		t.Errorf("%+v (%v)", sums, err)
+	}
+	var back Amount
+	for _, k := range []*Case{first, second} {
+		for _, l := range h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch {
+			back += l.Tx.Amount
+		}
+	}
+	if back != 3_000 {
+		t.Errorf("%d of the 3,000 that are left go back", back)
+	}
+}
+
+// TestCaseRestoredAfterLateRefund checks that a case does not get back the amount of its failed
+// refund where the payment went back otherwise meanwhile.
+func TestCaseRestoredAfterLateRefund(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	r := h.unsure(paid, 10_000)
+	k := h.reported("a", 10_000)
+	own := h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch[0].Tx
+	h.step(Credit{Kind: TxTED, Amount: 50_000})
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Notice: true, Result: TransferIsRejected, Reason: "AC03"})
+	if at := h.account.Totals; at.MEDHeld != 0 || at.Held != 0 || at.Balance != 50_000 {
+		t.Errorf("%+v", at)
+	}
+	for key := range h.rows {
+		if key[0] == rowDue {
+			t.Errorf("a case that holds nothing has the due row %x", key)
+		}
+	}
+}
+
+// TestTooOldRefundIsMadeAgain checks that a refund for a case whose id became too old while
+// the scheme could not be reached is made again under a new id. Where the id is not too old by
+// the engine's clock, the clocks differ, and no further refund is made.
+func TestTooOldRefundIsMadeAgain(t *testing.T) {
+	for after, again := range map[Millis]int{13 * 3_600_000: 1, 3_600_000: 0} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		h.paid("a", 10_000)
+		r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+		h.now += after
+		d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"})
+		if len(d.Launch) != again || len(d.Alerts) != 1-again {
+			t.Errorf("after %d ms: %d refunds, %d alerts", after, len(d.Launch), len(d.Alerts))
+		}
+		for _, l := range d.Launch {
+			if l.Tx.EndToEnd == r.EndToEnd || l.Tx.Amount != r.Amount || *l.Tx.Refund.Case != *r.Refund.Case || l.Goal != GoalPay {
+				t.Errorf("after %d ms: %+v", after, l.Tx)
+			}
+		}
+	}
+}
+
+// TestRejectedRefundIsNotVoided checks that only a payout can be voided: the reason of a
+// refund's rejection comes from the scheme, whatever it says.
+func TestRejectedRefundIsNotVoided(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 1000)
+	r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsRejected, Reason: ReasonVoided})
+	d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if len(d.Records) != 0 || len(d.Alerts) != 1 || d.Alerts[0].Kind != AlertContradiction {
+		t.Errorf("%d records, %+v", len(d.Records), d.Alerts)
+	}
+}

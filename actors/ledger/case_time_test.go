@@ -1,0 +1,120 @@
+package ledger
+
+import "testing"
+
+// TestCaseUnderDoubt checks that the deadlines of a case that was opened under a doubted clock
+// count from the next start at the earliest, because the clock may have been wrong by days.
+func TestCaseUnderDoubt(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.doubted = true
+	k := h.reported("a", 10_000)
+	h.doubted = false
+	h.now += 10 * day // the clock had been ten days slow
+	h.restart()
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 || d.Attended.Again != h.start+h.terms.MEDDeadline {
+		t.Errorf("looked after at the start: %+v", d.Attended)
+	}
+	h.now += h.terms.MEDDeadline - 1
+	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal != nil {
+		t.Errorf("the last moment for a defence: %v", d.Refusal)
+	}
+	h.now += h.terms.MEDAnalysis - h.terms.MEDDeadline
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+		t.Errorf("%d alerts before the time for the analysis is over", len(d.Alerts))
+	}
+	h.now++
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Alerts) != 1 {
+		t.Errorf("%d alerts at the end of the time for the analysis", len(d.Alerts))
+	}
+}
+
+// TestDefenceAfterDoubt checks that a case that was opened under doubt has an end too.
+func TestDefenceAfterDoubt(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.doubted = true
+	k := h.reported("a", 10_000)
+	h.doubted = false
+	h.now += h.terms.MEDDeadline
+	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal == nil || d.Refusal.Code != RefuseCaseOver {
+		t.Errorf("%+v", d)
+	}
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) != 1 {
+		t.Errorf("not closed at its deadline: %+v", d)
+	}
+}
+
+// TestReturnsUnderDoubt checks that the 90 days for the return of a payment that was booked
+// under a doubted clock count from the start of the process at the earliest.
+func TestReturnsUnderDoubt(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.doubted = true
+	h.paid("a", 10_000)
+	h.spend(9_000)
+	h.doubted = false
+	h.now += 100 * day // the clock had been 100 days slow
+	h.restart()
+	k := h.reported("a", 10_000)
+	if k.ReleaseAt != h.start+90*day {
+		t.Errorf("released at %v", k.ReleaseAt)
+	}
+	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Held != 9_000 {
+		t.Errorf("%+v", c)
+	}
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+		t.Errorf("released at once: %+v", d.Case)
+	}
+}
+
+// TestReleasedUnderDoubt checks that a case that was opened under doubt, and closed as agreed,
+// waits for its money until 90 days after the next start.
+func TestReleasedUnderDoubt(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.spend(9_000)
+	h.doubted = true
+	k := h.reported("a", 10_000)
+	h.doubted = false
+	h.now += 100 * day
+	h.restart()
+	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Held != 9_000 {
+		t.Errorf("%+v", c)
+	}
+	h.now += 90*day - 1
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+		t.Errorf("released early: %+v", d.Case)
+	}
+	h.now++
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) != 1 || d.Case.Held != 0 {
+		t.Errorf("not released: %+v", d)
+	}
+}
+
+// TestReleaseCountsFromPayment checks that the 90 days of a case count from the payment and
+// not from the case's opening.
+func TestReleaseCountsFromPayment(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	h.now += 30 * day
+	if k := h.reported("a", 10_000); k.ReleaseAt != paid.BookedAt+90*day {
+		t.Errorf("released at %v, paid at %v", k.ReleaseAt, paid.BookedAt)
+	}
+}
+
+// TestCancelledCaseHasItsTime checks that a withdrawn case says when it ended.
+func TestCancelledCaseHasItsTime(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	k := h.reported("a", 10_000)
+	h.now += 5000
+	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now || c.Status != CaseCancelled || c.Held != 0 {
+		t.Errorf("%+v", c)
+	}
+}
