@@ -196,3 +196,20 @@ func TestRejectedRefundIsNotVoided(t *testing.T) {
 		t.Errorf("%d records, %+v", len(d.Records), d.Alerts)
 	}
 }
+
+// TestReleasedHoldPaysNewerCase checks that the money that an older case gives up is refunded
+// for a newer one at once, although the older one had all of it.
+func TestReleasedHoldPaysNewerCase(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.paid("b", 5_000)
+	h.spend(5_000)
+	older, newer := h.reported("a", 10_000), h.reported("b", 5_000)
+	if d := h.step(CloseCase{ID: newer.ID, Result: Agreed}); len(d.Launch) != 0 {
+		t.Errorf("%d refunds of money that the older case holds", len(d.Launch))
+	}
+	if d := h.step(CloseCase{ID: older.ID, Result: Disagreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 5_000 {
+		t.Errorf("%d refunds of money that is there", len(d.Launch))
+	}
+}

@@ -183,6 +183,23 @@ func (b *refundBook) releases(l *life, r *ledger.Record, before *ledger.Account,
 	}
 }
 
+// paid checks after an entry that no case is owed money that is there: it was refunded in the
+// same entry, up to a part of a centavo.
+func (b *refundBook) paid(l *life, r *ledger.Record) {
+	if r.Totals.Owed == 0 || !l.trueTimeOf(r).last {
+		return
+	}
+	for _, other := range b.cases {
+		k := other.Case
+		if other.Account != r.Account || k.Status != ledger.CaseClosed || k.Stopped || k.Held == 0 {
+			continue
+		}
+		if free := r.Totals.Balance - r.Totals.Held - b.older(other); free >= min(k.Held, ledger.UnitsPerCentavo) {
+			l.fail("record %d of %v (%v) leaves %d for %v, which is owed %d", r.Seq, r.Account, r.Kind, free, k.ID, k.Held)
+		}
+	}
+}
+
 // totals checks what all cases of an account hold and owe.
 func (b *refundBook) totals(l *life, r *ledger.Record) {
 	held, owed, n := ledger.Amount(0), ledger.Amount(0), uint64(0)

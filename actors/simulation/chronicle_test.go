@@ -103,6 +103,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if err := head.Apply(r); err != nil {
 		l.fail("%v", err)
 	}
+	defer c.refunds.paid(l, r)
 	if r.Stored != nil {
 		c.answers[answerUnder{r.Account, string(r.Stored.Body)}] = r.Claim.BodyHash
 	}

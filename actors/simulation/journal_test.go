@@ -16,6 +16,7 @@ type written struct {
 	floor   ledger.Millis // time of the newest record that earlier processes had made
 	repeats int           // how many payouts may be in flight under one end-to-end id
 	durable uint64        // sequence of the account's newest record that was durable then
+	last    bool          // it is the last record of its entry
 }
 
 // appended is an entry's ticket, and the sequence of its first record.
@@ -49,7 +50,7 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable, i == len(e.Records)-1,
 		}
 	}
 	t := l.journal.Append(e)

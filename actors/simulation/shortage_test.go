@@ -33,7 +33,7 @@ func (l *life) shortOfMoney() {
 		l.complains(o.received[i], o.paid[o.received[i]].amount)
 	}
 	l.deliver()
-	l.agreeToAll(id)
+	l.decideAll(id)
 	for range 1 + l.rng.IntN(4) {
 		l.credit(id, ledger.Amount(1+l.rng.IntN(6))*2_000)
 		l.settle()
@@ -52,8 +52,9 @@ func (l *life) deliver() {
 	}
 }
 
-// agreeToAll closes the account's undecided cases as agreed, in random order.
-func (l *life) agreeToAll(id ledger.AccountID) {
+// decideAll closes the account's undecided cases in random order, as agreed; half of the time
+// the last one as disagreed, so that its money is there for the others.
+func (l *life) decideAll(id ledger.AccountID) {
 	var ids []ledger.CaseID
 	lo, hi := ledger.AllCases()
 	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
@@ -64,8 +65,12 @@ func (l *life) agreeToAll(id ledger.AccountID) {
 		return true, nil
 	})
 	l.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	for _, k := range ids {
-		l.ask(&request{account: id, make: func() ledger.Command { return ledger.CloseCase{ID: k, Result: ledger.Agreed, Details: analyst} }})
+	for i, k := range ids {
+		result := ledger.Agreed
+		if i == len(ids)-1 && l.odds(2) {
+			result = ledger.Disagreed
+		}
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.CloseCase{ID: k, Result: result, Details: analyst} }})
 	}
 	l.settle()
 }
@@ -105,7 +110,7 @@ func (l *life) failedInDoubt() {
 		l.complains(endToEnd, paid.amount)
 		l.deliver()
 		if l.odds(3) {
-			l.agreeToAll(paid.account)
+			l.decideAll(paid.account)
 		}
 	}
 	l.count("met: a refund arrives after it failed in doubt")
