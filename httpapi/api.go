@@ -22,6 +22,15 @@ type History interface {
 	// Transaction returns the account's transaction that has this id or transaction_id. It
 	// returns nil if the account has no such transaction, even if another account has one.
 	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
+	// Tag, EndToEnd and Reference find a transaction by its transaction_id, its end-to-end id
+	// or the merchant's external id; nil as Transaction.
+	Tag(a ledger.AccountID, tag string) (*ledger.Transaction, error)
+	EndToEnd(a ledger.AccountID, id string) (*ledger.Transaction, error)
+	Reference(a ledger.AccountID, external string) (*ledger.Transaction, error)
+	// Statement and Transactions return one page of a list. ledger.ErrTooLong: reading it
+	// takes too long.
+	Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error)
+	Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error)
 	// Case returns the account's special-return case that has this id; nil as Transaction.
 	Case(a ledger.AccountID, id string) (*ledger.Case, error)
 	// Cases returns one page of the account's special-return cases, the newest first; only

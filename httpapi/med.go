@@ -22,22 +22,7 @@ func listCases(c *call) {
 		c.failed(err)
 		return
 	}
-	o := opened(c.camel, 128+1024*len(all))
-	o.flag("worked", true)
-	o.name("data")
-	o.b = append(o.b, '[')
-	for i, k := range all {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		o.specialReturn(k)
-		o.end()
-	}
-	o.b = append(o.b, ']')
-	o.number("page", int64(page))
-	o.number("per_page", int64(perPage))
-	answer(c.ctx, fasthttp.StatusOK, o.closed())
+	c.list(len(all), page, perPage, func(o *object, i int) { o.specialReturn(all[i]) })
 }
 
 // caseStatus reads the parameter status; 0: it is not given.

@@ -5,6 +5,7 @@ package history
 
 import (
 	"fmt"
+	"time"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -17,10 +18,16 @@ type Journal interface {
 }
 
 // History answers lookups.
-type History struct{ journal Journal }
+type History struct {
+	journal  Journal
+	scans    chan struct{} // has an element for each read that looks at many rows
+	scanTime time.Duration
+}
 
 // New makes a History over a journal.
-func New(j Journal) *History { return &History{j} }
+func New(j Journal) *History {
+	return &History{journal: j, scans: make(chan struct{}, scansAtOnce), scanTime: scanTime}
+}
 
 // Transaction finds an account's transaction by its id or its transaction_id; nil where
 // this account has no such transaction.
@@ -71,16 +78,21 @@ func (h *History) find(v *wal.View, id string) (ledger.IDRow, bool, error) {
 	return row, row.ID.Public(row.Kind) == id, nil
 }
 
+// itemRow reads the row of an item, which must exist.
+func itemRow(v *wal.View, a ledger.AccountID, ordinal uint64) (ledger.ItemRow, error) {
+	value, ok, err := v.Get(ledger.ItemKey(a, ordinal))
+	if err == nil && !ok {
+		err = fmt.Errorf("item %d of %v has no row", ordinal, a)
+	}
+	if err != nil {
+		return ledger.ItemRow{}, err
+	}
+	return ledger.DecodeItemRow(value)
+}
+
 // item reads a transaction in the state of its newest record.
 func (h *History) item(v *wal.View, row ledger.IDRow) (*ledger.Transaction, error) {
-	value, ok, err := v.Get(ledger.ItemKey(row.Account, row.Ordinal))
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("item %d of %v has no row", row.Ordinal, row.Account)
-	}
-	at, err := ledger.DecodeItemRow(value)
+	at, err := itemRow(v, row.Account, row.Ordinal)
 	if err != nil {
 		return nil, err
 	}

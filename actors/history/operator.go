@@ -25,7 +25,7 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 			found = &ledger.Owned{Account: row.Account, Tx: tx}
 			return err
 		}
-		found, err = h.underEndToEnd(v, id)
+		found, err = h.underEndToEnd(v, 0, id)
 		return err
 	})
 	if err != nil {
@@ -40,13 +40,15 @@ func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 
 // underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
 // was renewed. It considers payouts, their repeats, refunds, and received payments and returns.
-func (h *History) underEndToEnd(v *wal.View, e2e string) (*ledger.Owned, error) {
+//
+// Only transactions of account only count; 0: of any account.
+func (h *History) underEndToEnd(v *wal.View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
 	}
 	var best *ledger.Owned
 	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
-		if tx == nil || tx.EndToEnd != e2e && !slices.Contains(tx.Payout.Former, e2e) {
+		if tx == nil || only != 0 && a != only || tx.EndToEnd != e2e && !slices.Contains(tx.Payout.Former, e2e) {
 			return
 		}
 		if best == nil || !best.Tx.Status.MovedMoney() && tx.Status.MovedMoney() {

@@ -81,6 +81,20 @@ func ExternalKey(a AccountID, external string, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(k, 0), ordinal)
 }
 
+// ExternalRange is the key range of an account's transactions with an external id, the oldest
+// first.
+func ExternalRange(a AccountID, external string) (lo, hi []byte) {
+	return ExternalKey(a, external, 0), append(append(accountKey(rowExternal, a, len(external)+1), external...), 1)
+}
+
+// ExternalOrdinal reads the transaction's ordinal from the key that ExternalKey makes.
+func ExternalOrdinal(k []byte) (uint64, error) {
+	if len(k) < 1+8+1+8 {
+		return 0, shortRow("external id key", k)
+	}
+	return binary.BigEndian.Uint64(k[len(k)-8:]), nil
+}
+
 // IDKey is the key of the row that finds a transaction by id or transaction_id.
 func IDKey(s ShortID) []byte { return append([]byte{rowID}, s[:]...) }
 
@@ -185,6 +199,29 @@ func (r StatementRow) encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, statementRowBytes), uint64(r.BookedAt))
 	b = binary.BigEndian.AppendUint64(b, r.Ordinal)
 	return append(b, byte(r.Status), byte(r.Kind))
+}
+
+// DecodeStatementRow decodes a statement row.
+func DecodeStatementRow(b []byte) (StatementRow, error) {
+	if len(b) != statementRowBytes {
+		return StatementRow{}, shortRow("statement", b)
+	}
+	return StatementRow{
+		BookedAt: Millis(binary.BigEndian.Uint64(b)), Ordinal: binary.BigEndian.Uint64(b[8:]),
+		Status: TxStatus(b[16]), Kind: TxKind(b[17]),
+	}, nil
+}
+
+// StatementOf is the key range of an account's statement rows.
+func StatementOf(a AccountID) (lo, hi []byte) { return accountRange(rowStatement, a) }
+
+// RowNumber reads the number at the end of the key of an item row or a statement row: the
+// item's ordinal, or the booking number.
+func RowNumber(k []byte) (uint64, error) {
+	if len(k) != 1+8+8 {
+		return 0, shortRow("numbered key", k)
+	}
+	return binary.BigEndian.Uint64(k[9:]), nil
 }
 
 // IdempotencyRow is the value under IdempotencyKey.

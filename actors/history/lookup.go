@@ -1,0 +1,93 @@
+package history
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Tag finds an account's transaction by its transaction_id alone; nil where this account has
+// no such transaction.
+func (h *History) Tag(a ledger.AccountID, tag string) (*ledger.Transaction, error) {
+	if _, public := ledger.ParsePublic(tag); !public {
+		return nil, nil
+	}
+	return h.Transaction(a, tag)
+}
+
+// EndToEnd finds an account's transaction by its end-to-end id or, of a refund or return, its
+// D id; nil where this account has no such transaction. Of several it returns one that moved
+// money or, if none did, the first.
+func (h *History) EndToEnd(a ledger.AccountID, id string) (t *ledger.Transaction, err error) {
+	err = h.look(a, func(v *wal.View) error {
+		found, err := h.underEndToEnd(v, a, id)
+		if found != nil {
+			t = found.Tx
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Reference finds an account's transaction by the merchant's external id; nil where there is
+// none. Of several it returns the newest that moved money, else the newest that still may,
+// else the newest.
+func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Transaction, err error) {
+	if external == "" || ledger.CleanExternalID(external) != external {
+		return nil, nil
+	}
+	err = h.limited(func(limit *scanLimit) error {
+		return h.look(a, func(v *wal.View) error {
+			n, err := chosen(v, a, external, limit)
+			if err != nil || n == 0 {
+				return err
+			}
+			all, err := h.transactions(v, a, []numbered{{entry: entry{ordinal: n}}})
+			if err == nil {
+				t = all[0]
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// chosen returns the ordinal of the transaction that an external id stands for; 0: there is
+// none.
+func chosen(v *wal.View, a ledger.AccountID, external string, limit *scanLimit) (uint64, error) {
+	var moved, open, newest uint64
+	lo, hi := ledger.ExternalRange(a, external)
+	err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
+		n, err := ledger.ExternalOrdinal(k)
+		if err == nil {
+			err = limit.over()
+		}
+		if err != nil {
+			return false, err
+		}
+		row, err := itemRow(v, a, n)
+		switch {
+		case err != nil:
+			return false, err
+		case row.Status.MovedMoney():
+			moved = n
+			return false, nil
+		case open == 0 && (row.Status.InFlight() || row.Status == ledger.StatusActive):
+			open = n
+		case newest == 0:
+			newest = n
+		}
+		return true, nil
+	})
+	for _, n := range []uint64{moved, open, newest} {
+		if n != 0 {
+			return n, err
+		}
+	}
+	return 0, err
+}

@@ -1,0 +1,168 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// mostInFlight is how many transactions in flight the first page of a statement shows at most.
+const mostInFlight = 1000
+
+// Statement returns one page of an account's statement: first, on page 1 and under no status
+// or the status processing, what is in flight, the newest first; then the movements, the
+// newest first. The filter's span of time is that of the final status or, for what is in
+// flight, of its creation. The filter's direction does not count.
+func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
+	f.Direction = ledger.AnyDirection
+	err = h.listed(a, &f, func(v *wal.View, limit *scanLimit) error {
+		if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) && f.Type != ledger.FilterTED && f.Type != ledger.FilterInternal {
+			if all, err = h.inFlight(v, a, &f, limit); err != nil {
+				return err
+			}
+		}
+		if f.Status == ledger.FilterProcessing {
+			return nil // what is in flight has no place among the movements
+		}
+		x := statementOf(a)
+		rows, err := x.page(v, &f, p, limit)
+		if err != nil {
+			return err
+		}
+		booked, err := h.transactions(v, a, rows)
+		all = append(all, booked...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Transactions returns one page of all of an account's transactions, the newest first. The
+// filter's span of time is that of the creation. If external is not empty, only transactions
+// with that external id count.
+func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
+	err = h.listed(a, &f, func(v *wal.View, limit *scanLimit) error {
+		x := itemsOf(a)
+		find := func() ([]numbered, error) { return x.page(v, &f, p, limit) }
+		if external != "" {
+			find = func() ([]numbered, error) { return x.named(v, external, &f, p, limit) }
+		}
+		rows, err := find()
+		if err != nil {
+			return err
+		}
+		all, err = h.transactions(v, a, rows)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// listed runs a read of a list. Where the filter makes it look at many rows, it is bounded.
+func (h *History) listed(a ledger.AccountID, f *ledger.Filter, read func(*wal.View, *scanLimit) error) error {
+	if f.ByTime() {
+		return h.look(a, func(v *wal.View) error { return read(v, &scanLimit{}) })
+	}
+	return h.limited(func(limit *scanLimit) error {
+		return h.look(a, func(v *wal.View) error { return read(v, limit) })
+	})
+}
+
+// fewInFlight is how many transactions in flight are found one by one. Where there are more,
+// most of the newest transactions are in flight, so these are read instead.
+const fewInFlight = 10_000
+
+// inFlight returns what is in flight, the newest first.
+func (h *History) inFlight(v *wal.View, a ledger.AccountID, f *ledger.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
+	x := itemsOf(a)
+	first, last, err := x.bounds(v, f)
+	if err != nil || first > last {
+		return nil, err
+	}
+	ids, err := openIDs(v, a)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) >= fewInFlight {
+		span := *f
+		span.Status = ledger.FilterProcessing
+		rows, err := x.page(v, &span, ledger.Page{1, mostInFlight}, limit)
+		if err != nil {
+			return nil, err
+		}
+		return h.transactions(v, a, rows)
+	}
+	var rows []numbered
+	for _, id := range ids {
+		n, err := ordinalOf(v, id)
+		if err != nil {
+			return nil, err
+		}
+		if n >= first && n <= last {
+			rows = append(rows, numbered{number: n, entry: entry{ordinal: n}})
+		}
+	}
+	slices.SortFunc(rows, func(a, b numbered) int { return cmp.Compare(b.number, a.number) })
+	return h.transactions(v, a, rows[:min(len(rows), mostInFlight)])
+}
+
+// openIDs returns the ids of an account's transactions in flight; of very many, only the first
+// fewInFlight.
+func openIDs(v *wal.View, a ledger.AccountID) (ids []ledger.TxID, err error) {
+	lo, hi := ledger.OpenOf(a)
+	err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := ledger.DecodeOpenKey(k)
+		ids = append(ids, id)
+		return err == nil && len(ids) < fewInFlight, err
+	})
+	return ids, err
+}
+
+// ordinalOf returns the ordinal of a transaction that the merchant can see.
+func ordinalOf(v *wal.View, id ledger.TxID) (uint64, error) {
+	b, ok, err := v.Get(ledger.IDKey(id.Short()))
+	if err == nil && !ok {
+		err = errGap
+	}
+	if err != nil {
+		return 0, err
+	}
+	row, err := ledger.DecodeIDRow(b)
+	return row.Ordinal, err
+}
+
+// named returns the rows on a page of the transactions with an external id, the newest first.
+func (x *index) named(v *wal.View, external string, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
+	first, last, err := x.bounds(v, f)
+	skip := uint64(p.Number-1) * uint64(p.Size)
+	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
+		return nil, err
+	}
+	lo, hi := ledger.ExternalKey(x.account, external, first), append(ledger.ExternalKey(x.account, external, last), 0)
+	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
+		n, err := ledger.ExternalOrdinal(k)
+		if err == nil {
+			err = limit.over()
+		}
+		if err != nil {
+			return false, err
+		}
+		row, err := itemRow(v, x.account, n)
+		if err != nil || !f.Has(row.Status, row.Kind) {
+			return err == nil, err
+		}
+		if skip > 0 {
+			skip--
+			return true, nil
+		}
+		rows = append(rows, numbered{n, entry{seq: row.Seq}})
+		return len(rows) < p.Size, nil
+	})
+	return rows, err
+}

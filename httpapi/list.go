@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+)
+
+// readStatement is GET /statement.
+func readStatement(c *call) {
+	q := c.query("page", "per_page", "status", "type", "date_from", "date_to")
+	page, perPage := q.pages()
+	f := q.filter(statementStatuses)
+	if q.answered(c) {
+		return
+	}
+	all, err := c.History.Statement(c.key.Account, f, ledger.Page{Number: page, Size: perPage})
+	c.transactions(all, err, page, perPage)
+}
+
+// listTransactions is GET /transactions.
+func listTransactions(c *call) {
+	q := c.query("page", "per_page", "status", "type", "date_from", "date_to", "direction", "external_id")
+	page, perPage := q.pages()
+	f := q.filter(transactionStatuses)
+	f.Direction = choice(q, "direction", directions)
+	if q.answered(c) {
+		return
+	}
+	all, err := c.History.Transactions(c.key.Account, q.values["external_id"], f, ledger.Page{Number: page, Size: perPage})
+	c.transactions(all, err, page, perPage)
+}
+
+// transactions answers with one page of transactions.
+func (c *call) transactions(all []*ledger.Transaction, err error, page, perPage int) {
+	switch {
+	case errors.Is(err, ledger.ErrTooLong):
+		unavailable(c.ctx, ledger.ErrTooLong.Error())
+	case err != nil:
+		c.failed(err)
+	default:
+		c.list(len(all), page, perPage, func(o *object, i int) { o.item(all[i]) })
+	}
+}
+
+// list answers with a page of a list of n entries; write writes the members of the i-th one.
+func (c *call) list(n, page, perPage int, write func(o *object, i int)) {
+	o := opened(c.camel, 128+1024*n)
+	o.flag("worked", true)
+	o.name("data")
+	o.b = append(o.b, '[')
+	for i := range n {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, '{')
+		write(&o, i)
+		o.end()
+	}
+	o.b = append(o.b, ']')
+	o.number("page", int64(page))
+	o.number("per_page", int64(perPage))
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// word is a value of a query parameter and what it stands for.
+type word[T any] struct {
+	text string
+	is   T
+}
+
+// The values of the parameters that select transactions.
+var (
+	statementStatuses = []word[ledger.FilterStatus]{
+		{"settled", ledger.FilterSettled}, {"rejected", ledger.FilterRejected}, {"failed", ledger.FilterFailed}, {"processing", ledger.FilterProcessing},
+	}
+	transactionStatuses = append(statementStatuses[:len(statementStatuses):len(statementStatuses)], word[ledger.FilterStatus]{"active", ledger.FilterActive})
+	types               = []word[ledger.FilterType]{{"pix", ledger.FilterPIX}, {"ted", ledger.FilterTED}, {"internal", ledger.FilterInternal}}
+	directions          = []word[ledger.FilterDirection]{{"inbound", ledger.FilterInbound}, {"outbound", ledger.FilterOutbound}}
+)
+
+// choice reads a parameter that takes one of some words; zero where it is not given.
+func choice[T any](q *query, name string, words []word[T]) (is T) {
+	text, given := q.values[name]
+	if !given {
+		return is
+	}
+	takes := ""
+	for i, w := range words {
+		if w.text == text {
+			return w.is
+		}
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			takes += " or "
+		default:
+			takes += ", "
+		}
+		takes += w.text
+	}
+	q.refuse(name, name+" must be "+takes)
+	return is
+}
+
+// filter reads status, type, date_from and date_to.
+func (q *query) filter(statuses []word[ledger.FilterStatus]) ledger.Filter {
+	f := ledger.Filter{Status: choice(q, "status", statuses), Type: choice(q, "type", types)}
+	f.From, f.Until = q.date("date_from"), q.date("date_to")
+	if f.From > 0 && f.Until > 0 && f.From > f.Until {
+		q.refuse("date_from", "date_from must not be after date_to")
+	}
+	if f.Until > 0 {
+		f.Until += ledger.Millis(24 * time.Hour / time.Millisecond) // the whole day counts
+	}
+	return f
+}
+
+// date reads a day as its first instant, UTC; 0 where it is not given.
+func (q *query) date(name string) ledger.Millis {
+	text, given := q.values[name]
+	if !given {
+		return 0
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		q.refuse(name, name+" must be a day as YYYY-MM-DD")
+		return 0
+	}
+	return max(1, ledger.Millis(at.UnixMilli()))
+}
+
+// readEndToEnd is GET /transactions/e2e/:e2e_id.
+func readEndToEnd(c *call) { c.lookUp("e2e_id", c.History.EndToEnd) }
+
+// readTag is GET /transactions/tag/:tag.
+func readTag(c *call) { c.lookUp("tag", c.History.Tag) }
+
+// readReference is GET /transactions/ref/:external_id.
+func readReference(c *call) { c.lookUp("external_id", c.History.Reference) }
+
+// lookUp answers with the transaction that find finds by a parameter of the path.
+func (c *call) lookUp(parameter string, find func(ledger.AccountID, string) (*ledger.Transaction, error)) {
+	name, _ := c.ctx.UserValue(parameter).(string)
+	id, err := url.PathUnescape(name)
+	if err != nil {
+		c.unknownTransaction()
+		return
+	}
+	t, err := find(c.key.Account, id)
+	switch {
+	case errors.Is(err, ledger.ErrTooLong):
+		unavailable(c.ctx, ledger.ErrTooLong.Error())
+	case err != nil:
+		c.failed(err)
+	case t == nil:
+		c.unknownTransaction()
+	default:
+		o := opened(c.camel, 1024)
+		o.flag("worked", true)
+		if t.Kind.Outbound() {
+			o.flag("final", !t.Status.InFlight())
+		}
+		o.item(t)
+		answer(c.ctx, fasthttp.StatusOK, o.closed())
+	}
+}
