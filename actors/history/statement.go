@@ -92,7 +92,7 @@ func (h *History) inFlight(v *wal.View, a ledger.AccountID, f *ledger.Filter, li
 	if len(ids) >= fewInFlight {
 		span := *f
 		span.Status = ledger.FilterProcessing
-		rows, err := x.page(v, &span, ledger.Page{1, mostInFlight}, limit)
+		rows, err := x.page(v, &span, ledger.Page{Number: 1, Size: mostInFlight}, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,180 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// listBook is a book in which account 1 has transactions of every kind in many statuses, and
+// account 2 has some of its own. newest has account 1's transactions in their newest states.
+type listBook struct {
+	*book
+	rng    *rand.Rand
+	newest map[ledger.TxID]*ledger.Transaction
+	open   []*ledger.Transaction // payouts and charges that may still change
+	n      int
+}
+
+func newListBook(t *testing.T, steps int) *listBook {
+	l := &listBook{book: newBook(t), rng: rand.New(rand.NewPCG(7, 7)), newest: map[ledger.TxID]*ledger.Transaction{}}
+	l.take(l.decide(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{}))
+	for range steps {
+		l.step()
+	}
+	return l
+}
+
+// take notes the transactions of a decision about account 1.
+func (l *listBook) take(d ledger.Decision) {
+	for i := range d.Records {
+		if t := d.Records[i].Tx; t != nil {
+			l.newest[t.ID] = t
+		}
+	}
+}
+
+// step does one random thing. Some things happen in one millisecond, some days apart.
+func (l *listBook) step() {
+	l.now += [...]ledger.Millis{0, 0, 1, 60_000, 7 * 3_600_000}[l.rng.IntN(5)]
+	l.n++
+	external := [...]string{"", "", "order-1", "order-2"}[l.rng.IntN(4)]
+	switch l.rng.IntN(8) {
+	case 0:
+		l.take(l.decide(1, ledger.Credit{Kind: [...]ledger.TxKind{ledger.TxTED, ledger.TxInternal}[l.rng.IntN(2)], Amount: 7}, ledger.Facts{}))
+	case 1:
+		d := l.decide(1, ledger.CreateCharge{Amount: 2500, ExternalID: external}, ledger.Facts{})
+		l.take(d)
+		l.open = append(l.open, d.Tx)
+	case 2:
+		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: 10}, ledger.Facts{}))
+	case 3:
+		l.decide(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
+	case 4, 5:
+		key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+		f := ledger.Facts{Chain: ledger.Chain{Suffix: fmt.Sprintf("%011d", l.n)}}
+		d := l.decide(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: external}, f)
+		l.take(d)
+		l.open = append(l.open, d.Tx)
+	default:
+		l.goOn()
+	}
+}
+
+// goOn changes the status of a transaction that may still change.
+func (l *listBook) goOn() {
+	if len(l.open) == 0 {
+		return
+	}
+	i := l.rng.IntN(len(l.open))
+	t := l.newest[l.open[i].ID]
+	if t.Kind == ledger.TxCharge {
+		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: t.Amount}, ledger.Facts{Open: t}))
+		l.open = slices.Delete(l.open, i, i+1)
+		return
+	}
+	c := ledger.ResolveTransfer{ID: t.ID, EndToEnd: t.EndToEnd, Result: ledger.TransferIsAccepted}
+	if t.Status == ledger.StatusAccepted {
+		c.Result = [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected}[l.rng.IntN(2)]
+		c.Reason = "AC03"
+	}
+	l.take(l.decide(1, c, ledger.Facts{Tx: t, Row: &ledger.EndToEndRow{Account: 1, ID: t.ID}}))
+	if l.newest[t.ID].Ended() {
+		l.open = slices.Delete(l.open, i, i+1)
+	}
+}
+
+// selected returns the transactions that a filter selects, by looking at each of them.
+func (l *listBook) selected(f ledger.Filter, at func(*ledger.Transaction) ledger.Millis, number func(*ledger.Transaction) uint64) (all []*ledger.Transaction) {
+	for _, t := range l.newest {
+		if number(t) == 0 || !f.Has(t.Status, t.Kind) || f.From > 0 && at(t) < f.From || f.Until > 0 && at(t) >= f.Until {
+			continue
+		}
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b *ledger.Transaction) int { return cmp.Compare(number(b), number(a)) })
+	return all
+}
+
+func createdAt(t *ledger.Transaction) ledger.Millis { return t.CreatedAt }
+func bookedAt(t *ledger.Transaction) ledger.Millis  { return t.BookedAt }
+func ordinal(t *ledger.Transaction) uint64          { return t.Ordinal }
+func booking(t *ledger.Transaction) uint64          { return t.Booking }
+
+func paged(all []*ledger.Transaction, p ledger.Page) []*ledger.Transaction {
+	from := min(len(all), (p.Number-1)*p.Size)
+	return all[from:min(len(all), from+p.Size)]
+}
+
+func ids(all []*ledger.Transaction) (out []string) {
+	for _, t := range all {
+		out = append(out, fmt.Sprintf("%v %v %d", t.ID, t.Status, t.Ordinal))
+	}
+	return out
+}
+
+// filters returns every combination of filters, with some spans of time.
+func (l *listBook) filters() (all []ledger.Filter) {
+	for s := ledger.AnyStatus; s <= ledger.FilterActive; s++ {
+		for y := ledger.AnyType; y <= ledger.FilterInternal; y++ {
+			for d := ledger.AnyDirection; d <= ledger.FilterOutbound; d++ {
+				from, until := ledger.Millis(0), ledger.Millis(0)
+				if l.rng.IntN(2) == 0 {
+					from = noon + ledger.Millis(l.rng.Int64N(int64(l.now-noon)))
+				}
+				if l.rng.IntN(2) == 0 {
+					until = max(1, from) + ledger.Millis(l.rng.Int64N(int64(l.now-noon)))
+				}
+				all = append(all, ledger.Filter{Status: s, Type: y, Direction: d, From: from, Until: until})
+			}
+		}
+	}
+	return all
+}
+
+// TestLists compares every page of both lists, under every filter, with lists that are made by
+// looking at each transaction.
+func TestLists(t *testing.T) {
+	l := newListBook(t, 700)
+	h := New(l.store)
+	for _, f := range l.filters() {
+		size := 1 + l.rng.IntN(60)
+		for number := range 12 {
+			p := ledger.Page{Number: number + 1, Size: size}
+			for _, external := range []string{"", "order-1", "order-9"} {
+				want := l.selected(f, createdAt, ordinal)
+				if external != "" {
+					want = slices.DeleteFunc(want, func(t *ledger.Transaction) bool { return t.ExternalID != external })
+				}
+				got, err := h.Transactions(1, external, f, p)
+				if want = paged(want, p); err != nil || !slices.Equal(ids(got), ids(want)) {
+					t.Fatalf("transactions %+v %+v %q: %v\n%v\nwant\n%v", f, p, external, err, ids(got), ids(want))
+				}
+			}
+			f := f
+			f.Direction = ledger.AnyDirection
+			want := paged(l.selected(f, bookedAt, booking), p)
+			if f.Status == ledger.FilterProcessing {
+				want = nil
+			}
+			if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) {
+				flying := f
+				flying.Status = ledger.FilterProcessing
+				want = append(l.selected(flying, createdAt, ordinal), want...)
+			}
+			if got, err := h.Statement(1, f, p); err != nil || !slices.Equal(ids(got), ids(want)) {
+				t.Fatalf("statement %+v %+v: %v\n%v\nwant\n%v", f, p, err, ids(got), ids(want))
+			}
+		}
+	}
+	if got, err := h.Statement(9, ledger.Filter{}, ledger.Page{Number: 1, Size: 20}); err != nil || len(got) > 0 {
+		t.Errorf("an account without transactions: %v %v", got, err)
+	}
+	if got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1 << 62, Size: 100}); err != nil || len(got) > 0 {
+		t.Errorf("a page beyond every list: %v %v", got, err)
+	}
+}
