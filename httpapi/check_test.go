@@ -188,7 +188,7 @@ func TestRouting(t *testing.T) {
 	const notFound = `{"errors":{"not_found":"no such path"}}`
 	for _, path := range []string{
 		"/", "/api/external", "/api/external/", "/api/external/balance/", "/api/external//balance", "//api/external/balance",
-		"/api/external/Balance", "/API/external/balance", "/api/external/x", "/api/external/transactions", "/api/external/transactions/",
+		"/api/external/Balance", "/API/external/balance", "/api/external/x", "/api/external/statements", "/api/external/transactions/",
 		"/api/external/transactions/a/b", "/api/external/./balance", "/api/external/pix/../balance", "/api/external/bal%61nce", "/*",
 		"/api/external/transactions/a/",
 	} {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"crypto/sha256"
-	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -46,7 +45,7 @@ type fakeHistory map[string]*ledger.Transaction
 
 func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
 	if id == "broken" {
-		return nil, errors.New("rows are gone")
+		return nil, errRows
 	}
 	if a != merchant {
 		return nil, nil
@@ -59,7 +58,7 @@ type fakeCases []*ledger.Case
 
 func (h fakeCases) Case(a ledger.AccountID, id string) (*ledger.Case, error) {
 	if id == "broken" {
-		return nil, errors.New("rows are gone")
+		return nil, errRows
 	}
 	for _, k := range h {
 		if a == merchant && k.ID.String() == id {
@@ -83,6 +82,7 @@ func (h fakeCases) Cases(a ledger.AccountID, status ledger.CaseStatus, page, per
 type lookups struct {
 	fakeHistory
 	*fakeCases
+	*fakeLists
 }
 
 // fixture is the merchant API in front of a fake engine, with a registry of its own.
@@ -91,6 +91,7 @@ type fixture struct {
 	engine  *fakeEngine
 	history fakeHistory
 	cases   fakeCases
+	lists   fakeLists
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
 	closed  string
@@ -111,7 +112,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) options() Options {
 	return Options{
-		Engine: f.engine, History: lookups{f.history, &f.cases}, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
+		Engine: f.engine, History: lookups{f.history, &f.cases, &f.lists}, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },

@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"errors"
+
+	"pixd/actors/ledger"
+)
+
+// fakeLists are lists that a test sets, and what was asked of them last.
+type fakeLists struct {
+	all      []*ledger.Transaction
+	err      error
+	asked    string // the list, or the kind of id
+	account  ledger.AccountID
+	text     string // the id or the external id
+	filter   ledger.Filter
+	page     ledger.Page
+	requests int
+}
+
+func (l *fakeLists) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
+	l.asked, l.account, l.text, l.filter, l.page = "statement", a, "", f, p
+	l.requests++
+	return l.all, l.err
+}
+
+func (l *fakeLists) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
+	l.asked, l.account, l.text, l.filter, l.page = "transactions", a, external, f, p
+	l.requests++
+	return l.all, l.err
+}
+
+func (l *fakeLists) EndToEnd(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+	return l.find("e2e", a, id)
+}
+
+func (l *fakeLists) Tag(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+	return l.find("tag", a, id)
+}
+
+func (l *fakeLists) Reference(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+	return l.find("ref", a, id)
+}
+
+func (l *fakeLists) find(kind string, a ledger.AccountID, id string) (*ledger.Transaction, error) {
+	l.asked, l.account, l.text = kind, a, id
+	l.requests++
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case len(l.all) == 0:
+		return nil, nil
+	}
+	return l.all[0], nil
+}
+
+var errRows = errors.New("rows are gone")
