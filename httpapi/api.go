@@ -44,6 +44,7 @@ type Options struct {
 	History        History
 	Registry       *registry.Registry
 	ISPB           string // the institution's own ISPB
+	Banks          Banks  // names of other institutions, beside the built-in ones
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
 

@@ -92,6 +92,7 @@ type fixture struct {
 	history fakeHistory
 	cases   fakeCases
 	lists   fakeLists
+	banks   Banks
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
 	closed  string
@@ -112,7 +113,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) options() Options {
 	return Options{
-		Engine: f.engine, History: lookups{f.history, &f.cases, &f.lists}, Registry: f.keys, ISPB: "99999004", Renderer: Renderer{queueing},
+		Engine: f.engine, History: lookups{f.history, &f.cases, &f.lists}, Registry: f.keys, ISPB: "99999004", Banks: f.banks, Renderer: Renderer{queueing},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },

@@ -5,15 +5,15 @@ import (
 )
 
 // Item returns a transaction as JSON, as every list, lookup and event shows it.
-func Item(t *ledger.Transaction) []byte {
+func Item(t *ledger.Transaction, banks Banks) []byte {
 	o := opened(false, 1024)
-	o.item(t)
+	o.item(t, banks)
 	return o.closed()
 }
 
 // item writes all members of a transaction; a member that does not apply to the transaction
 // is null.
-func (o *object) item(t *ledger.Transaction) {
+func (o *object) item(t *ledger.Transaction, banks Banks) {
 	o.text("id", t.ID.String())
 	o.text("transaction_id", t.Public())
 	o.textOrNull("end_to_end_id", t.EndToEnd)
@@ -25,7 +25,7 @@ func (o *object) item(t *ledger.Transaction) {
 	o.number("fee_amount", int64(t.Fee))
 	o.number("net_amount", int64(t.Net()))
 	o.text("description", t.Description)
-	o.parties(t)
+	o.parties(t, banks)
 	o.outcome(t)
 	o.text("created_at", t.CreatedAt.String())
 	o.instant("booked_at", t.BookedAt)
@@ -40,7 +40,7 @@ func (o *object) item(t *ledger.Transaction) {
 }
 
 // parties writes the direction and the counterparty of a transaction.
-func (o *object) parties(t *ledger.Transaction) {
+func (o *object) parties(t *ledger.Transaction, banks Banks) {
 	if t.Kind.Outbound() {
 		o.text("direction", "outbound")
 		o.textOrNull("counterparty_name", t.Counterparty.Name)
@@ -57,7 +57,7 @@ func (o *object) parties(t *ledger.Transaction) {
 	o.null("recipient_document")
 	o.textOrNull("payer_document", t.Counterparty.Document)
 	o.textOrNull("payer_ispb", t.Counterparty.ISPB)
-	o.textOrNull("payer_bank_name", bankName(t.Counterparty.ISPB))
+	o.textOrNull("payer_bank_name", banks.Name(t.Counterparty.ISPB))
 }
 
 // outcome writes the reason code, the payout that a payout rejected with DUPL repeats, the

@@ -68,13 +68,13 @@ func TestItem(t *testing.T) {
 		"paid charge": {ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}, ids + itemID.Public(ledger.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco",` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
 		"ted":         {ledger.Transaction{ID: itemID, Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: 700, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: ledger.Party{ISPB: "99999999"}}, ids + itemID.Public(ledger.TxTED) + `","end_to_end_id":null,"external_id":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
 	} {
-		if got := string(Item(&v.tx)); got != v.want {
+		if got := string(Item(&v.tx, nil)); got != v.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, v.want)
 		}
 	}
 	internal := ledger.Transaction{Kind: ledger.TxInternal, Status: ledger.StatusCompleted}
 	var fields map[string]any
-	if err := json.Unmarshal(Item(&internal), &fields); err != nil || fields["type"] != "internal" {
+	if err := json.Unmarshal(Item(&internal, nil), &fields); err != nil || fields["type"] != "internal" {
 		t.Errorf("internal: %v, %v", fields["type"], err)
 	}
 }
@@ -103,7 +103,7 @@ func TestReadTransaction(t *testing.T) {
 	f := newFixture(t)
 	tx := payout(ledger.StatusSettled)
 	f.history[itemUUID] = &tx
-	item := string(Item(&tx))
+	item := string(Item(&tx, nil))
 	path := "/api/external/transactions/"
 	f.expect(sent{method: "GET", path: path + itemUUID}, 200, `{"worked":true,"final":true,`+item[1:])
 	f.expect(sent{method: "GET", path: path + "%30" + itemUUID[1:]}, 200, `{"worked":true,"final":true,`+item[1:])

@@ -43,7 +43,7 @@ func (c *call) transactions(all []*ledger.Transaction, err error, page, perPage 
 	case err != nil:
 		c.failed(err)
 	default:
-		c.list(len(all), page, perPage, func(o *object, i int) { o.item(all[i]) })
+		c.list(len(all), page, perPage, func(o *object, i int) { o.item(all[i], c.Banks) })
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *call) lookUp(parameter string, find func(ledger.AccountID, string) (*le
 		if t.Kind.Outbound() {
 			o.flag("final", !t.Status.InFlight())
 		}
-		o.item(t)
+		o.item(t, c.Banks)
 		answer(c.ctx, fasthttp.StatusOK, o.closed())
 	}
 }

@@ -37,13 +37,13 @@ func TestRefundItem(t *testing.T) {
 		if status == ledger.StatusFailed {
 			tx.ReasonCode = "CH16"
 		}
-		if got := string(Item(&tx)); got != want {
+		if got := string(Item(&tx, nil)); got != want {
 			t.Errorf("%v:\n got %s\nwant %s", status, got, want)
 		}
 	}
 	late := refund(ledger.StatusSettled)
 	late.BookedAt, late.Transfer.LateAt = testNow+1, testNow+9
-	if got := string(Item(&late)); !strings.HasSuffix(got, booked+`"completed_at":"2026-09-21T14:13:20.009Z"}`) {
+	if got := string(Item(&late, nil)); !strings.HasSuffix(got, booked+`"completed_at":"2026-09-21T14:13:20.009Z"}`) {
 		t.Errorf("late: %s", got)
 	}
 }

@@ -47,6 +47,7 @@ type Options struct {
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
 	GuardMetrics bool                    // /metrics needs the operators' token too
 
+	Banks           httpapi.Banks // names of institutions, beside the built-in ones
 	Version, Commit string
 	Token           string // the operators' bearer token
 	Now             func() ledger.Millis

@@ -35,7 +35,7 @@ func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, 
 		if err != nil {
 			return 0, nil, err
 		}
-		return fasthttp.StatusOK, ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
+		return fasthttp.StatusOK, s.ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
 	}
 }
 

@@ -40,5 +40,5 @@ func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return fasthttp.StatusCreated, json.RawMessage(httpapi.Item(booked.Tx)), nil
+	return fasthttp.StatusCreated, json.RawMessage(httpapi.Item(booked.Tx, s.Banks)), nil
 }

@@ -24,9 +24,9 @@ type History interface {
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.
 // The state is the exact status: to merchants every payout in flight is pending.
-func ownedItem(o ledger.Owned) json.RawMessage {
+func (s *service) ownedItem(o ledger.Owned) json.RawMessage {
 	begin := `{"account_id":"` + o.Account.String() + `","state":"` + o.Tx.Status.String() + `",`
-	return append([]byte(begin), httpapi.Item(o.Tx)[1:]...)
+	return append([]byte(begin), httpapi.Item(o.Tx, s.Banks)[1:]...)
 }
 
 // showTransaction is GET /admin/transactions/:id.
@@ -43,7 +43,7 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if o == nil {
 		return 0, nil, control.Missing("no transaction %q", id)
 	}
-	return fasthttp.StatusOK, ownedItem(*o), nil
+	return fasthttp.StatusOK, s.ownedItem(*o), nil
 }
 
 // inFlight maps each value of the query's status to the statuses of the payouts in flight
@@ -100,7 +100,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}
 	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
 	for i := range all {
-		l.Data[i] = ownedItem(all[i])
+		l.Data[i] = s.ownedItem(all[i])
 	}
 	return fasthttp.StatusOK, l, nil
 }
