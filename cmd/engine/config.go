@@ -28,6 +28,7 @@ type Config struct {
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
 	ISPB        string // the service's own ISPB: 8 digits or capital letters
+	ISPBTable   string // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -33,6 +34,7 @@ type Served struct {
 	Token        string   // the operator API's bearer token
 
 	certs           [2]*certificate // of the merchant API and of the operator API; nil: plain HTTP
+	banks           httpapi.Banks
 	meters          *meters
 	connections     *httpapi.Connections // open connections of the merchant API
 	admission       *admission
@@ -44,7 +46,7 @@ type Served struct {
 }
 
 // Serve takes the data folder and the ports, restores the engine, and listens. It reads the
-// certificates and takes the ports before it writes anything, so that a port in use leaves
+// certificates and the table of banks and takes the ports before it writes anything, so that a port in use leaves
 // no trace. Requests are accepted once everything is restored; until then the operator API
 // answers only the probes.
 func Serve(c Config, b Build) (*Served, error) {
@@ -53,6 +55,10 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, err
 	}
 	if _, err := c.schemePeer().trust(); err != nil {
+		return nil, err
+	}
+	banks, err := c.banks()
+	if err != nil {
 		return nil, err
 	}
 	if c.FS == nil {
@@ -72,7 +78,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	}
 	s := &Served{
 		MerchantAddr: p.merchant.Addr(), AdminAddr: p.admin.Addr(), schemePort: p.scheme,
-		certs: certs, meters: newMeters(), failed: make(chan error, 3),
+		certs: certs, banks: banks, meters: newMeters(), failed: make(chan error, 3),
 	}
 	c.alerts = &alerts{count: s.meters.alerts, log: c.Log}
 	for _, cert := range certs {
@@ -224,10 +230,27 @@ func roomWithin(files uint64) int {
 	return int(min(n, httpapi.MaxConnections))
 }
 
+// banks reads the file that --ispb-table names.
+func (c *Config) banks() (httpapi.Banks, error) {
+	if c.ISPBTable == "" {
+		return nil, nil
+	}
+	file, err := os.Open(c.ISPBTable)
+	if err != nil {
+		return nil, fmt.Errorf("--ispb-table: %w", err)
+	}
+	defer file.Close()
+	banks, err := httpapi.ReadBanks(file)
+	if err != nil {
+		return nil, fmt.Errorf("--ispb-table: %s: %w", c.ISPBTable, err)
+	}
+	return banks, nil
+}
+
 func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
-		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Renderer: c.renderer(),
+		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
 	}
@@ -243,7 +266,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Alerts:      s.Config.alerts.book.read,
 		Audit:       s.audit,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
-		Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
+		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,
 	}, err
 }

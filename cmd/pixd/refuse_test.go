@@ -55,6 +55,8 @@ func TestRefuses(t *testing.T) {
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "serve --demo", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters"},
 		{"PIXD_ADMIN_TOKEN=fifteen-letters", "sim", "PIXD_ADMIN_TOKEN: an operators' token must have at least 16 characters, and this one has 15"},
+		{"", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --ispb-table /none", "--ispb-table: open /none: no such file or directory"},
+		{"", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --ispb-table " + file, "--ispb-table: " + file + ": no line names the columns ISPB and Nome_Reduzido"},
 		{"", "serve --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is sim"},
 		{secrets, "serve --scheme http://127.0.0.1 --scheme-ca " + file, "--scheme-ca is for an https --scheme, which is http://127.0.0.1"},
 		{secrets, "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --scheme https://127.0.0.1 --scheme-ca /none", "--scheme-ca: open /none: no such file or directory"},

@@ -54,6 +54,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.AdminTLS.Cert, "admin-tls-cert", "", "the same for the operator API, where /metrics asks for the token then")
 	flags.StringVar(&f.AdminTLS.Key, "admin-tls-key", "", "private key of --admin-tls-cert, in PEM")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the service's own ISPB, 8 digits or capital letters; fixed once data exist")
+	flags.StringVar(&f.ISPBTable, "ispb-table", "", "`FILE` with the central bank's published CSV of participants, for names of banks beyond the built-in ones; read at the start")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
 	flags.StringVar(&f.SchemeCA, "scheme-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --scheme is trusted by (default the system's authorities); read at the start")

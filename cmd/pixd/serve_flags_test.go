@@ -45,6 +45,7 @@ func TestServeFlags(t *testing.T) {
 		"admin-tls-key":      {"k", func(c *engine.Config) { c.AdminTLS.Key = "k" }},
 		"ispb":               {"12345678", func(c *engine.Config) { c.ISPB = "12345678" }},
 		"scheme":             {"http://x", func(c *engine.Config) { c.Scheme = "http://x" }},
+		"ispb-table":         {"banks.csv", func(c *engine.Config) { c.ISPBTable = "banks.csv" }},
 		"scheme-ca":          {"ca", func(c *engine.Config) { c.SchemeCA = "ca" }},
 		"scheme-listen":      {"s", func(c *engine.Config) { c.SchemeListen = "s" }},
 		"sim-dir":            {"s", func(c *engine.Config) { c.SimDir = "s" }},
