@@ -23,10 +23,12 @@ func refuse(e *Entry, err error) {
 	}
 }
 
-// Look calls read with a view, and returns once everything that the view may have shown is
-// durable and Tell has been called; see Tell for stream. If read returns an error, Look
-// returns the same error. If the store fails, Look returns that failure. If the store is
-// closed meanwhile, Look returns ErrClosed.
+// Look calls read with a view, and returns once everything that the view may have shown of
+// the stream is durable and Tell has been called; see Tell for stream. read must use nothing
+// of other streams; with stream 0 it may use everything, and Look waits until everything that
+// the view may have shown is durable. If read returns an error, Look returns the same error.
+// If the store fails, Look returns that failure. If the store is closed meanwhile, Look
+// returns ErrClosed.
 func (s *Store) Look(stream Stream, read func(*View) error) error {
 	v := s.View()
 	err := read(v)
@@ -38,7 +40,7 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	}
 	done := make(passed, 1)
 	outs := []Out{done}
-	if v.Ticket() > s.Durable() {
+	if v.Ticket() > s.Durable() && (stream == 0 || !s.atRest(stream)) {
 		s.Append(&Entry{Stream: stream, Out: outs})
 	} else {
 		s.Tell(stream, outs)

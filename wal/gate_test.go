@@ -59,6 +59,41 @@ func TestLookWaits(t *testing.T) {
 
 var errTooEarly = errors.New("not shown yet")
 
+// TestLookOfOtherStreams checks that Look waits for entries of its own stream alone, and with
+// stream 0 for all of them.
+func TestLookOfOtherStreams(t *testing.T) {
+	gate := newSyncGate(vfs.NewMem())
+	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
+	nothing := func(*View) error { return nil }
+	gate.shut()
+	first := counted(1)
+	s.Append(first)
+	await(t, "the sync", func() bool { return gate.waiting.Load() > 0 })
+	s.Append(counted(2)) // waits behind the batch in work
+	waits := make(chan error, 2)
+	for _, stream := range []Stream{0, first.Stream} {
+		go func() { waits <- s.Look(stream, nothing) }()
+	}
+	if err := s.Look(first.Stream+1, nothing); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-waits:
+		t.Errorf("told before the sync: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	gate.open()
+	for range 2 {
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+	}
+	await(t, "rest", func() bool { return s.atRest(first.Stream) })
+	if len(s.newest) != 0 {
+		t.Errorf("%d streams have unfinished entries", len(s.newest))
+	}
+}
+
 // TestLookEnds checks that Look returns an error where the journal has failed or was
 // closed.
 func TestLookEnds(t *testing.T) {

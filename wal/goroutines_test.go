@@ -17,7 +17,7 @@ import (
 // counted is an entry that writes its own ticket, n, into a row. Only one goroutine appends
 // such entries, so it knows the next ticket.
 func counted(n uint64, out ...Out) *Entry {
-	return &Entry{Ops: []Op{{OpSet, []byte("newest"), binary.BigEndian.AppendUint64(nil, n)}}, Out: out}
+	return &Entry{Stream: 1, Ops: []Op{{OpSet, []byte("newest"), binary.BigEndian.AppendUint64(nil, n)}}, Out: out}
 }
 
 // newestIn returns the ticket in the row that counted entries write; 0: no such row exists

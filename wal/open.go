@@ -48,7 +48,7 @@ func openLocked(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: o, fail: newFailure(), notes: &flushNotes{}, readers: newReaders()}
+	s := &Store{opts: o, fail: newFailure(), notes: &flushNotes{}, readers: newReaders(), newest: map[Stream]Ticket{}}
 	if err := s.inspect(anchor); err != nil {
 		return nil, err
 	}

@@ -25,8 +25,9 @@ type Store struct {
 	keys      atomic.Uint64
 	bytes     atomic.Uint64
 
-	mu      sync.Mutex // guards queue, idle, closing and the order of submitted
+	mu      sync.Mutex // guards queue, newest, idle, closing and the order of submitted
 	queue   []*Entry
+	newest  map[Stream]Ticket // of each stream with entries that write something and are not durable: the newest one
 	idle    bool // the writer waits for entries, and every submitted entry is durable and released
 	closing bool
 	wake    chan struct{} // wakes the writer; capacity 1
@@ -70,6 +71,9 @@ func (s *Store) submit(e *Entry) Ticket {
 		return Ticket(t)
 	}
 	s.queue = append(s.queue, e)
+	if !e.Parked() {
+		s.newest[e.Stream] = Ticket(t)
+	}
 	wake := s.idle
 	s.idle = false
 	s.mu.Unlock()
@@ -85,6 +89,14 @@ func (s *Store) Submitted() Ticket { return Ticket(s.submitted.Load()) }
 // Durable returns the newest ticket for which its entry and all earlier entries are on
 // disk. The Outs of these entries may not have been released yet.
 func (s *Store) Durable() Ticket { return Ticket(s.durable.Load()) }
+
+// atRest tells whether every entry of the stream that writes something is durable.
+func (s *Store) atRest(stream Stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, busy := s.newest[stream]
+	return !busy
+}
 
 // Written returns how many keys were set or deleted since the store was opened, and how
 // many bytes the batches with these changes had: by how much the log grew, without its

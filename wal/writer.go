@@ -216,5 +216,12 @@ func (w *writer) publish(entries uint64) {
 	s.notes.committed.Store(w.m.newest.Position)
 	// Beside the writer only Append changes durable, for an entry that writes nothing, and
 	// only while the writer sleeps.
-	s.durable.Add(entries)
+	durable := Ticket(s.durable.Add(entries))
+	s.mu.Lock()
+	for _, e := range w.pending[:entries] {
+		if s.newest[e.Stream] <= durable {
+			delete(s.newest, e.Stream)
+		}
+	}
+	s.mu.Unlock()
 }

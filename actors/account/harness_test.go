@@ -56,7 +56,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 	w.Host = NewHost(Options{
 		Tasks:  &w.tasks,
 		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
-		Journal: w.gate, Rows: storeRows{s}, Tail: s, Scheme: w.scheme,
+		Journal: w.gate, Rows: storeRows{s}, Tail: s, Look: s.Look, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settings(), id >= 1 && id <= harnessAccounts
 		},

@@ -49,6 +49,7 @@ type Options struct {
 	Journal Journal
 	Rows    Rows
 	Tail    Tail
+	Look    Look // reads accounts that are not in memory; nil: such a read restores the account
 	Scheme  scheme.Scheme
 	Tasks   Tasks // nil: the results of due tasks are ignored
 	// Opening returns the settings that a new account starts with; false: the registry has
@@ -66,6 +67,7 @@ type Options struct {
 type Host struct {
 	deps   Dependencies
 	limits Limits
+	look   Look
 
 	system   *actor.ActorSystem
 	root     *actor.RootContext
@@ -98,7 +100,7 @@ type entry struct {
 // NewHost makes a host with no account in memory: an account is restored when a message for
 // it comes.
 func NewHost(p Options) *Host {
-	d := &Host{limits: p.Limits}
+	d := &Host{limits: p.Limits, look: p.Look}
 	d.running, d.stop = context.WithCancel(context.Background())
 	d.deps = Dependencies{
 		Config: &p.Config, Journal: p.Journal, Rows: p.Rows, Tail: p.Tail,
@@ -211,6 +213,10 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 		return ledger.Answer{}, ledger.ErrBusy
 	}
 	switch c.(type) {
+	case ledger.ReadAccount:
+		if answer, asleep := d.readAsleep(id, e); asleep {
+			return answer, nil
+		}
 	case ledger.RequestPayout, ledger.RequestRefund:
 		defer d.transfers.Add(-1)
 		if d.transfers.Add(1) > int64(d.limits.Transfers) {

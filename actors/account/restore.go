@@ -16,8 +16,7 @@ func (m *Machine) headRow() ledger.Row {
 // Tail reads the rows and records that a machine is restored from: the head row and the
 // records after it.
 type Tail interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
+	tailReader
 	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
@@ -26,29 +25,9 @@ type Tail interface {
 // first record that cannot be verified ends Restore with an error.
 func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 	m := newMachine(c, id)
-	row, ok, err := t.Get(ledger.HeadKey(id))
-	if err != nil {
-		return nil, fmt.Errorf("account %v: restore: %w", id, err)
-	}
-	if ok {
-		if m.head, m.sum, err = DecodeHeadRow(id, row); err != nil {
-			return nil, err
-		}
-		m.headAt = m.head.Seq
-	}
-	err = t.Read(wal.Stream(id), m.head.Seq+1, m.sum, func(w wal.Record) error {
-		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
-		if err := r.Decode(w.Body); err != nil {
-			return err
-		}
-		if err := m.head.Apply(&r); err != nil {
-			return err
-		}
-		m.sum = w.Sum
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("account %v: restore: %w", id, err)
+	var err error
+	if m.head, m.sum, m.headAt, err = replay(id, t); err != nil {
+		return nil, err
 	}
 	seq, sum, err := t.Last(wal.Stream(id))
 	if err != nil {
@@ -58,6 +37,43 @@ func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
 		return nil, fmt.Errorf("account %v: restore: the head stands at record %d, the journal ends at %d", id, m.head.Seq, seq)
 	}
 	return m, nil
+}
+
+// tailReader is the part of Tail that replay uses.
+type tailReader interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
+}
+
+// replay makes the head from the head row and the records after it, and returns the checksum
+// of the newest record, and the sequence of the newest record that the head row includes.
+func replay(id ledger.AccountID, t tailReader) (head ledger.Account, sum, headAt uint64, err error) {
+	head.ID = id
+	row, ok, err := t.Get(ledger.HeadKey(id))
+	if err != nil {
+		return head, 0, 0, fmt.Errorf("account %v: restore: %w", id, err)
+	}
+	if ok {
+		if head, sum, err = DecodeHeadRow(id, row); err != nil {
+			return head, 0, 0, err
+		}
+		headAt = head.Seq
+	}
+	err = t.Read(wal.Stream(id), head.Seq+1, sum, func(w wal.Record) error {
+		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+		if err := r.Decode(w.Body); err != nil {
+			return err
+		}
+		if err := head.Apply(&r); err != nil {
+			return err
+		}
+		sum = w.Sum
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("account %v: restore: %w", id, err)
+	}
+	return head, sum, headAt, err
 }
 
 // Passivate makes the last entry of an account that leaves memory. If there are records

@@ -102,7 +102,7 @@ func (e *Engine) open() error {
 			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alerts: c.alerts,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
-		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Scheme: e.scheme, Tasks: e.scanner,
+		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
 		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{

@@ -1,0 +1,50 @@
+package account
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Look reads the store and returns once everything that it has read of the stream is durable;
+// see wal.Store.Look.
+type Look func(stream wal.Stream, read func(*wal.View) error) error
+
+// readAsleep answers ReadAccount for an account that is not in memory, without restoring it:
+// from the head row and the records after it. False where the account is in memory, was never
+// opened, or cannot be read; the account's actor then answers.
+func (d *Host) readAsleep(id ledger.AccountID, e *entry) (ledger.Answer, bool) {
+	if d.look == nil || e.awake() {
+		return ledger.Answer{}, false
+	}
+	var head ledger.Account
+	err := d.look(wal.Stream(id), func(v *wal.View) (err error) {
+		head, err = headOf(id, v)
+		return err
+	})
+	if err != nil || head.Seq == 0 {
+		return ledger.Answer{}, false
+	}
+	return ledger.Answer{Head: &head}, true
+}
+
+// awake tells whether the account is in memory.
+func (e *entry) awake() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pid != nil
+}
+
+// headOf reads an account's head as it is in a view.
+func headOf(id ledger.AccountID, v *wal.View) (ledger.Account, error) {
+	head, _, _, err := replay(id, v)
+	if err != nil {
+		return head, err
+	}
+	newest, err := v.Last(wal.Stream(id))
+	if err == nil && newest != head.Seq {
+		err = fmt.Errorf("account %v: the head stands at record %d, the journal ends at %d", id, head.Seq, newest)
+	}
+	return head, err
+}
