@@ -10,7 +10,7 @@ import (
 // Case finds an account's special-return case by its id; nil where this account has no such
 // case. What the money covers of it is as of now.
 func (h *History) Case(a ledger.AccountID, id string) (k *ledger.Case, err error) {
-	err = h.look(a, func(v *wal.View) error {
+	err = h.look(a, func(v View) error {
 		row, ok, err := caseRow(v, id)
 		if err != nil || !ok || row.Account != a {
 			return err
@@ -26,7 +26,7 @@ func (h *History) Case(a ledger.AccountID, id string) (k *ledger.Case, err error
 
 // AnyCase finds a special-return case of any account by its id; nil where there is none.
 func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
-	err = h.look(0, func(v *wal.View) error {
+	err = h.look(0, func(v View) error {
 		row, ok, err := caseRow(v, id)
 		if err != nil || !ok {
 			return err
@@ -44,7 +44,7 @@ func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
 // Cases returns one page of an account's special-return cases, the newest first. page counts
 // from 1. If status is not 0, only cases in that status count.
 func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
-	err = h.look(a, func(v *wal.View) error {
+	err = h.look(a, func(v View) error {
 		ordinals, err := pageOfCases(v, a, status, page, perPage)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perP
 }
 
 // pageOfCases returns the ordinals of the cases on a page.
-func pageOfCases(v *wal.View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (ordinals []uint64, err error) {
+func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (ordinals []uint64, err error) {
 	lo, hi := ledger.CasesOf(a)
 	skip := uint64(page-1) * uint64(perPage)
 	if skip/uint64(perPage) != uint64(page-1) {
@@ -99,7 +99,7 @@ func pageOfCases(v *wal.View, a ledger.AccountID, status ledger.CaseStatus, page
 // call returned as next; next is nil at the end. One call lists at most limit cases and reads
 // at most tried rows.
 func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
-	err = h.look(0, func(v *wal.View) error {
+	err = h.look(0, func(v View) error {
 		lo, hi := ledger.AllCases()
 		all, next, err = page(v, lo, hi, after, limit, func(_, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
 			row, err := ledger.DecodeCaseIDRow(b)
@@ -130,7 +130,7 @@ func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (a
 	return all, next, nil
 }
 
-func caseRow(v *wal.View, id string) (ledger.CaseIDRow, bool, error) {
+func caseRow(v View, id string) (ledger.CaseIDRow, bool, error) {
 	parsed, ok := ledger.ParseCaseID(id)
 	if !ok {
 		return ledger.CaseIDRow{}, false, nil
@@ -143,7 +143,7 @@ func caseRow(v *wal.View, id string) (ledger.CaseIDRow, bool, error) {
 	return row, err == nil, err
 }
 
-func (h *History) caseAt(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
+func (h *History) caseAt(v View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
 	all, err := h.casesAt(v, a, []uint64{ordinal})
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (h *History) caseAt(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledg
 
 // casesAt reads cases by their ordinals, and works out what the account's money covers of
 // each now.
-func (h *History) casesAt(v *wal.View, a ledger.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
+func (h *History) casesAt(v View, a ledger.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
 	all := make([]*ledger.Case, 0, len(ordinals))
 	for _, ordinal := range ordinals {
 		k, err := h.caseRecord(v, a, ordinal)
@@ -165,7 +165,7 @@ func (h *History) casesAt(v *wal.View, a ledger.AccountID, ordinals []uint64) ([
 	return all, h.cover(v, a, all)
 }
 
-func (h *History) caseRecord(v *wal.View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
+func (h *History) caseRecord(v View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
 	b, ok, err := v.Get(ledger.CaseKey(a, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, a)
@@ -190,7 +190,7 @@ func (h *History) caseRecord(v *wal.View, a ledger.AccountID, ordinal uint64) (*
 // cover sets what the account's money covers of each of its given cases: the oldest case of
 // the account is covered first, each from what is left. It reads other cases only where there
 // is too little money for all of them.
-func (h *History) cover(v *wal.View, a ledger.AccountID, cases []*ledger.Case) error {
+func (h *History) cover(v View, a ledger.AccountID, cases []*ledger.Case) error {
 	held := map[uint64]*ledger.Case{}
 	for _, k := range cases {
 		if k.Covered = 0; k.Held > 0 {

@@ -11,10 +11,25 @@ import (
 	"pixd/wal"
 )
 
-// Journal is the part of the journal that history uses.
+// Journal is the part of the journal that history uses; see wal.Store.
 type Journal interface {
-	Look(stream wal.Stream, read func(*wal.View) error) error
+	Look(stream wal.Stream, read func(View) error) error
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
+}
+
+// View is the journal as it was at one moment; see wal.View.
+type View interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	Last(stream wal.Stream) (seq uint64, err error)
+}
+
+// store makes a Journal of a wal.Store.
+type store struct{ *wal.Store }
+
+func (s store) Look(stream wal.Stream, read func(View) error) error {
+	return s.Store.Look(stream, func(v *wal.View) error { return read(v) })
 }
 
 // History answers lookups.
@@ -24,8 +39,11 @@ type History struct {
 	scanTime time.Duration
 }
 
-// New makes a History over a journal.
-func New(j Journal) *History {
+// New makes a History over a store.
+func New(s *wal.Store) *History { return Over(store{s}) }
+
+// Over makes a History over any journal.
+func Over(j Journal) *History {
 	return &History{journal: j, scans: make(chan struct{}, scansAtOnce), scanTime: scanTime}
 }
 
@@ -33,7 +51,7 @@ func New(j Journal) *History {
 // this account has no such transaction.
 func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
 	var t *ledger.Transaction
-	err := h.look(a, func(v *wal.View) error {
+	err := h.look(a, func(v View) error {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
 			return err
@@ -49,14 +67,14 @@ func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transactio
 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
 // rows are read; 0 for lookups of operators, which read rows of any account.
-func (h *History) look(a ledger.AccountID, read func(*wal.View) error) error {
+func (h *History) look(a ledger.AccountID, read func(View) error) error {
 	if err := h.journal.Look(wal.Stream(a), read); err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
 	return nil
 }
 
-func (h *History) find(v *wal.View, id string) (ledger.IDRow, bool, error) {
+func (h *History) find(v View, id string) (ledger.IDRow, bool, error) {
 	full, isUUID := ledger.ParseTxID(id)
 	short, isPublic := full.Short(), false
 	if !isUUID {
@@ -79,7 +97,7 @@ func (h *History) find(v *wal.View, id string) (ledger.IDRow, bool, error) {
 }
 
 // itemRow reads the row of an item, which must exist.
-func itemRow(v *wal.View, a ledger.AccountID, ordinal uint64) (ledger.ItemRow, error) {
+func itemRow(v View, a ledger.AccountID, ordinal uint64) (ledger.ItemRow, error) {
 	value, ok, err := v.Get(ledger.ItemKey(a, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("item %d of %v has no row", ordinal, a)
@@ -91,7 +109,7 @@ func itemRow(v *wal.View, a ledger.AccountID, ordinal uint64) (ledger.ItemRow, e
 }
 
 // item reads a transaction in the state of its newest record.
-func (h *History) item(v *wal.View, row ledger.IDRow) (*ledger.Transaction, error) {
+func (h *History) item(v View, row ledger.IDRow) (*ledger.Transaction, error) {
 	at, err := itemRow(v, row.Account, row.Ordinal)
 	if err != nil {
 		return nil, err

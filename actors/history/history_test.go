@@ -166,14 +166,14 @@ func TestDamage(t *testing.T) {
 
 // looks is a store that counts the calls of Look and can make them fail.
 type looks struct {
-	*wal.Store
+	store
 	streams []wal.Stream
 	err     error
 }
 
-func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
+func (l *looks) Look(stream wal.Stream, read func(View) error) error {
 	l.streams = append(l.streams, stream)
-	return errors.Join(l.Store.Look(stream, read), l.err)
+	return errors.Join(l.store.Look(stream, read), l.err)
 }
 
 // TestThroughTheGate checks that every lookup calls wal.Store.Look once, with the right
@@ -181,6 +181,7 @@ func (l *looks) Look(stream wal.Stream, read func(*wal.View) error) error {
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
 	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
+	b.do(1, ledger.CreateCharge{Amount: 7, ExternalID: "order-1"}, ledger.Facts{})
 	k := b.opened(1, b.received(1, e2eA, 5), "inf-1", 5)
 	for name, c := range map[string]struct {
 		stream wal.Stream
@@ -193,17 +194,33 @@ func TestThroughTheGate(t *testing.T) {
 			got, _, err := h.Ended(1, ledger.StatusSettled, nil, 9)
 			return got == nil, err
 		}},
+		"statement": {1, func(h *History) (any, error) {
+			got, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 9})
+			return got == nil, err
+		}},
+		"a filtered statement": {1, func(h *History) (any, error) {
+			got, err := h.Statement(1, ledger.Filter{Type: ledger.FilterTED}, ledger.Page{Number: 1, Size: 9})
+			return got == nil, err
+		}},
+		"transactions": {1, func(h *History) (any, error) {
+			got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1, Size: 9})
+			return got == nil, err
+		}},
+		"end-to-end id": {1, func(h *History) (any, error) { got, err := h.EndToEnd(1, e2eA); return got == nil, err }},
+		"tag":           {1, func(h *History) (any, error) { got, err := h.Tag(1, tx.Public()); return got == nil, err }},
+		"reference":     {1, func(h *History) (any, error) { got, err := h.Reference(1, "order-1"); return got == nil, err }},
+
 		"case":      {1, func(h *History) (any, error) { got, err := h.Case(1, k.ID.String()); return got == nil, err }},
 		"cases":     {1, func(h *History) (any, error) { got, err := h.Cases(1, 0, 1, 9); return got == nil, err }},
 		"any case":  {0, func(h *History) (any, error) { got, err := h.AnyCase(k.ID.String()); return got == nil, err }},
 		"all cases": {0, func(h *History) (any, error) { got, _, err := h.AllCases(0, nil, 9); return got == nil, err }},
 	} {
-		j := &looks{Store: b.store}
-		if _, err := c.read(New(j)); err != nil || len(j.streams) != 1 || j.streams[0] != c.stream {
+		j := &looks{store: store{b.store}}
+		if _, err := c.read(Over(j)); err != nil || len(j.streams) != 1 || j.streams[0] != c.stream {
 			t.Errorf("%s: looked at %v (%v)", name, j.streams, err)
 		}
-		j = &looks{Store: b.store, err: wal.ErrClosed}
-		if nothing, err := c.read(New(j)); !errors.Is(err, wal.ErrClosed) || nothing != true {
+		j = &looks{store: store{b.store}, err: wal.ErrClosed}
+		if nothing, err := c.read(Over(j)); !errors.Is(err, wal.ErrClosed) || nothing != true {
 			t.Errorf("%s: through a gate that is shut: nothing %v, %v", name, nothing, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
 // index is one of an account's two lists: rows with dense numbers from 1, sorted by time.
@@ -42,7 +41,7 @@ func itemsOf(a ledger.AccountID) index {
 }
 
 // newest returns the number of the newest row; 0 where there is none.
-func (x *index) newest(v *wal.View) (n uint64, err error) {
+func (x *index) newest(v View) (n uint64, err error) {
 	lo, hi := x.span(x.account)
 	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
 		n, err = ledger.RowNumber(k)
@@ -53,7 +52,7 @@ func (x *index) newest(v *wal.View) (n uint64, err error) {
 
 // before returns how many of the rows 1 to n are earlier than the instant at. Rows are sorted
 // by time, so it reads few of them.
-func (x *index) before(v *wal.View, n uint64, at ledger.Millis) (uint64, error) {
+func (x *index) before(v View, n uint64, at ledger.Millis) (uint64, error) {
 	var failed error
 	first := sort.Search(int(n), func(i int) bool {
 		b, ok, err := v.Get(x.key(x.account, uint64(i)+1))
@@ -74,7 +73,7 @@ var errGap = errors.New("history: a row of a list is missing")
 
 // bounds returns the numbers of the first and last rows in the filter's span of time; the
 // first is above the last where there are none.
-func (x *index) bounds(v *wal.View, f *ledger.Filter) (first, last uint64, err error) {
+func (x *index) bounds(v View, f *ledger.Filter) (first, last uint64, err error) {
 	if last, err = x.newest(v); err != nil || last == 0 {
 		return 1, 0, err
 	}
@@ -95,7 +94,7 @@ func (x *index) bounds(v *wal.View, f *ledger.Filter) (first, last uint64, err e
 
 // page returns the rows on a page, the newest first. Where the filter selects by time alone
 // the page is found by counting; else rows are read from the newest on.
-func (x *index) page(v *wal.View, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) page(v View, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
@@ -137,7 +136,7 @@ type numbered struct {
 }
 
 // transactions reads the transactions that rows lead to.
-func (h *History) transactions(v *wal.View, a ledger.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
+func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
 	all := make([]*ledger.Transaction, 0, len(rows))
 	for _, r := range rows {
 		seq := r.seq

@@ -2,7 +2,6 @@ package history
 
 import (
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
 // Tag finds an account's transaction by its transaction_id alone; nil where this account has
@@ -18,7 +17,7 @@ func (h *History) Tag(a ledger.AccountID, tag string) (*ledger.Transaction, erro
 // D id; nil where this account has no such transaction. Of several it returns one that moved
 // money or, if none did, the first.
 func (h *History) EndToEnd(a ledger.AccountID, id string) (t *ledger.Transaction, err error) {
-	err = h.look(a, func(v *wal.View) error {
+	err = h.look(a, func(v View) error {
 		found, err := h.underEndToEnd(v, a, id)
 		if found != nil {
 			t = found.Tx
@@ -39,7 +38,7 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 		return nil, nil
 	}
 	err = h.limited(func(limit *scanLimit) error {
-		return h.look(a, func(v *wal.View) error {
+		return h.look(a, func(v View) error {
 			n, err := chosen(v, a, external, limit)
 			if err != nil || n == 0 {
 				return err
@@ -59,7 +58,7 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 
 // chosen returns the ordinal of the transaction that an external id stands for; 0: there is
 // none.
-func chosen(v *wal.View, a ledger.AccountID, external string, limit *scanLimit) (uint64, error) {
+func chosen(v View, a ledger.AccountID, external string, limit *scanLimit) (uint64, error) {
 	var moved, open, newest uint64
 	lo, hi := ledger.ExternalRange(a, external)
 	err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
 // The lookups for operators, which find transactions of all accounts.
@@ -15,7 +14,7 @@ import (
 // id it returns one that moved money or, if none did, the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
 	var found *ledger.Owned
-	err := h.look(0, func(v *wal.View) error {
+	err := h.look(0, func(v View) error {
 		row, ok, err := h.find(v, id)
 		if err != nil {
 			return err
@@ -42,7 +41,7 @@ func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 // was renewed. It considers payouts, their repeats, refunds, and received payments and returns.
 //
 // Only transactions of account only count; 0: of any account.
-func (h *History) underEndToEnd(v *wal.View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
+func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
 	}
@@ -84,7 +83,7 @@ func (h *History) underEndToEnd(v *wal.View, only ledger.AccountID, e2e string) 
 }
 
 // shown reads a transaction by its id; nil for a payout that the merchant never saw.
-func (h *History) shown(v *wal.View, id ledger.TxID) (*ledger.Transaction, error) {
+func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
 	b, ok, err := v.Get(ledger.IDKey(id.Short()))
 	if err != nil || !ok {
 		return nil, err
@@ -96,7 +95,7 @@ func (h *History) shown(v *wal.View, id ledger.TxID) (*ledger.Transaction, error
 	return h.item(v, row)
 }
 
-func (h *History) received(v *wal.View, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
+func (h *History) received(v View, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
 	lo, hi := ledger.ReceivedRange(e2e)
 	return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
 		a, err := ledger.DecodeReceivedKey(k)
@@ -154,7 +153,7 @@ const tried = 10_000
 
 // pageOf is page in a view of its own.
 func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
-	err = h.look(0, func(v *wal.View) error {
+	err = h.look(0, func(v View) error {
 		all, next, err = page(v, lo, hi, after, limit, read)
 		return err
 	})
@@ -166,7 +165,7 @@ func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b [
 
 // page reads the rows between lo and hi that come after the key after, and collects those
 // for which read returns true.
-func page[T any](v *wal.View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
+func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
 	if len(after) > 0 {
 		lo = slices.Concat(after, []byte{0})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
 // mostInFlight is how many transactions in flight the first page of a statement shows at most.
@@ -17,7 +16,7 @@ const mostInFlight = 1000
 // flight, of its creation. The filter's direction does not count.
 func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
 	f.Direction = ledger.AnyDirection
-	err = h.listed(a, &f, func(v *wal.View, limit *scanLimit) error {
+	err = h.listed(a, &f, func(v View, limit *scanLimit) error {
 		if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) && f.Type != ledger.FilterTED && f.Type != ledger.FilterInternal {
 			if all, err = h.inFlight(v, a, &f, limit); err != nil {
 				return err
@@ -45,7 +44,7 @@ func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) 
 // filter's span of time is that of the creation. If external is not empty, only transactions
 // with that external id count.
 func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
-	err = h.listed(a, &f, func(v *wal.View, limit *scanLimit) error {
+	err = h.listed(a, &f, func(v View, limit *scanLimit) error {
 		x := itemsOf(a)
 		find := func() ([]numbered, error) { return x.page(v, &f, p, limit) }
 		if external != "" {
@@ -65,12 +64,12 @@ func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Fil
 }
 
 // listed runs a read of a list. Where the filter makes it look at many rows, it is bounded.
-func (h *History) listed(a ledger.AccountID, f *ledger.Filter, read func(*wal.View, *scanLimit) error) error {
+func (h *History) listed(a ledger.AccountID, f *ledger.Filter, read func(View, *scanLimit) error) error {
 	if f.ByTime() {
-		return h.look(a, func(v *wal.View) error { return read(v, &scanLimit{}) })
+		return h.look(a, func(v View) error { return read(v, &scanLimit{}) })
 	}
 	return h.limited(func(limit *scanLimit) error {
-		return h.look(a, func(v *wal.View) error { return read(v, limit) })
+		return h.look(a, func(v View) error { return read(v, limit) })
 	})
 }
 
@@ -79,7 +78,7 @@ func (h *History) listed(a ledger.AccountID, f *ledger.Filter, read func(*wal.Vi
 const fewInFlight = 10_000
 
 // inFlight returns what is in flight, the newest first.
-func (h *History) inFlight(v *wal.View, a ledger.AccountID, f *ledger.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
+func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
 	x := itemsOf(a)
 	first, last, err := x.bounds(v, f)
 	if err != nil || first > last {
@@ -114,7 +113,7 @@ func (h *History) inFlight(v *wal.View, a ledger.AccountID, f *ledger.Filter, li
 
 // openIDs returns the ids of an account's transactions in flight; of very many, only the first
 // fewInFlight.
-func openIDs(v *wal.View, a ledger.AccountID) (ids []ledger.TxID, err error) {
+func openIDs(v View, a ledger.AccountID) (ids []ledger.TxID, err error) {
 	lo, hi := ledger.OpenOf(a)
 	err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := ledger.DecodeOpenKey(k)
@@ -125,7 +124,7 @@ func openIDs(v *wal.View, a ledger.AccountID) (ids []ledger.TxID, err error) {
 }
 
 // ordinalOf returns the ordinal of a transaction that the merchant can see.
-func ordinalOf(v *wal.View, id ledger.TxID) (uint64, error) {
+func ordinalOf(v View, id ledger.TxID) (uint64, error) {
 	b, ok, err := v.Get(ledger.IDKey(id.Short()))
 	if err == nil && !ok {
 		err = errGap
@@ -138,7 +137,7 @@ func ordinalOf(v *wal.View, id ledger.TxID) (uint64, error) {
 }
 
 // named returns the rows on a page of the transactions with an external id, the newest first.
-func (x *index) named(v *wal.View, external string, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) named(v View, external string, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {

@@ -587,4 +587,16 @@ var mutations = []mutation{
 		"\tfresh := r.machine.overlay.between(lo, hi)\n",
 		"\tvar fresh []string\n",
 	},
+	{
+		"settled-in-flight-too", "a statement of settled movements shows what is in flight",
+		"actors/history/statement.go",
+		"(f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing)",
+		"(f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing || f.Status == ledger.FilterSettled)",
+	},
+	{
+		"rejected-still-in-flight", "a list shows a rejected payout as it was before",
+		"actors/ledger/kind.go",
+		"books: true, held: takes, rows: together(itemRows, statementRow, endRows),\n\t},\n\tPayoutFailed: {",
+		"books: true, held: takes, rows: together(statementRow, endRows),\n\t},\n\tPayoutFailed: {",
+	},
 }

@@ -163,6 +163,7 @@ registry: a key changed
 registry: a key made
 registry: a key of another's
 start: other flags
+told: a list
 `
 
 // TestNothingIsRare checks that each event in common happens often enough in 300 lives.

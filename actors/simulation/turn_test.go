@@ -196,6 +196,10 @@ func (l *life) post() bool {
 }
 
 func (l *life) read() {
+	if l.odds(2) {
+		l.readList()
+		return
+	}
 	l.ask(&request{account: l.someone(), make: func() ledger.Command { return ledger.ReadAccount{} }})
 }
 
