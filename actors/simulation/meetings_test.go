@@ -28,12 +28,12 @@ func (l *life) meet() {
 		}
 		return
 	}
-	switch l.rng.IntN(15) {
-	case 14:
+	switch l.rng.IntN(17) {
+	case 14, 16:
 		l.failedInDoubt()
 	case 13:
 		l.shortOfMoney()
-	case 12:
+	case 12, 15:
 		l.underFormerID()
 	case 11:
 		l.takenAtTheScheme()
