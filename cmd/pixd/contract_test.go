@@ -132,7 +132,17 @@ var routes = []struct {
 	{"POST", "/pix/cash-in", "pix:write"},
 	{"POST", "/pix/cash-out", "transfer:write"},
 	{"GET", "/balance", "account:read"},
+	{"POST", "/pix/refund", "payment:write"},
+	{"GET", "/statement", "statement:read"},
+	{"GET", "/transactions", "transfer:read"},
 	{"GET", "/transactions/x", "transfer:read"},
+	{"GET", "/transactions/e2e/x", "transfer:read"},
+	{"GET", "/transactions/tag/x", "transfer:read"},
+	{"GET", "/transactions/ref/x", "transfer:read"},
+	{"GET", "/pix/keys", "pix:read"},
+	{"GET", "/med", "payment:read"},
+	{"GET", "/med/x", "payment:read"},
+	{"POST", "/med/x/defense", "payment:write"},
 	{"POST", "/cpf/validate", "account:read"},
 }
 
