@@ -59,7 +59,8 @@ func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
 	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
 	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
-	f.history = fakeHistory{"tx": &p}
+	done := payout(ledger.StatusSettled)
+	f.history = fakeHistory{"tx": &p, "done": &done}
 	f.handler = New(f.options())
 	refused := func(r ledger.Refusal) ledger.Answer { return ledger.Answer{Refusal: &r} }
 	for name, v := range map[string]struct {
@@ -75,6 +76,8 @@ func TestCamelAnswers(t *testing.T) {
 		"cash-in":     {sent{path: cashIn, body: someBody}, ledger.Answer{Tx: &charge}, 200, "transactionId qrCode qrCodeImage externalId"},
 		"lookup":      {sent{method: "GET", path: "/api/external/transactions/tx"}, ledger.Answer{}, 200, "createdAt bookedAt payerBankName duplicateOf originalEndToEndId"},
 		"cpf":         {sent{path: validate, body: `{"cpf":"12345678909"}`}, ledger.Answer{}, 200, "valid cpf"},
+		"receipt":     {sent{method: "GET", path: "/api/external/transactions/done/receipt"}, ledger.Answer{Head: head()}, 200, "receipt transactionId bankName pixKey netAmount originalEndToEndId completedAt"},
+		"no receipt":  {sent{method: "GET", path: "/api/external/transactions/tx/receipt"}, ledger.Answer{}, 422, "unprocessableEntity"},
 		"not found":   {sent{method: "GET", path: "/api/external/transactions/no"}, ledger.Answer{}, 404, "notFound"},
 		"no path":     {sent{method: "GET", path: "/api/external/no"}, ledger.Answer{}, 404, "notFound"},
 		"no method":   {sent{method: "GET", path: cashIn}, ledger.Answer{}, 405, "methodNotAllowed"},

@@ -72,6 +72,7 @@ func TestChecks(t *testing.T) {
 		{"no permission, cash-in", sent{path: cashIn, body: payBody, client: "cli_balance"}, 403, `{"error":"forbidden","message":"API key lacks permission: pix:write"}`},
 		{"no permission, GET", sent{method: "GET", path: balance, client: "cli_nothing"}, 403, `{"error":"forbidden","message":"API key lacks permission: account:read"}`},
 		{"no permission, lookup", sent{method: "GET", path: "/api/external/transactions/x", client: "cli_balance"}, 403, `{"error":"forbidden","message":"API key lacks permission: transfer:read"}`},
+		{"no permission, receipt", sent{method: "GET", path: "/api/external/transactions/x/receipt", client: "cli_balance"}, 403, `{"error":"forbidden","message":"API key lacks permission: transfer:read"}`},
 
 		// Each request would fail two checks: the earlier check must answer.
 		{"1 before 3", sent{path: cashIn, headers: []string{"Content-Type", "text/plain", auth, "-"}}, 415, unsupported},
@@ -190,7 +191,7 @@ func TestRouting(t *testing.T) {
 		"/", "/api/external", "/api/external/", "/api/external/balance/", "/api/external//balance", "//api/external/balance",
 		"/api/external/Balance", "/API/external/balance", "/api/external/x", "/api/external/statements", "/api/external/transactions/",
 		"/api/external/transactions/a/b", "/api/external/./balance", "/api/external/pix/../balance", "/api/external/bal%61nce", "/*",
-		"/api/external/transactions/a/",
+		"/api/external/transactions/a/", "/api/external/transactions/a/receipt/", "/api/external/transactions/a/Receipt",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS"} {
 			f.expect(sent{method: method, path: path, headers: []string{"Authorization", "-"}}, 404, notFound)
@@ -207,6 +208,7 @@ func TestRouting(t *testing.T) {
 		{"PUT", cashOut, "POST"},
 		{"HEAD", "/api/external/transactions/x", "GET"},
 		{"POST", "/api/external/transactions/x", "GET"},
+		{"POST", "/api/external/transactions/x/receipt", "GET"},
 	} {
 		g := f.expect(sent{method: v[0], path: v[1], headers: []string{"Authorization", "-", "Content-Type", "text/plain"}}, 405,
 			`{"errors":{"method_not_allowed":"this path does not take this method"}}`)

@@ -29,14 +29,18 @@ func (o *object) item(t *ledger.Transaction, banks Banks) {
 	o.outcome(t)
 	o.text("created_at", t.CreatedAt.String())
 	o.instant("booked_at", t.BookedAt)
+	o.instant("completed_at", completedAt(t))
+}
+
+// completedAt returns when the transaction moved money; 0: it did not.
+func completedAt(t *ledger.Transaction) ledger.Millis {
 	switch {
 	case !t.Status.MovedMoney():
-		o.null("completed_at")
+		return 0
 	case t.Transfer.LateAt != 0:
-		o.instant("completed_at", t.Transfer.LateAt)
-	default:
-		o.instant("completed_at", t.BookedAt)
+		return t.Transfer.LateAt
 	}
+	return t.BookedAt
 }
 
 // parties writes the direction and the counterparty of a transaction.
@@ -76,17 +80,21 @@ func (o *object) outcome(t *ledger.Transaction) {
 	} else {
 		o.null("returned_amount")
 	}
+	id, endToEnd := original(t)
+	o.textOrNull("original_transaction_id", id)
+	o.textOrNull("original_end_to_end_id", endToEnd)
+}
+
+// original returns the transaction_id and the end-to-end id of the transaction that a return
+// or a refund gives back; of any other transaction, nothing.
+func original(t *ledger.Transaction) (id, endToEnd string) {
 	switch t.Kind {
 	case ledger.TxReturn:
-		o.text("original_transaction_id", t.Return.Original.Public(ledger.TxPayout))
-		o.text("original_end_to_end_id", t.Return.OriginalEndToEnd)
+		return t.Return.Original.Public(ledger.TxPayout), t.Return.OriginalEndToEnd
 	case ledger.TxRefund:
-		o.text("original_transaction_id", t.Refund.Original.Public(ledger.TxReceipt)) // a charge's id has the same prefix
-		o.text("original_end_to_end_id", t.Refund.OriginalEndToEnd)
-	default:
-		o.null("original_transaction_id")
-		o.null("original_end_to_end_id")
+		return t.Refund.Original.Public(ledger.TxReceipt), t.Refund.OriginalEndToEnd // a charge's id has the same prefix
 	}
+	return "", ""
 }
 
 func (o *object) instant(name string, at ledger.Millis) {

@@ -145,27 +145,38 @@ func readReference(c *call) { c.lookUp("external_id", c.History.Reference) }
 
 // lookUp answers with the transaction that find finds by a parameter of the path.
 func (c *call) lookUp(parameter string, find func(ledger.AccountID, string) (*ledger.Transaction, error)) {
+	t := c.found(parameter, find)
+	if t == nil {
+		return
+	}
+	o := opened(c.camel, 1024)
+	o.flag("worked", true)
+	if t.Kind.Outbound() {
+		o.flag("final", !t.Status.InFlight())
+	}
+	o.item(t, c.Banks)
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// found returns the transaction that find finds by a parameter of the path. If there is none,
+// found has answered the request and returns nil.
+func (c *call) found(parameter string, find func(ledger.AccountID, string) (*ledger.Transaction, error)) *ledger.Transaction {
 	name, _ := c.ctx.UserValue(parameter).(string)
 	id, err := url.PathUnescape(name)
 	if err != nil {
 		c.unknownTransaction()
-		return
+		return nil
 	}
 	t, err := find(c.key.Account, id)
 	switch {
 	case errors.Is(err, ledger.ErrTooLong):
 		unavailable(c.ctx, ledger.ErrTooLong.Error())
+		return nil
 	case err != nil:
 		c.failed(err)
+		return nil
 	case t == nil:
 		c.unknownTransaction()
-	default:
-		o := opened(c.camel, 1024)
-		o.flag("worked", true)
-		if t.Kind.Outbound() {
-			o.flag("final", !t.Status.InFlight())
-		}
-		o.item(t, c.Banks)
-		answer(c.ctx, fasthttp.StatusOK, o.closed())
 	}
+	return t
 }

@@ -31,6 +31,7 @@ var routes = []route{
 	{method: fasthttp.MethodGet, path: "/statement", permission: registry.StatementRead, serve: readStatement, bothShapes: true},
 	{method: fasthttp.MethodGet, path: "/transactions", permission: registry.TransferRead, serve: listTransactions},
 	{method: fasthttp.MethodGet, path: "/transactions/{id}", permission: registry.TransferRead, serve: readTransaction},
+	{method: fasthttp.MethodGet, path: "/transactions/{id}/receipt", permission: registry.TransferRead, serve: readReceipt},
 	{method: fasthttp.MethodGet, path: "/transactions/e2e/{e2e_id}", permission: registry.TransferRead, serve: readEndToEnd},
 	{method: fasthttp.MethodGet, path: "/transactions/tag/{tag}", permission: registry.TransferRead, serve: readTag},
 	{method: fasthttp.MethodGet, path: "/transactions/ref/{external_id}", permission: registry.TransferRead, serve: readReference},

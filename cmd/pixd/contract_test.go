@@ -143,6 +143,7 @@ var routes = []struct {
 	{"GET", "/med", "payment:read"},
 	{"GET", "/med/x", "payment:read"},
 	{"POST", "/med/x/defense", "payment:write"},
+	{"GET", "/transactions/x/receipt", "transfer:read"},
 	{"POST", "/cpf/validate", "account:read"},
 }
 

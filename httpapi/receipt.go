@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/receipt"
+)
+
+// readReceipt is GET /transactions/:id/receipt.
+func readReceipt(c *call) {
+	t := c.found("id", c.History.Transaction)
+	if t == nil {
+		return
+	}
+	if !t.Status.MovedMoney() {
+		answerErrors(c.ctx, fasthttp.StatusUnprocessableEntity, "unprocessable_entity", "only a transaction that has settled has a receipt")
+		return
+	}
+	a, err := c.Engine.Do(c.key.Account, ledger.ReadAccount{})
+	if err == nil && a.Head == nil {
+		err = ledger.ErrInternal
+	}
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	f := c.receiptOf(t, &a.Head.Settings)
+	c.ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
+	if prefersPDF(c.ctx.Request.Header.PeekAll(fasthttp.HeaderAccept)) {
+		c.drawn(&f)
+		return
+	}
+	o := opened(c.camel, 1024)
+	o.flag("worked", true)
+	o.inner("receipt")
+	o.receipt(t, &f)
+	o.end()
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// drawn answers with the receipt as a PDF.
+func (c *call) drawn(f *receipt.Facts) {
+	file, err := receipt.PDF(*f)
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	c.ctx.SetContentType("application/pdf")
+	c.ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `inline; filename="comprovante-`+f.TransactionID+`.pdf"`)
+	c.ctx.Response.SetBodyRaw(file)
+}
+
+// receiptOf collects what a transaction's receipt says, with documents masked. The account's
+// own name and document are those that it has now.
+func (c *call) receiptOf(t *ledger.Transaction, own *ledger.Settings) receipt.Facts {
+	us := receipt.Party{
+		Name: own.Name, Document: maskedDocument(own.Document), Institution: receipt.Institution{Name: c.Banks.Name(c.ISPB), ISPB: c.ISPB},
+	}
+	they := receipt.Party{
+		Name: t.Counterparty.Name, Document: maskedDocument(t.Counterparty.Document),
+		Institution: receipt.Institution{Name: c.Banks.Name(t.Counterparty.ISPB), ISPB: t.Counterparty.ISPB},
+	}
+	f := receipt.Facts{
+		Kind: t.Kind, Amount: t.Amount, Fee: t.Fee, Net: t.Net(), Issuer: us.Institution,
+		TransactionID: t.Public(), EndToEnd: t.EndToEnd, Description: t.Description, ReasonCode: t.ReasonCode,
+		CompletedAt: completedAt(t), PaidAt: t.PaidAt,
+	}
+	f.OriginalTransactionID, f.OriginalEndToEnd = original(t)
+	if t.Kind.Outbound() {
+		they.Key = maskedKey(t.Payout.Key.Value)
+		f.Payer, f.Recipient = us, they
+		return f
+	}
+	us.Key = maskedKey(t.Charge.Key.Value + t.Receipt.Key) // at most one of the two is set
+	f.Payer, f.Recipient = they, us
+	return f
+}
+
+// receipt writes the members of a receipt; what is not known is null.
+func (o *object) receipt(t *ledger.Transaction, f *receipt.Facts) {
+	o.text("id", t.ID.String())
+	o.text("transaction_id", f.TransactionID)
+	o.textOrNull("end_to_end_id", f.EndToEnd)
+	o.textOrNull("external_id", t.ExternalID)
+	o.text("type", typeOf(t.Kind))
+	if t.Kind.Outbound() {
+		o.text("direction", "outbound")
+	} else {
+		o.text("direction", "inbound")
+	}
+	o.text("status", shownStatus(t.Status))
+	o.number("amount", int64(f.Amount))
+	o.number("fee_amount", int64(f.Fee))
+	o.number("net_amount", int64(f.Net))
+	o.text("currency", "BRL")
+	o.text("description", f.Description)
+	o.receiptParty("payer", &f.Payer)
+	o.receiptParty("recipient", &f.Recipient)
+	o.textOrNull("reason_code", f.ReasonCode)
+	o.textOrNull("original_transaction_id", f.OriginalTransactionID)
+	o.textOrNull("original_end_to_end_id", f.OriginalEndToEnd)
+	o.text("created_at", t.CreatedAt.String())
+	o.instant("paid_at", f.PaidAt)
+	o.instant("completed_at", f.CompletedAt)
+}
+
+func (o *object) receiptParty(name string, p *receipt.Party) {
+	o.inner(name)
+	o.textOrNull("name", p.Name)
+	o.textOrNull("document", p.Document)
+	o.textOrNull("ispb", p.Institution.ISPB)
+	o.textOrNull("bank_name", p.Institution.Name)
+	o.textOrNull("pix_key", p.Key)
+	o.end()
+}

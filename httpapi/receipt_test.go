@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/receipt"
+)
+
+const receiptPath = transactionsPath + "/" + itemUUID + "/receipt"
+
+// receipted is a fixture whose account has a name, a document and this transaction.
+func receipted(t testing.TB, tx *ledger.Transaction) *fixture {
+	f := newFixture(t)
+	f.banks = Banks{"99999004": "Pixd IP"}
+	f.handler = New(f.options())
+	f.engine.answer.Head = &ledger.Account{ID: merchant, Settings: ledger.Settings{Name: "Loja Aurora", Document: "11222333000181"}}
+	f.history[itemUUID], f.history[tx.Public()] = tx, tx
+	return f
+}
+
+const (
+	ownParty = `{"name":"Loja Aurora","document":"**.222.333/0001-**","ispb":"99999004","bank_name":"Pixd IP","pix_key":`
+	zeParty  = `{"name":"Zé","document":"***.456.789-**","ispb":"60701190","bank_name":"Itaú Unibanco","pix_key":`
+	dates    = `"created_at":"2026-09-21T14:13:20.000Z","paid_at":null,"completed_at":"2026-09-21T14:13:20.001Z"}}`
+)
+
+// settledOf returns a transaction of the kind that has moved money.
+func settledOf(kind ledger.TxKind) ledger.Transaction {
+	t := payout(ledger.StatusSettled)
+	t.Kind, t.BookedAt = kind, testNow+1
+	switch kind {
+	case ledger.TxPayout:
+		return t
+	case ledger.TxRefund:
+		t.Refund = ledger.RefundPart{Original: otherID, OriginalEndToEnd: "E1"}
+	case ledger.TxReturn:
+		t.Return, t.ReasonCode = ledger.ReturnPart{Original: otherID, OriginalEndToEnd: "E1"}, "MD06"
+	case ledger.TxCharge:
+		t.Charge.Key = ledger.Key{Type: ledger.KeyEVP, Value: testEVP}
+	case ledger.TxReceipt:
+		t.Receipt.Key = "98765432100"
+	case ledger.TxTED, ledger.TxInternal:
+		t.EndToEnd, t.ExternalID, t.Counterparty = "", "", ledger.Party{}
+	}
+	t.Payout = ledger.PayoutPart{}
+	if kind != ledger.TxRefund {
+		t.Status = ledger.StatusCompleted
+	}
+	return t
+}
+
+func TestReceipt(t *testing.T) {
+	late, cpf, given := settledOf(ledger.TxPayout), settledOf(ledger.TxPayout), settledOf(ledger.TxTED)
+	late.Transfer.LateAt = testNow + 1
+	late.BookedAt = testNow
+	cpf.Payout.Key = ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
+	given.Counterparty = ledger.Party{Name: "Ana", Document: "987.654.321-00"}
+	given.PaidAt = testNow
+	for name, v := range map[string]struct {
+		tx                                ledger.Transaction
+		kind, money, payer, recipient, to string
+	}{
+		"charge":   {settledOf(ledger.TxCharge), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"` + testEVP + `"}`, ""},
+		"receipt":  {settledOf(ledger.TxReceipt), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"***.654.321-**"}`, ""},
+		"payout":   {settledOf(ledger.TxPayout), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"z@x.br"}`, ""},
+		"to a CPF": {cpf, `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"***.456.789-**"}`, ""},
+		"late":     {late, `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"z@x.br"}`, ""},
+		"refund":   {settledOf(ledger.TxRefund), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + "null}", otherID.Public(ledger.TxCharge)},
+		"return":   {settledOf(ledger.TxReturn), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + "null}", otherID.Public(ledger.TxPayout)},
+		"TED":      {settledOf(ledger.TxTED), `"type":"ted","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
+		"internal": {settledOf(ledger.TxInternal), `"type":"internal","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
+		"from Ana": {given, `"type":"ted","direction":"inbound","status":"completed",`, "9950", `{"name":"Ana","document":"***.654.321-**","ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := receipted(t, &v.tx)
+			ids, reason, back, when := `"end_to_end_id":"`+e2e+`","external_id":"o-1",`, "null", `"original_transaction_id":null,"original_end_to_end_id":null,`, dates
+			if v.tx.EndToEnd == "" {
+				ids = `"end_to_end_id":null,"external_id":null,`
+			}
+			if v.tx.Kind == ledger.TxReturn {
+				reason = `"MD06"`
+			}
+			if v.to != "" {
+				back = `"original_transaction_id":"` + v.to + `","original_end_to_end_id":"E1",`
+			}
+			if v.tx.PaidAt != 0 {
+				when = strings.Replace(dates, `"paid_at":null`, `"paid_at":"2026-09-21T14:13:20.000Z"`, 1)
+			}
+			want := `{"worked":true,"receipt":{"id":"` + itemUUID + `","transaction_id":"` + v.tx.Public() + `",` + ids + v.kind +
+				`"amount":10000,"fee_amount":50,"net_amount":` + v.money + `,"currency":"BRL","description":"a \"b\"",` +
+				`"payer":` + v.payer + `,"recipient":` + v.recipient + `,"reason_code":` + reason + `,` + back + when
+			for _, id := range []string{itemUUID, v.tx.Public(), "%30" + itemUUID[1:]} {
+				g := f.expect(sent{method: "GET", path: transactionsPath + "/" + id + "/receipt"}, 200, want)
+				if g.header("Content-Type") != typeJSON || g.header("Vary") != "Accept" || g.header("x-ratelimit-remaining") == "" {
+					t.Errorf("Content-Type %q, Vary %q", g.header("Content-Type"), g.header("Vary"))
+				}
+			}
+			if f.engine.account != merchant || f.engine.command != (ledger.ReadAccount{}) {
+				t.Errorf("asked %v, %T", f.engine.account, f.engine.command)
+			}
+		})
+	}
+}
+
+// TestReceiptAsPDF checks the headers of a PDF, and that it says what the transaction says,
+// with what must be masked masked.
+func TestReceiptAsPDF(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	tx.Payout.Key = ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
+	f := receipted(t, &tx)
+	own := receipt.Institution{Name: "Pixd IP", ISPB: "99999004"}
+	want, err := receipt.PDF(receipt.Facts{
+		Kind: ledger.TxPayout, Amount: 10000, Fee: 50, Net: 10050, Issuer: own,
+		Payer:         receipt.Party{Name: "Loja Aurora", Document: "**.222.333/0001-**", Institution: own},
+		Recipient:     receipt.Party{Name: "Zé", Document: "***.456.789-**", Key: "***.456.789-**", Institution: receipt.Institution{Name: "Itaú Unibanco", ISPB: "60701190"}},
+		TransactionID: tx.Public(), EndToEnd: e2e, Description: `a "b"`, CompletedAt: testNow + 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := f.send(sent{method: "GET", path: receiptPath, headers: []string{"Accept", typePDF}})
+	if g.status != 200 || g.body != string(want) {
+		t.Errorf("%d, %d bytes, want %d", g.status, len(g.body), len(want))
+	}
+	for name, want := range map[string]string{
+		"Content-Type": typePDF, "Vary": "Accept", "Content-Disposition": `inline; filename="comprovante-` + tx.Public() + `.pdf"`,
+	} {
+		if got := g.header(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestNoReceipt checks that a transaction that has moved no money has no receipt, and that
+// nothing is asked about the account.
+func TestNoReceipt(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	f := receipted(t, &tx)
+	refused := 0
+	for s := ledger.StatusActive; s <= ledger.StatusSending; s++ {
+		for kind := ledger.TxCharge; kind <= ledger.TxInternal; kind++ {
+			tx.Status, tx.Kind = s, kind
+			for _, accept := range []string{typePDF, typeJSON} {
+				look := sent{method: "GET", path: receiptPath, headers: []string{"Accept", accept}}
+				if s == ledger.StatusCompleted || s == ledger.StatusSettled {
+					if g := f.send(look); g.status != 200 {
+						t.Errorf("%v: %d", s, g.status)
+					}
+					f.engine.command = nil
+					continue
+				}
+				f.expect(look, 422, `{"errors":{"unprocessable_entity":"only a transaction that has settled has a receipt"}}`)
+				refused++
+			}
+		}
+	}
+	if f.engine.command != nil || refused != 9*7*2 {
+		t.Errorf("%d refused; asked %T", refused, f.engine.command)
+	}
+}
+
+// TestUnknownReceipt checks that where a lookup finds nothing, or fails, the receipt has the
+// same answer.
+func TestUnknownReceipt(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	f := receipted(t, &tx)
+	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
+	for _, id := range []string{"nothing", "%zz", "broken", "e2e", "tag", "ref", "e", "t", "r", "receipt", itemUUID} {
+		for _, accept := range []string{typePDF, typeJSON} {
+			look := sent{method: "GET", path: transactionsPath + "/" + id, client: "cli_other", headers: []string{"Accept", accept}}
+			want := f.send(look)
+			look.path += "/receipt"
+			if id == "e2e" || id == "tag" || id == "ref" {
+				want = got{404, `{"errors":{"not_found":"transaction not found"}}`, nil} // here receipt is the id
+			}
+			if g := f.send(look); g.status != want.status || g.body != want.body || g.status/100 == 2 {
+				t.Errorf("%s: %d %s, want %d %s", id, g.status, g.body, want.status, want.body)
+			}
+		}
+	}
+}
+
+// TestReceiptWithoutAccount checks the answers where the account cannot be read.
+func TestReceiptWithoutAccount(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	f := receipted(t, &tx)
+	f.engine.answer.Head = nil
+	f.expect(sent{method: "GET", path: receiptPath}, 500, shape1("500", "internal error"))
+	f.engine.err = ledger.ErrBusy
+	f.expect(sent{method: "GET", path: receiptPath, headers: []string{"Accept", typePDF}}, 503, `{"error":{"status":503,…`)
+}
