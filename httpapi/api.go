@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"runtime/debug"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 
@@ -63,6 +64,10 @@ type service struct {
 	Options
 	requests *Limiter // counts the requests of each address
 	failures *Limiter // counts the failed credentials of each address
+
+	// drawing is held while a receipt is drawn as a PDF, which takes a core for about 10 ms and
+	// 13 MB. So payments never wait for more than one.
+	drawing sync.Mutex
 }
 
 // New returns the handler of the merchant API.

@@ -41,7 +41,7 @@ func readReceipt(c *call) {
 
 // drawn answers with the receipt as a PDF.
 func (c *call) drawn(f *receipt.Facts) {
-	file, err := receipt.PDF(*f)
+	file, err := c.draw(f)
 	if err != nil {
 		c.failed(err)
 		return
@@ -49,6 +49,12 @@ func (c *call) drawn(f *receipt.Facts) {
 	c.ctx.SetContentType("application/pdf")
 	c.ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `inline; filename="comprovante-`+f.TransactionID+`.pdf"`)
 	c.ctx.Response.SetBodyRaw(file)
+}
+
+func (s *service) draw(f *receipt.Facts) ([]byte, error) {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	return receipt.PDF(*f)
 }
 
 // receiptOf collects what a transaction's receipt says, with documents masked. The account's

@@ -68,29 +68,41 @@ func (f *Facts) page() page {
 		sections: []section{{w.payer, f.Payer.rows()}, {w.recipient, f.Recipient.rows()}},
 		foot:     "Comprovante emitido por " + f.Issuer.String() + ".",
 	}
-	var dates, about []row
-	dates = with(dates, "Data e hora (Brasília)", brasilia(f.CompletedAt))
-	dates = with(dates, "Data e hora (UTC)", utc(f.CompletedAt))
-	if f.PaidAt != 0 {
-		dates = with(dates, "Pago em (Brasília)", brasilia(f.PaidAt))
+	p.sections = append(p.sections, section{"Dados da transação", f.about(w.net)})
+	var original []row
+	original = with(original, labelEndToEnd, f.OriginalEndToEnd)
+	original = with(original, labelID, f.OriginalTransactionID)
+	if len(original) > 0 {
+		p.sections = append(p.sections, section{"Pagamento devolvido", original})
 	}
-	about = with(about, "Valor", reais(f.Amount))
-	if f.Fee != 0 {
-		about = with(about, "Tarifa", reais(f.Fee))
-		about = with(about, w.net, reais(f.Net))
-	}
-	about = append(about, dates...)
-	if f.Kind == ledger.TxReturn {
-		about = with(about, "Motivo", reason(f.ReasonCode)) // its description says the same in English
-	} else {
-		about = with(about, "Descrição", f.Description)
-	}
-	about = with(about, "ID Pix (end-to-end)", f.EndToEnd)
-	about = with(about, "ID da transação", f.TransactionID)
-	about = with(about, "ID Pix da original", f.OriginalEndToEnd)
-	about = with(about, "ID da original", f.OriginalTransactionID)
-	p.sections = append(p.sections, section{"Dados da transação", about})
 	return p.printable()
+}
+
+// The labels of ids.
+const (
+	labelEndToEnd = "ID Pix (end-to-end)"
+	labelID       = "ID da transação"
+)
+
+// about returns what is said of the transaction itself; net is the label of the net amount.
+func (f *Facts) about(net string) (rows []row) {
+	rows = with(rows, "Valor", reais(f.Amount))
+	if f.Fee != 0 {
+		rows = with(rows, "Tarifa", reais(f.Fee))
+		rows = with(rows, net, reais(f.Net))
+	}
+	rows = with(rows, "Data e hora (Brasília)", brasilia(f.CompletedAt))
+	rows = with(rows, "Data e hora (UTC)", utc(f.CompletedAt))
+	if f.PaidAt != 0 {
+		rows = with(rows, "Pago em (Brasília)", brasilia(f.PaidAt))
+	}
+	if f.Kind == ledger.TxReturn {
+		rows = with(rows, "Motivo", reason(f.ReasonCode)) // its description says the same in English
+	} else {
+		rows = with(rows, "Descrição", f.Description)
+	}
+	rows = with(rows, labelEndToEnd, f.EndToEnd)
+	return with(rows, labelID, f.TransactionID)
 }
 
 // with appends a row, unless it says nothing.

@@ -1,8 +1,10 @@
 package receipt
 
 import (
+	"bytes"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -24,40 +26,200 @@ func facts(kind ledger.TxKind) Facts {
 	}
 }
 
+func back(kind ledger.TxKind) Facts {
+	f := facts(kind)
+	f.Fee, f.Net, f.Recipient.Key, f.ReasonCode = 0, f.Amount, "", "MD06"
+	f.OriginalTransactionID, f.OriginalEndToEnd = "PIXINAGQ7RZY2GJF6ZO4L3XB3", "E6070119020260921132000000000001"
+	return f
+}
+
+func drawn(t testing.TB, f Facts) []byte {
+	t.Helper()
+	file, err := PDF(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+const (
+	headOf = "ISPB 99999004\n%\nR$ 1.234,56\n21/09/2026 11:13:20 (horário de Brasília)\n"
+	payer  = "Nome\nPadaria São João Ltda.\nCPF/CNPJ\n**.345.678/0001-**\nInstituição\nISPB 99999004\n"
+	payee  = "Nome\nJosé Antônio Conceição\nCPF/CNPJ\n***.456.789-**\nInstituição\nItaú Unibanco (ISPB 60701190)\n"
+	fee    = "Tarifa\nR$ 0,50\n"
+	dates  = "Data e hora (Brasília)\n21/09/2026 11:13:20\nData e hora (UTC)\n21/09/2026 14:13:20\n"
+	text   = "Descrição\nAluguel de setembro\n"
+	ids    = "ID Pix (end-to-end)\nE9999900420260921132000000000001\nID da transação\nPIXOUTAGQ7RZY2LJF6Z4WSG3PR\n"
+	first  = "Pagamento devolvido\nID Pix (end-to-end)\nE6070119020260921132000000000001\nID da transação\nPIXINAGQ7RZY2GJF6ZO4L3XB3\n"
+	ending = "Comprovante emitido por ISPB 99999004.\n1/1\n"
+)
+
+// TestPDF checks all that a receipt of each kind says.
+func TestPDF(t *testing.T) {
+	const amount = "Dados da transação\nValor\nR$ 1.234,56\n"
+	unknown := facts(ledger.TxTED)
+	unknown.Payer, unknown.EndToEnd, unknown.Description, unknown.Recipient.Key, unknown.Fee = Party{}, "", "", "", 0
+	internal := unknown
+	internal.Kind, internal.Payer, internal.PaidAt = ledger.TxInternal, Party{Name: "Ana", Institution: Institution{Name: "Banco"}}, at-86_400_000
+	pix := "Comprovante de transferência Pix"
+	for name, v := range map[string]struct {
+		facts       Facts
+		title, want string
+	}{
+		"payout":  {facts(ledger.TxPayout), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Total debitado\nR$ 1.235,06\n" + dates + text + ids},
+		"charge":  {facts(ledger.TxCharge), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
+		"receipt": {facts(ledger.TxReceipt), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
+		"refund":  {back(ledger.TxRefund), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + text + ids + first},
+		"return":  {back(ledger.TxReturn), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + "Motivo\nDevolução por acordo entre as partes (MD06)\n" + ids + first},
+		"TED":     {unknown, "Comprovante de TED", "Origem\nNome\nNão informado\nDestino\n" + payee + amount + dates + "ID da transação\nPIXOUTAGQ7RZY2LJF6Z4WSG3PR\n"},
+		"internal": {
+			internal, "Comprovante de crédito interno", "Origem\nNome\nAna\nInstituição\nBanco\nDestino\n" + payee + amount + dates +
+				"Pago em (Brasília)\n20/09/2026 11:13:20\nID da transação\nPIXOUTAGQ7RZY2LJF6Z4WSG3PR\n",
+		},
+	} {
+		file := drawn(t, v.facts)
+		if got, want := lined(read(t, file)), strings.Replace(headOf, "%", v.title, 1)+v.want+ending; got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+		if len(file) > 60_000 {
+			t.Errorf("%s: %d bytes", name, len(file))
+		}
+	}
+}
+
+// TestSameBytes checks that the same facts give the same bytes, also in several goroutines at
+// once, and other facts other bytes.
+func TestSameBytes(t *testing.T) {
+	first := drawn(t, facts(ledger.TxPayout))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				if again := drawn(t, facts(ledger.TxPayout)); !bytes.Equal(again, first) {
+					t.Error("the same receipt is other bytes")
+				}
+			}
+		})
+	}
+	all.Wait()
+	other := facts(ledger.TxPayout)
+	other.CompletedAt++
+	if later := drawn(t, other); !bytes.Equal(later, first) { // the page shows seconds
+		t.Error("one millisecond later: other bytes")
+	}
+	if !bytes.Contains(first, []byte("/CreationDate (D:20260921141320")) {
+		t.Error("not made when the transaction was completed")
+	}
+}
+
+// longest are facts of which each text has its greatest length, in a wide letter and without
+// spaces.
+func longest() Facts {
+	f := back(ledger.TxRefund)
+	f.Fee, f.PaidAt, f.Description = 1, at, strings.Repeat("Ŵ", 140)
+	f.Payer.Name, f.Recipient.Name = strings.Repeat("W", 140), strings.Repeat("Щ", 140)
+	f.Payer.Document, f.Recipient.Document = strings.Repeat("*", 140), strings.Repeat("*", 140)
+	f.Recipient.Key = strings.Repeat("w", 70) + "@pix.br"
+	f.Recipient.Institution.Name = strings.Repeat("Cooperativa ", 12)
+	f.Payer.Institution.Name = strings.Repeat("W", 100)
+	f.Issuer.Name = f.Payer.Institution.Name
+	return f
+}
+
+// endless are facts with more text than fits on a page.
+func endless() Facts {
+	f := longest()
+	f.Payer.Name, f.Recipient.Name, f.Description = strings.Repeat("W", 3000), strings.Repeat("W", 3000), strings.Repeat("ab ", 3000)
+	f.Payer.Key, f.Recipient.Key, f.ReasonCode = f.Payer.Name, f.Payer.Name, f.Payer.Name
+	f.Payer.Document, f.Recipient.Document, f.EndToEnd, f.TransactionID = f.Payer.Name, f.Payer.Name, f.Payer.Name, f.Payer.Name
+	return f
+}
+
+// TestLongTexts checks that texts of the greatest lengths are on the page whole, that longer
+// ones end in an ellipsis, and that nothing is outside the margins or overlaps.
+func TestLongTexts(t *testing.T) {
+	whole := read(t, drawn(t, longest()))
+	inside(t, "longest", whole)
+	joined := strings.ReplaceAll(lined(whole), "\n", "")
+	f := longest()
+	for _, want := range []string{f.Payer.Name, f.Recipient.Name, f.Description, f.Recipient.Key, f.Payer.Document, strings.TrimSpace(f.Payer.Institution.Name)} {
+		if !strings.Contains(joined, want) {
+			t.Errorf("%s is not on the page", want)
+		}
+	}
+	if cut := strings.Count(joined, "…"); cut != 2 { // the issuer, at the top and at the foot
+		t.Errorf("%d texts were cut", cut)
+	}
+	over := read(t, drawn(t, endless()))
+	inside(t, "endless", over)
+	if cut := strings.Count(lined(over), "…"); cut < 9 {
+		t.Errorf("only %d texts were cut", cut)
+	}
+}
+
+// inside checks that each text is between the margins, and below the one before it or beside
+// it.
+func inside(t *testing.T, name string, all []shown) {
+	t.Helper()
+	const point = 72 / 25.4
+	p := page{title: "x", issuer: "x"}
+	d := open(&p, "x", saoPauloTime(at))
+	size := map[int]float64{0: 9, 2: 25, 3: 10, len(all) - 2: 8, len(all) - 1: 8}
+	before := pageHeight * point
+	for i, s := range all {
+		style := ""
+		if i == 1 || i == 2 {
+			style = "B"
+		}
+		points := size[i]
+		if points == 0 {
+			points = scales[len(scales)-1].text // at least this; headings and labels are short
+		}
+		d.SetFont("noto", style, points)
+		if end := s.x/point + d.GetStringWidth(s.text); s.x < margin*point-0.01 || end > pageWidth-margin+0.01 {
+			t.Errorf("%s: from %.1f to %.1f mm: %s", name, s.x/point, end, s.text)
+		}
+		if s.y > before || s.y < before && before-s.y < points || s.y < 10*point {
+			t.Errorf("%s: at %.1f after %.1f points: %s", name, s.y, before, s.text)
+		}
+		before = s.y
+	}
+}
+
+// TestPictures writes receipts to the folder PICTURES, to be looked at.
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("PICTURES")
 	if dir == "" {
-		t.Skip()
+		t.Skip("PICTURES is not set")
 	}
-	long := facts(ledger.TxPayout)
-	long.Payer.Name, long.Recipient.Name = strings.Repeat("W", 140), strings.Repeat("Maria Αθηνά Наталья 😀漢字 ", 6)[:140]
-	long.Description = strings.Repeat("Ç", 140)
-	long.Recipient.Key = strings.Repeat("w", 70) + "@pix.br"
-	long.Recipient.Institution.Name = strings.Repeat("Banco Cooperativo ", 6)
-	long.OriginalEndToEnd, long.OriginalTransactionID, long.PaidAt = long.EndToEnd, long.TransactionID, at
-	refund := facts(ledger.TxRefund)
-	refund.Fee = 0
-	refund.OriginalEndToEnd, refund.OriginalTransactionID = "E6070119020260921132000000000001", "PIXINAGQ7RZY2GJF6ZO4L3XB3"
-	huge := long
-	huge.Payer.Name, huge.Recipient.Name, huge.Description = strings.Repeat("W", 3000), strings.Repeat("W", 3000), strings.Repeat("Wa ", 3000)
-	for name, f := range map[string]Facts{"payout": facts(ledger.TxPayout), "long": long, "refund": refund, "huge": huge} {
-		b, err := PDF(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Log(name, len(b))
-		if err := os.WriteFile(dir+"/"+name+".pdf", b, 0o600); err != nil {
+	for name, f := range map[string]Facts{
+		"payout": facts(ledger.TxPayout), "refund": back(ledger.TxRefund), "ted": facts(ledger.TxTED), "longest": longest(), "endless": endless(),
+	} {
+		if err := os.WriteFile(dir+"/"+name+".pdf", drawn(t, f), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func FuzzPDF(f *testing.F) {
+	for _, s := range []string{"", "Αθηνά", "Наталья", "漢字", "😀👩‍👩‍👧", "\u202eabc", "a\x00\xff\xc3b\r\n\t", "ے ש", "\\(", "e\u0301\u0301", "\ufeff\ufe0f", strings.Repeat("W", 140)} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, name, description string) {
+		r := back(ledger.TxRefund)
+		r.Payer.Name, r.Recipient.Institution.Name, r.Issuer.Name, r.TransactionID = name, name, name, name
+		r.Description, r.Recipient.Key, r.EndToEnd = description, description, description
+		said := lined(read(t, drawn(t, r)))
+		if len(description) < 50 && !strings.Contains(strings.ReplaceAll(said, "\n", ""), strings.ReplaceAll(printable(description), " ", "")) && !strings.Contains(printable(description), " ") {
+			t.Errorf("%q is not on the page", description)
+		}
+	})
 }
 
 func BenchmarkPDF(b *testing.B) {
 	b.ReportAllocs()
 	f := facts(ledger.TxPayout)
 	for b.Loop() {
-		if _, err := PDF(f); err != nil {
-			b.Fatal(err)
-		}
+		drawn(b, f)
 	}
 }
