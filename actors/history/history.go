@@ -37,6 +37,7 @@ type History struct {
 	journal  Journal
 	scans    chan struct{} // has an element for each read that looks at many rows
 	scanTime time.Duration
+	few      int // see fewInFlight
 }
 
 // New makes a History over a store.
@@ -44,7 +45,7 @@ func New(s *wal.Store) *History { return Over(store{s}) }
 
 // Over makes a History over any journal.
 func Over(j Journal) *History {
-	return &History{journal: j, scans: make(chan struct{}, scansAtOnce), scanTime: scanTime}
+	return &History{journal: j, scans: make(chan struct{}, scansAtOnce), scanTime: scanTime, few: fewInFlight}
 }
 
 // Transaction finds an account's transaction by its id or its transaction_id; nil where

@@ -84,11 +84,11 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 	if err != nil || first > last {
 		return nil, err
 	}
-	ids, err := openIDs(v, a)
+	ids, err := openIDs(v, a, h.few)
 	if err != nil {
 		return nil, err
 	}
-	if len(ids) >= fewInFlight {
+	if len(ids) >= h.few {
 		span := *f
 		span.Status = ledger.FilterProcessing
 		rows, err := x.page(v, &span, ledger.Page{Number: 1, Size: mostInFlight}, limit)
@@ -111,14 +111,13 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 	return h.transactions(v, a, rows[:min(len(rows), mostInFlight)])
 }
 
-// openIDs returns the ids of an account's transactions in flight; of very many, only the first
-// fewInFlight.
-func openIDs(v View, a ledger.AccountID) (ids []ledger.TxID, err error) {
+// openIDs returns the ids of an account's transactions in flight, at most the first few.
+func openIDs(v View, a ledger.AccountID, few int) (ids []ledger.TxID, err error) {
 	lo, hi := ledger.OpenOf(a)
 	err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := ledger.DecodeOpenKey(k)
 		ids = append(ids, id)
-		return err == nil && len(ids) < fewInFlight, err
+		return err == nil && len(ids) < few, err
 	})
 	return ids, err
 }
