@@ -321,6 +321,18 @@ func (t *Transaction) Net() Amount {
 	return t.Amount - t.Fee
 }
 
+// Movement returns by how much a booked transaction has changed the balance: Net, negative
+// where money left the account; 0 where no money moved.
+func (t *Transaction) Movement() Amount {
+	switch {
+	case !t.Status.MovedMoney():
+		return 0
+	case t.Kind.Outbound():
+		return -t.Net()
+	}
+	return t.Net()
+}
+
 // Public is the transaction_id.
 func (t *Transaction) Public() string { return t.ID.Public(t.Kind) }
 

@@ -1,0 +1,64 @@
+package history
+
+import (
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Booked returns the booking numbers of an account's first and last movements with
+// from <= BookedAt < until; a bound that is 0 is none. Where there are no movements, last is
+// less than first. Movements booked later have greater numbers.
+func (h *History) Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error) {
+	err = h.look(a, func(v *wal.View) error {
+		x := statementOf(a)
+		first, last, err = x.bounds(v, &ledger.Filter{From: from, Until: until})
+		return err
+	})
+	if err != nil {
+		return 1, 0, err
+	}
+	return first, last, nil
+}
+
+// Movements returns an account's movements with the booking numbers first to last, the oldest
+// first, each in its present state. All of them must be booked. It reads them in one view, so
+// a long span should be read in parts.
+func (h *History) Movements(a ledger.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
+	err = h.look(a, func(v *wal.View) error {
+		x := statementOf(a)
+		rows, err := x.rows(v, first, last)
+		if err != nil {
+			return err
+		}
+		all, err = h.transactions(v, a, rows)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// rows returns the rows with the numbers first to last, all of which must exist.
+func (x *index) rows(v *wal.View, first, last uint64) ([]numbered, error) {
+	if last < first {
+		return nil, nil
+	}
+	rows := make([]numbered, 0, last-first+1)
+	err := v.Scan(x.key(x.account, first), append(x.key(x.account, last), 0), func(k, b []byte) (bool, error) {
+		n, err := ledger.RowNumber(k)
+		if err == nil && n != first+uint64(len(rows)) {
+			err = errGap
+		}
+		if err != nil {
+			return false, err
+		}
+		e, err := x.read(b)
+		rows = append(rows, numbered{n, e})
+		return err == nil, err
+	})
+	if err == nil && uint64(len(rows)) != last-first+1 {
+		err = errGap
+	}
+	return rows, err
+}
