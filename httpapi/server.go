@@ -113,10 +113,13 @@ const answerTimeout = 100 * time.Millisecond
 // say writes an answer to a connection that no server serves. If the client does not read,
 // say gives up after answerTimeout.
 func say(c net.Conn, answer []byte) {
-	if c.SetWriteDeadline(time.Now().Add(answerTimeout)) == nil {
+	if patient(c, answerTimeout) == nil {
 		_, _ = c.Write(answer)
 	}
 }
+
+// patient has writes to a connection fail that are not over after the time d.
+func patient(c net.Conn, d time.Duration) error { return c.SetWriteDeadline(time.Now().Add(d)) }
 
 // answerPlain tells a client that speaks plain HTTP on a TLS port to use https. c is the
 // connection below TLS; it is nil unless the client's first bytes were not TLS.

@@ -2,14 +2,13 @@ package history
 
 import (
 	"pixd/actors/ledger"
-	"pixd/wal"
 )
 
 // Booked returns the booking numbers of an account's first and last movements with
 // from <= BookedAt < until; a bound that is 0 is none. Where there are no movements, last is
 // less than first. Movements booked later have greater numbers.
 func (h *History) Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error) {
-	err = h.look(a, func(v *wal.View) error {
+	err = h.look(a, func(v View) error {
 		x := statementOf(a)
 		first, last, err = x.bounds(v, &ledger.Filter{From: from, Until: until})
 		return err
@@ -24,7 +23,7 @@ func (h *History) Booked(a ledger.AccountID, from, until ledger.Millis) (first, 
 // first, each in its present state. All of them must be booked. It reads them in one view, so
 // a long span should be read in parts.
 func (h *History) Movements(a ledger.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
-	err = h.look(a, func(v *wal.View) error {
+	err = h.look(a, func(v View) error {
 		x := statementOf(a)
 		rows, err := x.rows(v, first, last)
 		if err != nil {
@@ -40,7 +39,7 @@ func (h *History) Movements(a ledger.AccountID, first, last uint64) (all []*ledg
 }
 
 // rows returns the rows with the numbers first to last, all of which must exist.
-func (x *index) rows(v *wal.View, first, last uint64) ([]numbered, error) {
+func (x *index) rows(v View, first, last uint64) ([]numbered, error) {
 	if last < first {
 		return nil, nil
 	}

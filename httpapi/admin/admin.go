@@ -1,5 +1,6 @@
 // Package admin is the operator API over HTTP: accounts, their API keys and PIX keys,
-// credits, approvals, special-return cases, look-ups, alerts, the audit, the clock, and the probes.
+// credits, statements, approvals, special-return cases, look-ups, alerts, the audit, the
+// clock, and the probes.
 package admin
 
 import (
@@ -62,12 +63,13 @@ type service struct {
 	// Locks that are held from reading an account's settings to writing them. Several
 	// accounts share one lock.
 	settings [64]sync.Mutex
+	exports  chan struct{} // has an element for each statement that is being sent
 }
 
 // New returns the handler of the operator API, with the simulator's endpoints where there
 // is a simulator.
 func New(o Options) fasthttp.RequestHandler {
-	s := &service{Options: o}
+	s := &service{Options: o, exports: make(chan struct{}, exportsAtOnce)}
 	r := router.New()
 	control.Strict(r)
 	s.routes(r)
@@ -101,6 +103,7 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/accounts/{account_id}/pix-keys", s.listPixKeys)
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
+	handle("GET", "/admin/accounts/{account_id}/statement", s.exportStatement)
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
 	if s.Clock != nil {

@@ -13,12 +13,15 @@ import (
 	"pixd/httpapi/control"
 )
 
-// History looks transactions and special-return cases up, over all accounts.
+// History looks transactions and special-return cases up, over all accounts, and reads one
+// account's movements.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
+	Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error)
+	Movements(a ledger.AccountID, first, last uint64) ([]*ledger.Transaction, error)
 	AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
 }
 

@@ -35,8 +35,8 @@ func Missing(format string, args ...any) *Problem {
 	return Refuse(fasthttp.StatusNotFound, format, args...)
 }
 
-// Handle returns a handler that sends the result of serve: a status and a value as JSON, or
-// an error. A Problem is sent as it is, and a fault in the body's form as a Problem. For
+// Handle returns a handler that sends the result of serve: a status and a value as JSON, or a
+// *Stream, or an error. A Problem is sent as it is, and a fault in the body's form as a Problem. For
 // ledger.ErrCut, which means that the outcome is unknown, the connection is cut. Any other
 // error is logged and answered 500 without its text.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
@@ -44,7 +44,10 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 		status, value, err := serve(ctx)
 		var problem *Problem
 		var fault *strictjson.Fault
+		long, isLong := value.(*Stream)
 		switch {
+		case err == nil && isLong:
+			long.send(ctx, log)
 		case err == nil:
 			Answer(ctx, status, value)
 		case errors.As(err, &problem):

@@ -1,0 +1,156 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/control"
+)
+
+const (
+	// exportsAtOnce is how many statements may be sent at once. Each takes a few MB, and a
+	// client that does not read it has its place for as long as the server waits for it.
+	exportsAtOnce = 16
+	// movementsAtOnce is how many movements are read from the store at once.
+	movementsAtOnce = 1000
+)
+
+// exportStatement is GET /admin/accounts/:account_id/statement?from=&to=&format=: it sends all
+// movements of the account that are booked when the request arrives and lie in the span, the
+// oldest first.
+func (s *service) exportStatement(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	q := ctx.QueryArgs()
+	from, until, err := readSpan(string(q.Peek("from")), string(q.Peek("to")))
+	if err != nil {
+		return 0, nil, err
+	}
+	e := &export{History: s.History, account: a.ID}
+	answer := &control.Stream{ContentType: "application/json", Write: e.write, Done: func() { <-s.exports }}
+	switch string(q.Peek("format")) {
+	case "", "json":
+		e.sheet = func(w io.Writer) sheet { return &jsonSheet{w: w, banks: s.Banks} }
+	case "csv":
+		e.sheet = func(w io.Writer) sheet { return newCSVSheet(w, s.Banks) }
+		answer.ContentType = "text/csv; charset=utf-8; header=present"
+	default:
+		return 0, nil, control.Bad("format must be csv or json")
+	}
+	if !ctx.Request.Header.IsHTTP11() {
+		return 0, nil, control.Refuse(fasthttp.StatusHTTPVersionNotSupported, "a statement is sent over HTTP/1.1, in which the client sees whether it is complete")
+	}
+	select {
+	case s.exports <- struct{}{}:
+	default:
+		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "%d statements are being sent: try again later", exportsAtOnce)
+	}
+	if err := e.begin(from, until); err != nil {
+		<-s.exports
+		return 0, nil, err
+	}
+	return fasthttp.StatusOK, answer, nil
+}
+
+// readSpan reads the query's from and to: a day, all of which counts, or an instant. Movements
+// with from <= booked_at < until lie in the span; 0 is no bound.
+func readSpan(from, to string) (first, until ledger.Millis, err error) {
+	begin, _, err := readBound("from", from)
+	if err != nil {
+		return 0, 0, err
+	}
+	end, day, err := readBound("to", to)
+	if err != nil {
+		return 0, 0, err
+	}
+	if from != "" {
+		first = max(0, inMillis(begin)) // nothing was booked before 1970
+	}
+	if to != "" {
+		if from != "" && begin.After(end) {
+			return 0, 0, control.Bad("from must not be after to")
+		}
+		if day {
+			end = end.AddDate(0, 0, 1)
+		}
+		until = max(1, inMillis(end))
+	}
+	return first, until, nil
+}
+
+// readBound reads one end of a span; day is true if it names a whole day in UTC. An empty text
+// is the zero time.
+func readBound(name, text string) (at time.Time, day bool, err error) {
+	if text == "" {
+		return at, false, nil
+	}
+	if at, err = time.Parse(time.DateOnly, text); err == nil {
+		return at, true, nil
+	}
+	if at, err = time.Parse(time.RFC3339Nano, text); err == nil {
+		return at, false, nil
+	}
+	return at, false, control.Bad("%s must be a day, such as 2026-01-31, or an ISO 8601 time, such as 2026-01-31T12:00:00Z", name)
+}
+
+// inMillis returns the first whole millisecond that is not before an instant.
+func inMillis(at time.Time) ledger.Millis {
+	return ledger.Millis(at.Add(time.Millisecond - 1).UnixMilli())
+}
+
+// export is a statement that is being sent.
+type export struct {
+	History
+	account    ledger.AccountID
+	sheet      func(w io.Writer) sheet
+	next, last uint64 // booking numbers: of the first movement that is not read yet, and of the statement's last one
+	rows       []*ledger.Transaction
+}
+
+// begin finds the statement's movements and reads the first of them. So an account that cannot
+// be read is answered with a status.
+func (e *export) begin(from, until ledger.Millis) (err error) {
+	if e.next, e.last, err = e.Booked(e.account, from, until); err != nil {
+		return fmt.Errorf("statement of %v: %w", e.account, err)
+	}
+	return e.read()
+}
+
+// read reads the next movements; none where the statement is at its end.
+func (e *export) read() (err error) {
+	e.rows = nil
+	if e.next > e.last {
+		return nil
+	}
+	to := min(e.last, e.next+movementsAtOnce-1)
+	if e.rows, err = e.Movements(e.account, e.next, to); err != nil {
+		return fmt.Errorf("statement of %v: movements %d to %d: %w", e.account, e.next, to, err)
+	}
+	e.next = to + 1
+	return nil
+}
+
+// write writes the statement, of which the first movements are read already.
+func (e *export) write(w io.Writer) error {
+	s := e.sheet(w)
+	if err := s.begin(); err != nil {
+		return err
+	}
+	for len(e.rows) > 0 {
+		for _, t := range e.rows {
+			if err := s.row(t); err != nil {
+				return err
+			}
+		}
+		if err := e.read(); err != nil {
+			return err
+		}
+	}
+	return s.end()
+}

@@ -1,0 +1,28 @@
+package control
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi"
+)
+
+// Stream is a long answer, which is written while it is being sent.
+type Stream struct {
+	ContentType string
+	Write       func(w io.Writer) error // writes the body; see httpapi.Streamed
+	Done        func()                  // called once, when nothing more is sent
+}
+
+// send sends the answer. An error of Write is logged, and the connection is cut.
+func (s *Stream) send(ctx *fasthttp.RequestCtx, log *slog.Logger) {
+	path := string(ctx.Path())
+	httpapi.Stream(ctx, s.ContentType, httpapi.Streamed{Write: s.Write, Done: func(err error) {
+		if err != nil {
+			log.Error("control: an answer broke off", "path", path, "error", err)
+		}
+		s.Done()
+	}})
+}
