@@ -45,6 +45,25 @@ func newClient(t http.RoundTripper) *http.Client {
 // do sends a request, with a body unless that is nil, and returns the answer's JSON. An
 // error says in one line what the API answered, or that there was no answer.
 func (o *adminClient) do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+	r, err := o.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := o.client().Do(r)
+	if err != nil {
+		return nil, o.unanswered(method, err)
+	}
+	return o.whole(method, answer)
+}
+
+func (o *adminClient) client() *http.Client {
+	if o.http == nil {
+		return newClient(nil)
+	}
+	return o.http
+}
+
+func (o *adminClient) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var sent io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -61,14 +80,12 @@ func (o *adminClient) do(ctx context.Context, method, path string, body any) (js
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	client := o.http
-	if client == nil {
-		client = newClient(nil)
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, o.unanswered(method, err)
-	}
+	return r, nil
+}
+
+// whole reads and closes an answer and returns its JSON, with an error that says what is wrong
+// with it.
+func (o *adminClient) whole(method string, answer *http.Response) (json.RawMessage, error) {
 	defer func() { _ = answer.Body.Close() }()
 	got, err := io.ReadAll(io.LimitReader(answer.Body, longestAnswer+1))
 	if err == nil && len(got) > longestAnswer {

@@ -10,9 +10,8 @@ import (
 	"pixd/cmd/engine"
 )
 
-// progress shows the progress of a verification: on a terminal in one line that is
-// overwritten, elsewhere in a new line from time to time. A short verification shows no
-// progress.
+// progress shows the progress of a long command: on a terminal in one line that is
+// overwritten, elsewhere in a new line from time to time. A short command shows no progress.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -32,9 +31,14 @@ func newProgress(out io.Writer, terminal bool) *progress {
 }
 
 func (p *progress) tell(at engine.Progress) {
+	p.now(func(took time.Duration) string { return progressLine(at, took) })
+}
+
+// now shows a line if the one before it is old. took is the time since the beginning.
+func (p *progress) now(line func(took time.Duration) string) {
 	if now := time.Now(); now.Sub(p.reported) >= p.every {
 		p.reported = now
-		p.show(progressLine(at, now.Sub(p.began)))
+		p.show(line(now.Sub(p.began)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -84,23 +85,29 @@ func cut(s string, n int) string {
 // printJSON prints an answer as it came, but escapes characters that a terminal might take
 // for a command; a reader of JSON sees no difference.
 func printJSON(w io.Writer, raw []byte) error {
-	var b bytes.Buffer
+	b := bufio.NewWriter(w)
 	for _, r := range string(raw) {
-		switch {
-		case unicode.IsGraphic(r):
-			b.WriteRune(r)
-		case r == '\n', r == '\t', r == '\r':
-			b.WriteByte(' ') // outside of JSON strings; within a string JSON escapes these characters
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+		switch r {
+		case '\n', '\t', '\r':
+			r = ' ' // outside of JSON strings; within a string JSON escapes these characters
 		}
+		writeJSON(b, r)
 	}
-	b.WriteByte('\n')
-	_, err := w.Write(b.Bytes())
-	return err
+	_ = b.WriteByte('\n')
+	return b.Flush()
+}
+
+// writeJSON writes a character of JSON, escaped if a terminal might take it for a command.
+func writeJSON(b *bufio.Writer, r rune) {
+	switch {
+	case unicode.IsGraphic(r):
+		_, _ = b.WriteRune(r)
+	case r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+	default:
+		fmt.Fprintf(b, `\u%04x`, r)
+	}
 }
 
 // printList prints a list as printJSON does.
