@@ -42,16 +42,22 @@ func (m *movement) change() ledger.Amount {
 	return m.Net
 }
 
-// The columns of a statement. Their widths are fixed, because rows are printed as they arrive;
-// a wider cell moves the rest of its row.
+// movementColumns are the columns of a statement. Their widths are fixed, because rows are
+// printed as they arrive; a wider cell moves the rest of its row.
 var movementColumns = []struct {
 	name  string
 	width int
 	align text.Align
 }{
-	{"BOOKED", 20, text.AlignLeft}, {"TRANSACTION", 26, text.AlignLeft}, {"TYPE", 8, text.AlignLeft}, {"STATUS", 9, text.AlignLeft},
-	{"AMOUNT BRL", 14, text.AlignRight}, {"FEE BRL", 10, text.AlignRight}, {"MOVEMENT BRL", 14, text.AlignRight},
-	{"COUNTERPARTY", longestName, text.AlignLeft}, {"DESCRIPTION", 0, text.AlignLeft},
+	{"BOOKED", 20, text.AlignLeft},
+	{"TRANSACTION", 26, text.AlignLeft},
+	{"TYPE", 8, text.AlignLeft},
+	{"STATUS", 9, text.AlignLeft},
+	{"AMOUNT BRL", 14, text.AlignRight},
+	{"FEE BRL", 10, text.AlignRight},
+	{"MOVEMENT BRL", 14, text.AlignRight},
+	{"COUNTERPARTY", longestName, text.AlignLeft},
+	{"DESCRIPTION", 0, text.AlignLeft},
 }
 
 // longestDescription is the largest number of characters of a description in a statement.

@@ -93,13 +93,16 @@ func (f *statementFlags) print(w io.Writer, from io.Reader) error {
 	var err error
 	switch {
 	case f.csv:
-		_, err = io.Copy(out, from)
+		_, err = io.Copy(w, from)
 	case f.json:
 		err = passJSON(out, from)
 	default:
 		err = movements(out, from)
 	}
-	if err = errors.Join(err, out.Flush()); err != nil {
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	if err != nil {
 		return fmt.Errorf("the output is incomplete: %w", err)
 	}
 	return nil

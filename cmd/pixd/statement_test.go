@@ -166,7 +166,7 @@ func TestStatementIncomplete(t *testing.T) {
 			args = append(args, flag)
 		}
 		code, out, errs := run(t, []string{"PIXD_ADMIN_TOKEN=" + token}, args...)
-		if code != 1 || !strings.HasPrefix(errs, "pixd: the output is incomplete: the answer of http://127.0.0.1:") || !strings.HasSuffix(errs, ": unexpected EOF\n") || strings.Count(errs, "\n") != 1 {
+		if code != 1 || !strings.HasPrefix(errs, "pixd: the output is incomplete: the answer of http://127.0.0.1:") || !strings.HasSuffix(errs, ": unexpected EOF\n") || strings.Count(errs, "broke off") != 1 {
 			t.Errorf("%s: exit %d\n%s", flag, code, errs)
 		}
 		if flag == "" && strings.Count(out, "\n") != 2 || flag != "" && out != begin {

@@ -9,12 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
@@ -120,16 +118,16 @@ const csvKind = "text/csv; charset=utf-8; header=present"
 func TestStatementSpan(t *testing.T) {
 	b, url := exporting(t, 0)
 	for query, want := range map[string]string{
-		"":                                "0 0",
-		"?from=&to=&format=&x=else":       "0 0",
-		"?from=2026-09-21":                "1789948800000 0",
-		"?to=2026-09-21":                  "0 1790035200000",
-		"?from=2026-09-21&to=2026-09-21":  "1789948800000 1790035200000",
-		"?from=2026-09-21T14:13:20Z":      "1790000000000 0",
-		"?to=2026-09-21T11:13:20.5-03:00": "0 1790000000500",
-		"?from=2026-09-21T14:13:20.0001Z": "1790000000001 0",
-		"?to=2026-09-21T14:13:20.0001Z":   "0 1790000000001",
-		"?from=1960-01-01&to=1960-01-01":  "0 1",
+		"":                                                   "0 0",
+		"?from=&to=&format=&x=else":                          "0 0",
+		"?from=2026-09-21":                                   "1789948800000 0",
+		"?to=2026-09-21":                                     "0 1790035200000",
+		"?from=2026-09-21&to=2026-09-21":                     "1789948800000 1790035200000",
+		"?from=2026-09-21T14:13:20Z":                         "1790000000000 0",
+		"?to=2026-09-21T11:13:20.5-03:00":                    "0 1790000000500",
+		"?from=2026-09-21T14:13:20.0001Z":                    "1790000000001 0",
+		"?to=2026-09-21T14:13:20.0001Z":                      "0 1790000000001",
+		"?from=1960-01-01&to=1960-01-01":                     "0 1",
 		"?from=2026-09-21T14:13:20Z&to=2026-09-21T14:13:20Z": "1790000000000 1790000000000",
 		"?from=2026-09-21T14:13:20Z&to=2026-09-22":           "1790000000000 1790121600000",
 	} {
@@ -234,109 +232,3 @@ func TestStatementOfMerchant(t *testing.T) {
 	}
 }
 
-// TestStatementBreaksOff checks that a movement that cannot be read is answered with a status
-// where it is among the first, and cuts the connection where it is not.
-func TestStatementBreaksOff(t *testing.T) {
-	for _, format := range []string{"json", "csv"} {
-		b, url := exporting(t, 5000)
-		b.broken = 7
-		if status, _, body := downloaded(t, url+"?format="+format); status != 500 || body != `{"error":{"status":500,"message":"internal error"}}` {
-			t.Errorf("%d %s", status, body)
-		}
-		b.broken = 3500
-		for range exportsAtOnce + 1 { // each gives its place back
-			a := download(t, url+"?format="+format)
-			body, err := io.ReadAll(a.Body)
-			if a.StatusCode != 200 || !errors.Is(err, io.ErrUnexpectedEOF) || len(body) < 100_000 {
-				t.Fatalf("%d, %d bytes, %v", a.StatusCode, len(body), err)
-			}
-		}
-	}
-}
-
-// TestStatementIsLong sends 200,000 movements to a client that reads them, with little memory.
-func TestStatementIsLong(t *testing.T) {
-	b, url := exporting(t, 200_000)
-	var most atomic.Uint64
-	tx := b.tx
-	b.tx = func(n uint64) *ledger.Transaction {
-		if n%20_000 == 0 {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			most.Store(max(most.Load(), m.HeapAlloc))
-		}
-		return tx(n)
-	}
-	var before runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for format, least := range map[string]int64{"json": 100 << 20, "csv": 30 << 20} {
-		a := download(t, url+"?format="+format)
-		n, err := io.Copy(io.Discard, a.Body)
-		if err != nil || n < least {
-			t.Errorf("%s: %d bytes, %v", format, n, err)
-		}
-	}
-	if grown := int64(most.Load()) - int64(before.HeapAlloc); grown > 8<<20 {
-		t.Errorf("%d bytes more than before", grown)
-	}
-}
-
-// TestStatementWithoutReader checks that a client that goes away ends the reads, and that
-// clients which do not read take no more than the places for statements.
-func TestStatementWithoutReader(t *testing.T) {
-	b, url := exporting(t, 100_000_000)
-	var all []*http.Response
-	for range exportsAtOnce {
-		a := download(t, url)
-		if _, err := io.ReadFull(a.Body, make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, a)
-	}
-	if status, _, body := downloaded(t, url); status != 503 || !strings.Contains(body, "try again later") {
-		t.Errorf("%d %s", status, body)
-	}
-	for _, a := range all {
-		_ = a.Body.Close()
-	}
-	free := func() bool {
-		a := download(t, url+"?to=2026-01-01")
-		defer a.Body.Close()
-		return a.StatusCode == 200
-	}
-	for end := time.Now().Add(10 * time.Second); !free(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the places are never free again")
-		}
-	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		was := b.reads.Load()
-		time.Sleep(100 * time.Millisecond)
-		if b.reads.Load() == was {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("the reads go on without a client")
-		}
-	}
-}
-
-// TestStatementOverOldHTTP checks that a client without chunks is refused: it could not tell a
-// part of a statement from the whole.
-func TestStatementOverOldHTTP(t *testing.T) {
-	_, url := exporting(t, 5)
-	address, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := io.WriteString(c, "GET /"+path+" HTTP/1.0\r\nAuthorization: Bearer operator\r\nConnection: close\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 505 ") {
-		t.Errorf("%s %v", got, err)
-	}
-}
