@@ -143,3 +143,12 @@ func TestStreamWithoutReader(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamClosedAgain checks that a second Close changes nothing.
+func TestStreamClosedAgain(t *testing.T) {
+	n := 0
+	s := &stream{Streamed: Streamed{Done: func(error) { n++ }}}
+	if err := errors.Join(s.Close(), s.Close()); err != nil || n != 1 {
+		t.Errorf("ended %d times, %v", n, err)
+	}
+}

@@ -44,16 +44,9 @@ func (x *index) rows(v View, first, last uint64) ([]numbered, error) {
 		return nil, nil
 	}
 	rows := make([]numbered, 0, last-first+1)
-	err := v.Scan(x.key(x.account, first), append(x.key(x.account, last), 0), func(k, b []byte) (bool, error) {
-		n, err := ledger.RowNumber(k)
-		if err == nil && n != first+uint64(len(rows)) {
-			err = errGap
-		}
-		if err != nil {
-			return false, err
-		}
+	err := v.Scan(x.key(x.account, first), append(x.key(x.account, last), 0), func(_, b []byte) (bool, error) {
 		e, err := x.read(b)
-		rows = append(rows, numbered{n, e})
+		rows = append(rows, numbered{first + uint64(len(rows)), e})
 		return err == nil, err
 	})
 	if err == nil && uint64(len(rows)) != last-first+1 {
