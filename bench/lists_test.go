@@ -123,8 +123,10 @@ func (l *long) deep(b *testing.B, n int) {
 	from := l.now - ledger.Millis(n)*10_000 + 1
 	for _, f := range []ledger.Filter{{}, {From: from, Until: l.now + 1}} {
 		for name, list := range map[string]func(p ledger.Page) ([]*ledger.Transaction, error){
-			"statement":    func(p ledger.Page) ([]*ledger.Transaction, error) { return l.history.Statement(longAccount, f, p) },
-			"transactions": func(p ledger.Page) ([]*ledger.Transaction, error) { return l.history.Transactions(longAccount, "", f, p) },
+			"statement": func(p ledger.Page) ([]*ledger.Transaction, error) { return l.history.Statement(longAccount, f, p) },
+			"transactions": func(p ledger.Page) ([]*ledger.Transaction, error) {
+				return l.history.Transactions(longAccount, "", f, p)
+			},
 		} {
 			page := func(number int) func() {
 				return func() {

@@ -236,6 +236,61 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	return r, err == nil, err
 }
 
+// Records calls fn for the stream's records with the given sequences, which must be in
+// ascending order. Each record is verified with the checksum of the record before it. A record
+// that is missing or cannot be verified is a *Damage. It is faster than a call of Store.Record
+// for each, most of all for records that are near each other. Record.Body is valid only during
+// the call of fn. If fn returns an error, Records returns the same error.
+func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) error {
+	if v.snap == nil {
+		return ErrClosed
+	}
+	lo, hi := RecordRange(stream)
+	it, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return unreadable(stream, 0, err)
+	}
+	for _, seq := range seqs {
+		var r Record
+		if r, err = recordAt(it, stream, seq); err == nil {
+			err = fn(r)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if cerr := it.Close(); err == nil && cerr != nil {
+		err = unreadable(stream, 0, cerr)
+	}
+	return err
+}
+
+// recordAt reads one record with an iterator over its stream.
+func recordAt(it *pebble.Iterator, stream Stream, seq uint64) (Record, error) {
+	first := max(seq, 2) - 1
+	var sum uint64
+	for at, ok := first, it.SeekGE(RecordKey(stream, first)); ; at, ok = at+1, it.Next() {
+		if !ok && it.Error() != nil {
+			return Record{}, unreadable(stream, at, it.Error())
+		}
+		if !ok || !bytes.Equal(it.Key(), RecordKey(stream, at)) {
+			return Record{}, damaged(stream, at, "is missing")
+		}
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return Record{}, unreadable(stream, at, err)
+		}
+		if at == seq {
+			return Unseal(sum, stream, seq, v)
+		}
+		r, err := Decode(stream, at, v)
+		if err != nil {
+			return Record{}, err
+		}
+		sum = r.Sum
+	}
+}
+
 // sumOf returns the checksum that is stored in record seq; 0 for seq 0.
 func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	if seq == 0 {

@@ -28,7 +28,7 @@ type Store struct {
 	mu      sync.Mutex // guards queue, newest, idle, closing and the order of submitted
 	queue   []*Entry
 	newest  map[Stream]Ticket // of each stream with entries that write something and are not durable: the newest one
-	idle    bool // the writer waits for entries, and every submitted entry is durable and released
+	idle    bool              // the writer waits for entries, and every submitted entry is durable and released
 	closing bool
 	wake    chan struct{} // wakes the writer; capacity 1
 	stopped chan struct{} // closed when the writer has ended

@@ -23,6 +23,7 @@ type View interface {
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	Last(stream wal.Stream) (seq uint64, err error)
+	Records(stream wal.Stream, seqs []uint64, fn func(wal.Record) error) error
 }
 
 // store makes a Journal of a wal.Store.
@@ -134,6 +135,10 @@ func Record(j interface {
 	if !ok {
 		return nil, &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is missing"}
 	}
+	return decoded(a, &w)
+}
+
+func decoded(a ledger.AccountID, w *wal.Record) (*ledger.Record, error) {
 	r := &ledger.Record{Account: a, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	return r, r.Decode(w.Body)
 }

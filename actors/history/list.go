@@ -2,9 +2,11 @@ package history
 
 import (
 	"errors"
+	"slices"
 	"sort"
 
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // index is one of an account's two lists: rows with dense numbers from 1, sorted by time.
@@ -137,21 +139,69 @@ type numbered struct {
 
 // transactions reads the transactions that rows lead to.
 func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
+	if err := findRecords(v, a, rows); err != nil {
+		return nil, err
+	}
+	seqs := make([]uint64, 0, len(rows))
+	for _, r := range rows {
+		seqs = append(seqs, r.seq)
+	}
+	slices.Sort(seqs)
+	found := make(map[uint64]*ledger.Transaction, len(rows))
+	err := v.Records(wal.Stream(a), seqs, func(w wal.Record) error {
+		r, err := decoded(a, &w)
+		found[w.Seq] = r.Tx
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	all := make([]*ledger.Transaction, 0, len(rows))
 	for _, r := range rows {
-		seq := r.seq
-		if r.ordinal != 0 {
-			row, err := itemRow(v, a, r.ordinal)
-			if err != nil {
-				return nil, err
-			}
-			seq = row.Seq
-		}
-		rec, err := Record(h.journal, a, seq)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rec.Tx)
+		all = append(all, found[r.seq])
 	}
 	return all, nil
+}
+
+// findRecords sets the sequence of the newest record of each row that has none. Where the
+// items are near each other, it reads all item rows between them at once.
+func findRecords(v View, a ledger.AccountID, rows []numbered) error {
+	first, last, missing := ^uint64(0), uint64(0), 0
+	for _, r := range rows {
+		if r.seq == 0 {
+			first, last, missing = min(first, r.ordinal), max(last, r.ordinal), missing+1
+		}
+	}
+	if missing == 0 {
+		return nil
+	}
+	at := map[uint64]uint64{}
+	if last-first < 4*uint64(missing) {
+		err := v.Scan(ledger.ItemKey(a, first), append(ledger.ItemKey(a, last), 0), func(k, b []byte) (bool, error) {
+			n, err := ledger.RowNumber(k)
+			if err != nil {
+				return false, err
+			}
+			row, err := ledger.DecodeItemRow(b)
+			at[n] = row.Seq
+			return err == nil, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.seq != 0 {
+			continue
+		}
+		if r.seq = at[r.ordinal]; r.seq == 0 {
+			row, err := itemRow(v, a, r.ordinal)
+			if err != nil {
+				return err
+			}
+			r.seq = row.Seq
+		}
+	}
+	return nil
 }

@@ -36,6 +36,23 @@ func (m snapshot) Last(stream wal.Stream) (seq uint64, err error) {
 	return seq, err
 }
 
+// Records implements history.View.
+func (m snapshot) Records(stream wal.Stream, seqs []uint64, fn func(wal.Record) error) error {
+	for _, seq := range seqs {
+		r, ok, err := m.Record(stream, seq)
+		if err == nil && !ok {
+			err = &wal.Damage{Stream: stream, Seq: seq, What: "is missing"}
+		}
+		if err == nil {
+			err = fn(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // whenTold is an Out that calls a function.
 type whenTold func()
 
