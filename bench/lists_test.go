@@ -40,7 +40,8 @@ type long struct {
 	account ledger.Account
 	sum     uint64
 	now     ledger.Millis
-	some    []*ledger.Transaction // one in a thousand
+	paid    []*ledger.Transaction // some of the received payments
+	charges []*ledger.Transaction // the charges, one in a thousand transactions
 }
 
 const longAccount = ledger.AccountID(1)
@@ -66,8 +67,12 @@ func newLong(b *testing.B, n int) *long {
 	return l
 }
 
-// movement is one movement of money; every third is a credit.
+// movement is one movement of money; every third is a credit, and one in a thousand is an open
+// charge instead.
 func movement(i int) ledger.Command {
+	if i%1000 == 501 {
+		return ledger.CreateCharge{Amount: 10_000, ExternalID: fmt.Sprint("order-", i)}
+	}
 	if i%3 == 0 {
 		return ledger.Credit{Kind: ledger.TxTED, Amount: 100, Reference: fmt.Sprint("r", i)}
 	}
@@ -84,8 +89,12 @@ func (l *long) take(b *testing.B, all []ledger.Command) {
 		for j := range d.Records {
 			l.add(b, e, &d.Records[j])
 		}
-		if i == 500 {
-			l.some = append(l.some, d.Tx)
+		switch t := d.Tx; {
+		case t == nil:
+		case t.Kind == ledger.TxCharge:
+			l.charges = append(l.charges, t)
+		case t.Kind == ledger.TxReceipt && len(l.paid) < len(l.charges):
+			l.paid = append(l.paid, t)
 		}
 	}
 	done := make(landed, 1)
@@ -170,9 +179,8 @@ func (l *long) nothing(b *testing.B) func([]*ledger.Transaction, error) {
 // lookups measures lookups of a few transactions again and again, so that their rows are
 // cached.
 func (l *long) lookups(b *testing.B) {
-	few := l.some[:20]
 	var i int
-	next := func() *ledger.Transaction { i++; return few[i%len(few)] }
+	next := func() *ledger.Transaction { i++; return l.paid[i%20] }
 	must := func(t *ledger.Transaction, err error) {
 		if err != nil || t == nil {
 			b.Fatal(t, err)
@@ -181,9 +189,12 @@ func (l *long) lookups(b *testing.B) {
 	id, tag := medians(2000,
 		func() { must(l.history.Transaction(longAccount, next().ID.String())) },
 		func() { must(l.history.Tag(longAccount, next().Public())) })
-	fmt.Printf("Lists                  a lookup by id takes %v, by transaction_id %v\n", id, tag)
-	if max(id, tag) > lookupTime {
-		b.Errorf("lookups take %v and %v", id, tag)
+	endToEnd, external := medians(2000,
+		func() { must(l.history.EndToEnd(longAccount, next().EndToEnd)) },
+		func() { must(l.history.Reference(longAccount, l.charges[i%20].ExternalID)) })
+	fmt.Printf("Lists                  a lookup by id takes %v, by transaction_id %v, by end-to-end id %v, by external id %v\n", id, tag, endToEnd, external)
+	if slowest := max(id, tag, endToEnd, external); slowest > lookupTime {
+		b.Errorf("a lookup takes %v", slowest)
 	}
 }
 

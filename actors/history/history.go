@@ -39,6 +39,7 @@ type History struct {
 	scans    chan struct{} // has an element for each read that looks at many rows
 	scanTime time.Duration
 	few      int // see fewInFlight
+	known    known
 }
 
 // New makes a History over a store.
@@ -116,11 +117,7 @@ func (h *History) item(v View, row ledger.IDRow) (*ledger.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := Record(h.journal, row.Account, at.Seq)
-	if err != nil {
-		return nil, err
-	}
-	return r.Tx, nil
+	return h.transaction(row.Account, at.Seq)
 }
 
 // Record reads one record of an account; a missing record is an error.

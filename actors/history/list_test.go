@@ -178,3 +178,31 @@ func TestLists(t *testing.T) {
 		t.Errorf("a page beyond every list: %v %v", got, err)
 	}
 }
+
+// TestLookupsAreNew checks that lookups that were made before see a change of status, and do
+// not take one account's transaction for another's.
+func TestLookupsAreNew(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	for id := ledger.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000 * ledger.Amount(id)}, ledger.Facts{})
+		p := b.payout(id, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", id)), ledger.Facts{}, ledger.TransferIsAccepted)
+		for _, want := range []ledger.TxStatus{ledger.StatusAccepted, ledger.StatusSettled} {
+			for range 2 {
+				for name, find := range map[string]func(ledger.AccountID, string) (*ledger.Transaction, error){
+					p.ID.String(): h.Transaction, p.Public(): h.Tag, p.EndToEnd: h.EndToEnd,
+				} {
+					if got, err := find(id, name); err != nil || got == nil || got.Status != want || got.ID != p.ID {
+						t.Errorf("%s of account %v: %+v (%v), want %v", name, id, got, err, want)
+					}
+					if got, err := find(3-id, name); err != nil || got != nil {
+						t.Errorf("%s of another account: %+v (%v)", name, got, err)
+					}
+				}
+			}
+			if want == ledger.StatusAccepted {
+				b.do(id, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: p})
+			}
+		}
+	}
+}

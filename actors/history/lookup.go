@@ -39,13 +39,9 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 	}
 	err = h.limited(func(limit *scanLimit) error {
 		return h.look(a, func(v View) error {
-			n, err := chosen(v, a, external, limit)
-			if err != nil || n == 0 {
-				return err
-			}
-			all, err := h.transactions(v, a, []numbered{{entry: entry{ordinal: n}}})
-			if err == nil {
-				t = all[0]
+			seq, err := chosen(v, a, external, limit)
+			if err == nil && seq != 0 {
+				t, err = h.transaction(a, seq)
 			}
 			return err
 		})
@@ -56,8 +52,8 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 	return t, nil
 }
 
-// chosen returns the ordinal of the transaction that an external id stands for; 0: there is
-// none.
+// chosen returns the sequence of the newest record about the transaction that an external id
+// stands for; 0: there is none.
 func chosen(v View, a ledger.AccountID, external string, limit *scanLimit) (uint64, error) {
 	var moved, open, newest uint64
 	lo, hi := ledger.ExternalRange(a, external)
@@ -74,18 +70,18 @@ func chosen(v View, a ledger.AccountID, external string, limit *scanLimit) (uint
 		case err != nil:
 			return false, err
 		case row.Status.MovedMoney():
-			moved = n
+			moved = row.Seq
 			return false, nil
 		case open == 0 && (row.Status.InFlight() || row.Status == ledger.StatusActive):
-			open = n
+			open = row.Seq
 		case newest == 0:
-			newest = n
+			newest = row.Seq
 		}
 		return true, nil
 	})
-	for _, n := range []uint64{moved, open, newest} {
-		if n != 0 {
-			return n, err
+	for _, seq := range []uint64{moved, open, newest} {
+		if seq != 0 {
+			return seq, err
 		}
 	}
 	return 0, err

@@ -66,6 +66,9 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 		if err != nil {
 			return nil, err
 		}
+		if only != 0 && row.Account != only {
+			continue
+		}
 		ids := []ledger.TxID{row.ID}
 		for _, m := range row.Members {
 			ids = append(ids, m.ID)
@@ -78,7 +81,10 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 			consider(row.Account, tx)
 		}
 	}
-	err := h.received(v, e2e, consider)
+	if best != nil && best.Tx.Status.MovedMoney() {
+		return best, nil
+	}
+	err := h.received(v, only, e2e, consider)
 	return best, err
 }
 
@@ -95,9 +101,10 @@ func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
 	return h.item(v, row)
 }
 
-func (h *History) received(v View, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
-	lo, hi := ledger.ReceivedRange(e2e)
-	return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+// received considers the payments and returns that were received under an end-to-end id, by
+// account only; 0: by any account.
+func (h *History) received(v View, only ledger.AccountID, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
+	read := func(k, b []byte) (bool, error) {
 		a, err := ledger.DecodeReceivedKey(k)
 		if err != nil {
 			return false, err
@@ -106,13 +113,23 @@ func (h *History) received(v View, e2e string, consider func(ledger.AccountID, *
 		if err != nil {
 			return false, err
 		}
-		r, err := Record(h.journal, a, seq)
+		tx, err := h.transaction(a, seq)
 		if err != nil {
 			return false, err
 		}
-		consider(a, r.Tx)
+		consider(a, tx)
 		return true, nil
-	})
+	}
+	if only == 0 {
+		lo, hi := ledger.ReceivedRange(e2e)
+		return v.Scan(lo, hi, read)
+	}
+	key := ledger.ReceivedKey(e2e, only)
+	b, ok, err := v.Get(key)
+	if ok {
+		_, err = read(key, b)
+	}
+	return err
 }
 
 // InFlight lists payouts in flight, sorted by account and then by id: of account a, or of

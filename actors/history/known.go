@@ -1,0 +1,42 @@
+package history
+
+import (
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+)
+
+// known keeps transactions that lookups have read, each as in one record. Records never
+// change, so an entry is right for ever; a client that asks about the same transaction again
+// and again is answered without reading and verifying its record each time.
+type known struct{ slots [knownSlots]atomic.Pointer[knownAs] }
+
+// knownSlots is how many transactions are kept; about 4 MB.
+const knownSlots = 4096
+
+// knownAs is a transaction as in the account's record seq. It must not be changed.
+type knownAs struct {
+	account ledger.AccountID
+	seq     uint64
+	tx      *ledger.Transaction
+}
+
+func (k *known) slot(a ledger.AccountID, seq uint64) *atomic.Pointer[knownAs] {
+	const odd = 0x9E3779B97F4A7C15 // spreads neighbours
+	return &k.slots[(uint64(a)+seq*odd)>>32%knownSlots]
+}
+
+// transaction reads the transaction in an account's record; nil where the record is about
+// something else. The caller must not change it.
+func (h *History) transaction(a ledger.AccountID, seq uint64) (*ledger.Transaction, error) {
+	slot := h.known.slot(a, seq)
+	if e := slot.Load(); e != nil && e.account == a && e.seq == seq {
+		return e.tx, nil
+	}
+	r, err := Record(h.journal, a, seq)
+	if err != nil {
+		return nil, err
+	}
+	slot.Store(&knownAs{a, seq, r.Tx})
+	return r.Tx, nil
+}
