@@ -159,6 +159,8 @@ func TestDemo(t *testing.T) {
 		`"worked":true`, `"end_to_end_id":"E99999004`, // the payout
 		`"status":"failed","errors":[{"code":"dict_key_not_found"`, // the payout that is refused
 		`"balance":`,
+		`"data":[{`, `PIXRET`, `"status":"settled"`, `PIXOUT`, `"status":"settled"`, `PIXIN`, `"status":"completed"`, `"type":"ted"`, // the statement
+		`"page":1,"per_page":5}`,
 	} {
 		i := strings.Index(rest, want)
 		if i < 0 {
