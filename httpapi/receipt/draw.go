@@ -59,6 +59,10 @@ type drawing struct {
 	*fpdf.Fpdf
 	y     float64 // where the next part begins
 	scale scale   // of the sections
+
+	family, style string  // the present font; see ink and use
+	size          float64 // of the present font, in points
+	opened        bool    // whether the fonts of other characters are open
 }
 
 func open(p *page, id string, made time.Time) *drawing {
@@ -71,15 +75,16 @@ func open(p *page, id string, made time.Time) *drawing {
 	pdf.SetAuthor(p.issuer, true)
 	pdf.SetLang("pt-BR")
 	pdf.SetAutoPageBreak(false, 0)
-	pdf.AddUTF8FontFromBytes("noto", "", regular)
-	pdf.AddUTF8FontFromBytes("noto", "B", bold)
+	pdf.AddUTF8FontFromBytes(common, "", regular)
+	pdf.AddUTF8FontFromBytes(common, "B", bold)
 	pdf.AddPage()
 	return &drawing{Fpdf: pdf}
 }
 
 // ink sets font and colour of the texts that follow; size is in points.
 func (d *drawing) ink(style string, size float64, c colour) {
-	d.SetFont("noto", style, size)
+	d.family, d.style, d.size = common, style, size
+	d.SetFont(common, style, size)
 	d.SetTextColor(c.r, c.g, c.b)
 }
 

@@ -223,3 +223,27 @@ func BenchmarkPDF(b *testing.B) {
 		drawn(b, f)
 	}
 }
+
+// TestOtherScripts checks that names in scripts that the common fonts lack are printed whole,
+// in their order, within the margins, and only then with the large fonts.
+func TestOtherScripts(t *testing.T) {
+	f := facts(ledger.TxPayout)
+	f.Recipient.Name = "王小明 (Wang) 김철수 たなか"
+	f.Description = strings.Repeat("漢字", 70)
+	file := drawn(t, f)
+	said := strings.ReplaceAll(lined(read(t, file)), "\n", "")
+	for _, want := range []string{"王小明 (Wang) 김철수 たなか", f.Description} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s is not in %s", want, said)
+		}
+	}
+	if len(file) > 100<<10 {
+		t.Errorf("%d bytes", len(file))
+	}
+	if !bytes.Equal(file, drawn(t, f)) {
+		t.Error("two receipts of the same facts differ")
+	}
+	if len(drawn(t, facts(ledger.TxPayout))) > 60<<10 || bytes.Contains(drawn(t, facts(ledger.TxPayout)), []byte(others)) {
+		t.Error("a receipt in Latin letters has the other fonts")
+	}
+}

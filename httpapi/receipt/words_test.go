@@ -74,7 +74,7 @@ func TestPrintable(t *testing.T) {
 		"  São \t\r\n João\x00 ": "São João",
 		"Sa\u0303o":              "São",
 		"Αθηνά Наталья Nguyễn":   "Αθηνά Наталья Nguyễn",
-		"漢字":                     "\ufffd\ufffd",
+		"王小明 Wang 김철수":           "王小明 Wang 김철수",
 		"Zé 😀":                   "Zé \ufffd",
 		"a\u202eb\u200dc\ufe0fd": "abcd",
 		"a\xffb":                 "a\ufffdb",
