@@ -9,7 +9,9 @@ import (
 // known keeps transactions that lookups have read, each as in one record. Records never
 // change, so an entry is right for ever; a client that asks about the same transaction again
 // and again is answered without reading and verifying its record each time.
-type known struct{ slots [knownSlots]atomic.Pointer[knownAs] }
+type known struct {
+	slots [knownSlots]atomic.Pointer[knownAs]
+}
 
 // knownSlots is how many transactions are kept; about 4 MB.
 const knownSlots = 4096
