@@ -89,13 +89,7 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 		return nil, err
 	}
 	if len(ids) >= h.few {
-		span := *f
-		span.Status = ledger.FilterProcessing
-		rows, err := x.page(v, &span, ledger.Page{Number: 1, Size: mostInFlight}, limit)
-		if err != nil {
-			return nil, err
-		}
-		return h.transactions(v, a, rows)
+		return h.newestInFlight(v, &x, *f, limit)
 	}
 	var rows []numbered
 	for _, id := range ids {
@@ -109,6 +103,25 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 	}
 	slices.SortFunc(rows, func(a, b numbered) int { return cmp.Compare(b.number, a.number) })
 	return h.transactions(v, a, rows[:min(len(rows), mostInFlight)])
+}
+
+// newestInFlight returns the newest of very many transactions in flight. Its limit bounds
+// nothing where the list as a whole needs no bound; this part of it does.
+func (h *History) newestInFlight(v View, x *index, f ledger.Filter, limit *scanLimit) (all []*ledger.Transaction, err error) {
+	f.Status = ledger.FilterProcessing
+	read := func(limit *scanLimit) error {
+		rows, err := x.page(v, &f, ledger.Page{Number: 1, Size: mostInFlight}, limit)
+		if err == nil {
+			all, err = h.transactions(v, x.account, rows)
+		}
+		return err
+	}
+	if limit.ctx != nil {
+		err = read(limit)
+	} else {
+		err = h.limited(read)
+	}
+	return all, err
 }
 
 // openIDs returns the ids of an account's transactions in flight, at most the first few.
