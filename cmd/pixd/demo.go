@@ -139,7 +139,7 @@ func (t tour) print(out io.Writer) error {
 	fmt.Fprintf(b, "%s; echo\n", signed[3])
 	fmt.Fprintln(b, get("/balance"))
 	say("The statement has all of it, the newest first.")
-	fmt.Fprintln(b, get("/statement?per_page=5"))
+	fmt.Fprintln(b, get("/statement"))
 	say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
 	fmt.Fprintf(b, "printf '{\"amount\":100}' | %s sign --secret-file <(printf %%s '%s')\n\n", program(), t.secret)
 	_, err := out.Write(b.Bytes())

@@ -160,7 +160,7 @@ func TestDemo(t *testing.T) {
 		`"status":"failed","errors":[{"code":"dict_key_not_found"`, // the payout that is refused
 		`"balance":`,
 		`"data":[{`, `PIXRET`, `"status":"settled"`, `PIXOUT`, `"status":"settled"`, `PIXIN`, `"status":"completed"`, `"type":"ted"`, // the statement
-		`"page":1,"per_page":5}`,
+		`"page":1,"per_page":20}`,
 	} {
 		i := strings.Index(rest, want)
 		if i < 0 {
