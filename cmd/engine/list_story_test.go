@@ -74,12 +74,12 @@ func TestLists(t *testing.T) {
 	flying, done := silent.TransactionID+" pending", []string{
 		rejected.TransactionID + " rejected", settled.TransactionID + " settled", paid.TransactionID + " completed", ted.TransactionID + " completed",
 	}
-	today := time.Now().UTC().Format(time.DateOnly)
+	from, to := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
 	check := func(w *harness) {
 		t.Helper()
 		all := append([]string{flying}, done...)
 		w.shows("/statement", all...)
-		w.shows("/statement?date_from="+today+"&date_to="+today, all...)
+		w.shows("/statement?date_from="+from+"&date_to="+to, all...)
 		w.shows("/statement?date_to=2020-01-01")
 		w.shows("/statement?per_page=1", flying, done[0])
 		w.shows("/statement?per_page=1&page=2", done[1])

@@ -18,10 +18,13 @@ import (
 const dead = "reject-ac03@pix.test"
 
 // moves has money move in and out of a shop: a received payment, a payout, and a payout that
-// is rejected. It waits until all of it has ended.
+// is rejected. It waits until all of it has ended. The movements are booked at different times.
 func (p *process) moves(s shop) {
 	p.t.Helper()
+	const apart = 3 * time.Millisecond
+	time.Sleep(apart)
 	p.pays(s, 250_000)
+	time.Sleep(apart)
 	for i, key := range []string{"settle-now@pix.test", dead} {
 		body := fmt.Sprintf(`{"amount":%d,"pix_key":%q,"description":"=1+\u001b[31m1"}`, 1000*(i+1), key)
 		if status, got, err := s.ask(p.merchant, "/pix/cash-out", body, fmt.Sprint("k", i)); err != nil || status/100 != 2 {
