@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/url"
 	"time"
 
@@ -37,14 +36,11 @@ func listTransactions(c *call) {
 
 // transactions answers with one page of transactions.
 func (c *call) transactions(all []*ledger.Transaction, err error, page, perPage int) {
-	switch {
-	case errors.Is(err, ledger.ErrTooLong):
-		unavailable(c.ctx, ledger.ErrTooLong.Error())
-	case err != nil:
+	if err != nil {
 		c.failed(err)
-	default:
-		c.list(len(all), page, perPage, func(o *object, i int) { o.item(all[i], c.Banks) })
+		return
 	}
+	c.list(len(all), page, perPage, func(o *object, i int) { o.item(all[i], c.Banks) })
 }
 
 // list answers with a page of a list of n entries; write writes the members of the i-th one.
@@ -169,9 +165,6 @@ func (c *call) found(parameter string, find func(ledger.AccountID, string) (*led
 	}
 	t, err := find(c.key.Account, id)
 	switch {
-	case errors.Is(err, ledger.ErrTooLong):
-		unavailable(c.ctx, ledger.ErrTooLong.Error())
-		return nil
 	case err != nil:
 		c.failed(err)
 		return nil

@@ -42,16 +42,24 @@ func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
 }
 
 // Cases returns one page of an account's special-return cases, the newest first. page counts
-// from 1. If status is not 0, only cases in that status count.
+// from 1. If status is not 0, only cases in that status count; ledger.ErrTooLong: finding them
+// takes too long.
 func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
-	err = h.look(a, func(v View) error {
-		ordinals, err := pageOfCases(v, a, status, page, perPage)
-		if err != nil {
+	read := func(limit *scanLimit) error {
+		return h.look(a, func(v View) error {
+			ordinals, err := pageOfCases(v, a, status, page, perPage, limit)
+			if err != nil {
+				return err
+			}
+			all, err = h.casesAt(v, a, ordinals)
 			return err
-		}
-		all, err = h.casesAt(v, a, ordinals)
-		return err
-	})
+		})
+	}
+	if status == 0 {
+		err = read(&scanLimit{})
+	} else {
+		err = h.limited(read)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +67,7 @@ func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perP
 }
 
 // pageOfCases returns the ordinals of the cases on a page.
-func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (ordinals []uint64, err error) {
+func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int, limit *scanLimit) (ordinals []uint64, err error) {
 	lo, hi := ledger.CasesOf(a)
 	skip := uint64(page-1) * uint64(perPage)
 	if skip/uint64(perPage) != uint64(page-1) {
@@ -79,6 +87,9 @@ func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, per
 		skip = 0
 	}
 	err = v.ScanBack(lo, hi, func(k, b []byte) (bool, error) {
+		if err := limit.over(); err != nil {
+			return false, err
+		}
 		row, err := ledger.DecodeCaseRow(b)
 		if err != nil || status != 0 && row.Status != status {
 			return err == nil, err

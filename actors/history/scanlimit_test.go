@@ -65,6 +65,12 @@ func TestScansAreBounded(t *testing.T) {
 	if err := filtered(); !errors.Is(err, ledger.ErrTooLong) || time.Since(began) < h.scanTime {
 		t.Errorf("a fifth read: %v", err)
 	}
+	if _, err := h.Cases(1, ledger.CaseOpen, 1, 5); !errors.Is(err, ledger.ErrTooLong) {
+		t.Errorf("a fifth read, of cases: %v", err)
+	}
+	if _, err := h.Cases(1, 0, 1, 5); err != nil {
+		t.Errorf("all cases: %v", err)
+	}
 	if _, err := h.Reference(1, "order-1"); !errors.Is(err, ledger.ErrTooLong) {
 		t.Errorf("a fifth read, by external id: %v", err)
 	}
