@@ -29,6 +29,7 @@ func TestListParameters(t *testing.T) {
 		{"", filter{}, page{Number: 1, Size: 20}, ""},
 		{"?page=3&per_page=7", filter{}, page{Number: 3, Size: 7}, ""},
 		{"?per_page=101", filter{}, page{Number: 1, Size: 100}, ""},
+		{"?per_page=99999999999999999999999", filter{}, page{Number: 1, Size: 100}, ""},
 		{"?status=settled", filter{Status: ledger.FilterSettled}, page{Number: 1, Size: 20}, ""},
 		{"?status=rejected", filter{Status: ledger.FilterRejected}, page{Number: 1, Size: 20}, ""},
 		{"?status=failed", filter{Status: ledger.FilterFailed}, page{Number: 1, Size: 20}, ""},

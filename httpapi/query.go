@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -47,15 +48,20 @@ const (
 
 // pages reads page and per_page. A per_page above the largest one is served as the largest.
 func (q *query) pages() (page, perPage int) {
-	return q.positive("page", 1), min(q.positive("per_page", defaultPerPage), maxPerPage)
+	return q.positive("page", 1, 0), min(q.positive("per_page", defaultPerPage, maxPerPage), maxPerPage)
 }
 
-func (q *query) positive(name string, otherwise int) int {
+// positive reads a positive integer. most stands for a number that is too large for 63 bits;
+// where it is 0, such a number is a fault.
+func (q *query) positive(name string, otherwise, most int) int {
 	text, given := q.values[name]
 	if !given {
 		return otherwise
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
+	if most > 0 && errors.Is(err, strconv.ErrRange) {
+		return most
+	}
 	if err != nil || n == 0 {
 		q.refuse(name, name+" must be a positive integer")
 		return otherwise

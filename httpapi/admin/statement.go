@@ -73,11 +73,11 @@ func readSpan(from, to string) (first, until ledger.Millis, err error) {
 		first = max(0, inMillis(begin)) // nothing was booked before 1970
 	}
 	if to != "" {
-		if from != "" && begin.After(end) {
-			return 0, 0, control.Bad("from must not be after to")
-		}
 		if day {
 			end = end.AddDate(0, 0, 1)
+		}
+		if from != "" && (begin.After(end) || day && !begin.Before(end)) {
+			return 0, 0, control.Bad("from must not be after to")
 		}
 		until = max(1, inMillis(end))
 	}

@@ -130,6 +130,8 @@ func TestStatementSpan(t *testing.T) {
 		"?from=1960-01-01&to=1960-01-01":                     "0 1",
 		"?from=2026-09-21T14:13:20Z&to=2026-09-21T14:13:20Z": "1790000000000 1790000000000",
 		"?from=2026-09-21T14:13:20Z&to=2026-09-22":           "1790000000000 1790121600000",
+		"?from=2026-09-21T14:13:20Z&to=2026-09-21":           "1790000000000 1790035200000",
+		"?from=2026-09-21T23:59:59.999Z&to=2026-09-21":       "1790035199999 1790035200000",
 	} {
 		if status, _, body := downloaded(t, url+query); status != 200 || b.span != want {
 			t.Errorf("%s: %d, bounds %s, want %s\n%s", query, status, b.span, want, body)
@@ -142,6 +144,7 @@ func TestStatementSpan(t *testing.T) {
 		"?to=2026-09-21T14:13:20":        "to must be a day",
 		"?from=2026-09-22&to=2026-09-21": "from must not be after to",
 		"?from=2026-09-21T14:13:20.001Z&to=2026-09-21T14:13:20Z": "from must not be after to",
+		"?from=2026-09-22T00:00:00Z&to=2026-09-21":               "from must not be after to",
 		"?format=xml": "format must be csv or json",
 		"?format=CSV": "format must be csv or json",
 	} {
