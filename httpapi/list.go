@@ -27,6 +27,9 @@ func listTransactions(c *call) {
 	page, perPage := q.pages()
 	f := q.filter(transactionStatuses)
 	f.Direction = choice(q, "direction", directions)
+	if external, given := q.values["external_id"]; given && external == "" {
+		q.refuse("external_id", "external_id must not be empty")
+	}
 	if q.answered(c) {
 		return
 	}

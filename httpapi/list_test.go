@@ -98,6 +98,7 @@ func TestBadListParameters(t *testing.T) {
 		}
 	}
 	for query, fault := range map[string]string{
+		"external_id=":                 `"external_id":["external_id must not be empty"]`,
 		"direction=in":                 `"direction":["direction must be inbound or outbound"]`,
 		"external_id=a&external_id=a":  `"external_id":["external_id is given twice"]`,
 		"direction=inbound&direction=": `"direction":["direction is given twice"]`,

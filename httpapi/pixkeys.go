@@ -8,7 +8,8 @@ func listPixKeys(c *call) {
 	o.flag("worked", true)
 	o.name("data")
 	o.b = append(o.b, '[')
-	for i, name := range c.account.PixKeys {
+	some := false
+	for _, name := range c.account.PixKeys {
 		k, ok := c.Registry.PixKey(name)
 		if !ok {
 			continue
@@ -17,9 +18,10 @@ func listPixKeys(c *call) {
 		if k.Registered {
 			status = "registered"
 		}
-		if i > 0 {
+		if some {
 			o.b = append(o.b, ',')
 		}
+		some = true
 		o.b = append(o.b, '{')
 		o.text("key", k.Key)
 		o.text("key_type", k.Type.String())

@@ -31,11 +31,7 @@ func refuse(e *Entry, err error) {
 // returns ErrClosed.
 func (s *Store) Look(stream Stream, read func(*View) error) error {
 	v := s.View()
-	err := read(v)
-	if closed := v.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := v.show(read); err != nil {
 		return err
 	}
 	done := make(passed, 1)
@@ -58,6 +54,16 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	default:
 		return ErrClosed
 	}
+}
+
+// show calls read with the view and closes the view, also where read panics.
+func (v *View) show(read func(*View) error) (err error) {
+	defer func() {
+		if closed := v.Close(); err == nil {
+			err = closed
+		}
+	}()
+	return read(v)
 }
 
 // passed is an Out that sends the result of its entry to a channel. Its entry has no

@@ -94,6 +94,34 @@ func TestLookOfOtherStreams(t *testing.T) {
 	}
 }
 
+// TestLookWaitsForTheNewest checks that Look waits for all entries of its stream, also where an
+// earlier one has become durable meanwhile.
+func TestLookWaitsForTheNewest(t *testing.T) {
+	gate := newSyncGate(vfs.NewMem())
+	s := memStore(t, Options{FS: gate, AnchorEvery: time.Hour})
+	gate.shut()
+	first := make(chanOut, 1)
+	s.Append(counted(1, first))
+	await(t, "the first sync", func() bool { return gate.waiting.Load() == 1 })
+	s.Append(counted(2)) // it waits behind the batch in work
+	gate.open()
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	await(t, "rest", func() bool { return s.atRest(1) })
+	w := &writer{s: s, m: NewMachine(Head{}), pending: []*Entry{counted(3), counted(4)}}
+	s.newest[1] = s.Durable() + 2
+	w.publish(1)
+	if s.atRest(1) {
+		t.Error("at rest with the second of two entries in work")
+	}
+	w.pending = w.pending[1:]
+	w.publish(1)
+	if !s.atRest(1) {
+		t.Error("not at rest with every entry durable")
+	}
+}
+
 // TestLookEnds checks that Look returns an error where the journal has failed or was
 // closed.
 func TestLookEnds(t *testing.T) {

@@ -267,6 +267,9 @@ func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) erro
 
 // recordAt reads one record with an iterator over its stream.
 func recordAt(it *pebble.Iterator, stream Stream, seq uint64) (Record, error) {
+	if seq == 0 {
+		return Record{}, damaged(stream, seq, "cannot exist")
+	}
 	first := max(seq, 2) - 1
 	var sum uint64
 	for at, ok := first, it.SeekGE(RecordKey(stream, first)); ; at, ok = at+1, it.Next() {

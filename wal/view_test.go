@@ -1,6 +1,8 @@
 package wal
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,6 +40,53 @@ func TestViewReads(t *testing.T) {
 	}
 	if err := v.Read(7, 2, sums[3], func(Record) error { return nil }); err == nil {
 		t.Error("a chain that does not continue was read")
+	}
+}
+
+// TestViewRecords checks that View.Records returns the records that are asked for, each verified
+// with the one before it.
+func TestViewRecords(t *testing.T) {
+	s := memStore(t, Options{FS: vfs.NewMem()})
+	const n = 9
+	e, sum := &Entry{Stream: 7, Out: []Out{make(chanOut, 1)}}, uint64(0)
+	for seq := uint64(1); seq <= n; seq++ {
+		r := Seal(sum, Record{Stream: 7, Seq: seq, Kind: 1, Time: int64(seq), Body: []byte{byte(seq)}})
+		e.Records, sum = append(e.Records, r), r.Sum
+	}
+	s.Append(e)
+	if err := <-e.Out[0].(chanOut); err != nil {
+		t.Fatal(err)
+	}
+	read := func(seqs ...uint64) (got []uint64, err error) {
+		v := s.View()
+		defer func() { _ = v.Close() }()
+		err = v.Records(7, seqs, func(r Record) error {
+			if r.Stream != 7 || string(r.Body) != string([]byte{byte(r.Seq)}) {
+				t.Errorf("%+v", r)
+			}
+			got = append(got, r.Seq)
+			return nil
+		})
+		return got, err
+	}
+	for _, seqs := range [][]uint64{{}, {1}, {2}, {9}, {1, 2, 3}, {2, 5, 9}, {1, 9}} {
+		if got, err := read(seqs...); err != nil || !slices.Equal(got, seqs) && len(seqs) > 0 {
+			t.Errorf("%v: %v (%v)", seqs, got, err)
+		}
+	}
+	for _, seqs := range [][]uint64{{0}, {10}, {9, 10}, {1 << 63}} {
+		var damage *Damage
+		if _, err := read(seqs...); !errors.As(err, &damage) {
+			t.Errorf("%v: %v", seqs, err)
+		}
+	}
+	bad := Seal(99, Record{Stream: 7, Seq: 4, Kind: 1, Time: 4, Body: []byte{4}}) // it does not continue the chain
+	if err := s.db.Set(RecordKey(7, 4), bad.Value, nil); err != nil {
+		t.Fatal(err)
+	}
+	var damage *Damage
+	if got, err := read(3, 4); !errors.As(err, &damage) || len(got) != 1 {
+		t.Errorf("a record that does not continue the chain: %v (%v)", got, err)
 	}
 }
 

@@ -35,6 +35,9 @@ func TestReadAsleep(t *testing.T) {
 	if w.entry(1).awake() {
 		t.Error("the read has woken the account")
 	}
+	if got := wal.Stream(w.looked.Load()); got != 1 {
+		t.Errorf("the read has waited for writes of account %v", got)
+	}
 	if a, err := w.Do(harnessAccounts+1, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrUnknown) {
 		t.Errorf("an unknown account: %+v, %v", a, err)
 	}
@@ -85,4 +88,10 @@ func TestReadsWhilePassivated(t *testing.T) {
 	}
 	stop.Store(true)
 	work.Wait()
+}
+
+// look is the store's Look; it notes the stream.
+func (w *harness) look(stream wal.Stream, read func(*wal.View) error) error {
+	w.looked.Store(uint64(stream))
+	return w.store.Look(stream, read)
 }

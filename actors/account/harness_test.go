@@ -22,7 +22,8 @@ import (
 // harness is a host over a real journal, with a simulated scheme that a test controls. Its
 // clock advances by a millisecond each time it is read.
 type harness struct {
-	tasks waitingTasks
+	looked atomic.Uint64 // stream of the newest read of an account that was not in memory
+	tasks  waitingTasks
 	*Host
 	t      *testing.T
 	store  *wal.Store
@@ -56,7 +57,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 	w.Host = NewHost(Options{
 		Tasks:  &w.tasks,
 		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
-		Journal: w.gate, Rows: storeRows{s}, Tail: s, Look: s.Look, Scheme: w.scheme,
+		Journal: w.gate, Rows: storeRows{s}, Tail: s, Look: w.look, Scheme: w.scheme,
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settings(), id >= 1 && id <= harnessAccounts
 		},

@@ -163,3 +163,31 @@ func TestPlantedReturns(t *testing.T) {
 		t.Errorf("without refund sums: %+v", found)
 	}
 }
+
+// TestFingerprint checks that every sum, and the payment, is part of the fingerprint of refund
+// sums, which is 0 only where nothing was refunded and nothing is held.
+func TestFingerprint(t *testing.T) {
+	of := func(change func(*ledger.RefundSums)) uint64 {
+		s := ledger.RefundSums{Original: ledger.TxID{1}, Amount: 100, Settled: 10, InFlight: 20, Held: 30}
+		change(&s)
+		return fingerprint(&s)
+	}
+	same := of(func(*ledger.RefundSums) {})
+	for name, change := range map[string]func(*ledger.RefundSums){
+		"payment":   func(s *ledger.RefundSums) { s.Original[15]++ },
+		"amount":    func(s *ledger.RefundSums) { s.Amount++ },
+		"settled":   func(s *ledger.RefundSums) { s.Settled++ },
+		"in flight": func(s *ledger.RefundSums) { s.InFlight++ },
+		"held":      func(s *ledger.RefundSums) { s.Held++ },
+		"one alone": func(s *ledger.RefundSums) { s.Settled, s.Held = 0, 0 },
+		"another":   func(s *ledger.RefundSums) { s.Settled, s.InFlight = 0, 0 },
+		"a third":   func(s *ledger.RefundSums) { s.InFlight, s.Held = 0, 0 },
+	} {
+		if got := of(change); got == same || got == 0 {
+			t.Errorf("%s is not part of it", name)
+		}
+	}
+	if got := of(func(s *ledger.RefundSums) { s.Settled, s.InFlight, s.Held = 0, 0, 0 }); got != 0 {
+		t.Error("sums of nothing count")
+	}
+}

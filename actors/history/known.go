@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // known keeps transactions that lookups have read, each as in one record. Records never
@@ -24,12 +25,12 @@ type knownAs struct {
 }
 
 func (k *known) slot(a ledger.AccountID, seq uint64) *atomic.Pointer[knownAs] {
-	const odd = 0x9E3779B97F4A7C15 // spreads neighbours
-	return &k.slots[(uint64(a)+seq*odd)>>32%knownSlots]
+	const odd = 0x9E3779B97F4A7C15 // spreads neighbours over the upper bits
+	return &k.slots[(uint64(a)^seq)*odd>>32%knownSlots]
 }
 
-// transaction reads the transaction in an account's record; nil where the record is about
-// something else. The caller must not change it.
+// transaction reads the transaction in an account's record, which must be about one. The caller
+// must not change it.
 func (h *History) transaction(a ledger.AccountID, seq uint64) (*ledger.Transaction, error) {
 	slot := h.known.slot(a, seq)
 	if e := slot.Load(); e != nil && e.account == a && e.seq == seq {
@@ -39,6 +40,14 @@ func (h *History) transaction(a ledger.AccountID, seq uint64) (*ledger.Transacti
 	if err != nil {
 		return nil, err
 	}
+	if r.Tx == nil {
+		return nil, aboutNone(a, seq)
+	}
 	slot.Store(&knownAs{a, seq, r.Tx})
 	return r.Tx, nil
+}
+
+// aboutNone is the error of a row that leads to a record about no transaction.
+func aboutNone(a ledger.AccountID, seq uint64) error {
+	return &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is about no transaction"}
 }

@@ -150,6 +150,9 @@ func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*
 	found := make(map[uint64]*ledger.Transaction, len(rows))
 	err := v.Records(wal.Stream(a), seqs, func(w wal.Record) error {
 		r, err := decoded(a, &w)
+		if err == nil && r.Tx == nil {
+			err = aboutNone(a, w.Seq)
+		}
 		found[w.Seq] = r.Tx
 		return err
 	})

@@ -174,6 +174,13 @@ func TestLists(t *testing.T) {
 	if got, err := h.Statement(9, ledger.Filter{}, ledger.Page{Number: 1, Size: 20}); err != nil || len(got) > 0 {
 		t.Errorf("an account without transactions: %v %v", got, err)
 	}
+	if got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1<<62 + 1, Size: 4}); err != nil || len(got) > 0 { // 4 times that is 0 in 64 bits
+		t.Errorf("a page whose place overflows: %v %v", got, err)
+	}
+	all, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 50})
+	if one, other := h.Statement(1, ledger.Filter{Direction: ledger.FilterOutbound}, ledger.Page{Number: 1, Size: 50}); err != nil || other != nil || !slices.Equal(ids(one), ids(all)) {
+		t.Errorf("a statement has no direction: %v, %v", err, other)
+	}
 	if got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1 << 62, Size: 100}); err != nil || len(got) > 0 {
 		t.Errorf("a page beyond every list: %v %v", got, err)
 	}
@@ -204,5 +211,56 @@ func TestLookupsAreNew(t *testing.T) {
 				b.do(id, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: p})
 			}
 		}
+	}
+}
+
+// TestKnownIsExact checks that a lookup does not take what it keeps of another record for the
+// one that it reads.
+func TestKnownIsExact(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	first := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1}, ledger.Facts{})
+	b.now++
+	second := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 2}, ledger.Facts{})
+	for _, wrong := range []knownAs{{1, first.Record(), first}, {2, second.Record(), first}} {
+		h.known.slot(1, second.Record()).Store(&wrong)
+		if got, err := h.Transaction(1, second.Public()); err != nil || got.Amount != 2 {
+			t.Errorf("%+v (%v)", got, err)
+		}
+	}
+}
+
+// TestReferences checks which of several transactions with one external id a lookup shows.
+func TestReferences(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	charge := func() *ledger.Transaction {
+		b.now++
+		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"}, ledger.Facts{})
+	}
+	shows := func(want *ledger.Transaction) {
+		t.Helper()
+		if got, err := h.Reference(1, "order-1"); err != nil || got == nil || got.ID != want.ID {
+			t.Errorf("%+v (%v), want %v", got, err, want.Public())
+		}
+	}
+	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	b.now++
+	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000001"}})
+	rejected := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: held})
+	shows(rejected)
+	older := charge()
+	shows(older)
+	newer := charge()
+	shows(newer)
+	b.now++
+	again := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000002"}})
+	b.do(1, ledger.ResolveTransfer{ID: again.ID, EndToEnd: again.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: again})
+	shows(newer) // and not the newest, which can move no money
+	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 100}, ledger.Facts{Open: older})
+	shows(older)
+	if got, err := h.EndToEnd(1, payment(1)); err != nil || got == nil || got.ID != older.ID {
+		t.Errorf("by the payment's end-to-end id: %+v (%v)", got, err)
 	}
 }

@@ -101,7 +101,7 @@ type Case struct {
 	ReleaseAt  Millis     `cbor:"19,keyasint"`           // engine time at which what an agreed case still holds is released
 	DueAt      Millis     `cbor:"20,keyasint,omitempty"` // engine time of the case's due row; 0: it has none
 	Stopped    bool       `cbor:"21,keyasint,omitempty"` // the scheme did not carry out a refund for this case: the engine makes no further one
-	Doubted    bool       `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening
+	Doubted    bool       `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening, and the time limits were not counted anew since; see ends
 
 	// The record that contains this state of the case; not stored, because it is that record.
 	at  uint64 // sequence of the record; 0: the case has no record yet
@@ -138,6 +138,17 @@ func (c *Case) Owed() Amount {
 // opened at the start of this process at the earliest: see Reading.since.
 func (c *Case) ends(limit Millis, now Reading) Millis {
 	return limit + now.since(c.OpenedAt, c.Doubted) - c.OpenedAt
+}
+
+// redate sets the case's time limits to when they end, which is done once: later restarts do
+// not move them again.
+func (c *Case) redate(now Reading) {
+	for _, at := range []*Millis{&c.DeadlineAt, &c.AnalysisAt, &c.ReleaseAt, &c.DueAt} {
+		if *at != 0 {
+			*at = c.ends(*at, now)
+		}
+	}
+	c.Doubted = false
 }
 
 // standsAt says that the record seq contains this state of the case.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -183,6 +184,46 @@ func TestTooOldRefundIsMadeAgain(t *testing.T) {
 	}
 }
 
+// TestTooOldRefundInDoubt checks that a refund for a case is not made again while the scheme may
+// have an earlier submit of it, and that this submit's settlement is booked.
+func TestTooOldRefundInDoubt(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.paid("b", 10_000)
+	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+	h.now += 13 * 3_600_000
+	if d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"}); len(d.Launch) != 0 || len(d.Alerts) != 1 {
+		t.Errorf("%d refunds, %d alerts", len(d.Launch), len(d.Alerts))
+	}
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if at := h.account.Totals; at.Balance != 10_000 || at.MEDHeld != 0 {
+		t.Errorf("%+v", at)
+	}
+}
+
+// TestTwoLateRefunds checks that a case whose own refund settles late, after another one has,
+// takes that off its hold once.
+func TestTwoLateRefunds(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	other := h.unsure(paid, 7_000)
+	own := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	h.step(Credit{Kind: TxTED, Amount: 50_000})
+	h.step(ResolveTransfer{ID: other.ID, EndToEnd: other.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if at := h.account.Totals; at.MEDHeld != 3_000 {
+		t.Errorf("after the first: %+v", at)
+	}
+	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Notice: true, Result: TransferIsSettled})
+	if at := h.account.Totals; at.MEDHeld != 0 || at.Balance != 43_000 {
+		t.Errorf("after both: %+v", at)
+	}
+}
+
 // TestRejectedRefundIsNotVoided checks that only a payout can be voided: the reason of a
 // refund's rejection comes from the scheme, whatever it says.
 func TestRejectedRefundIsNotVoided(t *testing.T) {
@@ -211,5 +252,53 @@ func TestReleasedHoldPaysNewerCase(t *testing.T) {
 	}
 	if d := h.step(CloseCase{ID: older.ID, Result: Disagreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 5_000 {
 		t.Errorf("%d refunds of money that is there", len(d.Launch))
+	}
+}
+
+// TestStoppedCaseStaysStopped checks that a case of which one refund was rejected gets no other,
+// also where a second refund only had an id that was too old.
+func TestStoppedCaseStaysStopped(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.spend(6_000)
+	first := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	second := h.step(Credit{Kind: TxTED, Amount: 6_000}).Launch[0].Tx
+	h.now += 13 * 3_600_000
+	h.step(ResolveTransfer{ID: first.ID, EndToEnd: first.EndToEnd, Result: TransferIsRejected, Reason: "DT05"})
+	d := h.step(ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: TransferIsRejected, Reason: "FF08"})
+	if len(d.Launch) != 0 || len(d.Alerts) != 1 || h.account.Totals.Owed != 0 || h.account.Totals.MEDHeld != 10_000 {
+		t.Errorf("%d refunds, %d alerts, %+v", len(d.Launch), len(d.Alerts), h.account.Totals)
+	}
+}
+
+// TestTooOldByTheClock checks that a refund's id is too old by the clock and not by the time of
+// the newest record, which an earlier process with a fast clock may have left.
+func TestTooOldByTheClock(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	h.now += 13 * 3_600_000
+	h.behind = 12 * 3_600_000
+	if d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"}); len(d.Launch) != 0 {
+		t.Error("made again although its id is not too old by the clock")
+	}
+}
+
+// TestRefusedLateRefundChangesNothing checks that a late settlement which does not fit the
+// balance leaves the cases of its payment as they were.
+func TestRefusedLateRefundChangesNothing(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	r := h.unsure(paid, 10_000)
+	h.step(CloseCase{ID: h.reported("a", 4_000).ID, Result: Agreed})
+	h.step(OpenCase{Infraction: "again", EndToEnd: endToEnd("a"), Amount: 6_000, Situation: "SCAM"})
+	h.account.Totals.Balance = math.MinInt64 + 5
+	h.account.Totals.Owed, h.account.Totals.MEDHeld = 1, 6_001 // something is owed elsewhere
+	d, err := h.try(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled}, false)
+	if err != nil || d.Refusal == nil || d.Refusal.Code != RefuseOverflow || len(d.Records) != 0 || len(d.Launch) != 0 || len(d.Alerts) != 0 {
+		t.Errorf("%+v (%v)", d, err)
 	}
 }

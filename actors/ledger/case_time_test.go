@@ -13,10 +13,16 @@ func TestCaseUnderDoubt(t *testing.T) {
 	h.doubted = false
 	h.now += 10 * day // the clock had been ten days slow
 	h.restart()
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 || d.Attended.Again != h.start+h.terms.MEDDeadline {
-		t.Errorf("looked after at the start: %+v", d.Attended)
+	counted := h.start
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) > 0 || d.Case.Status != CaseOpen || d.Case.DueAt != h.start+h.terms.MEDDeadline {
+		t.Errorf("looked after at the start: %+v", d.Case)
 	}
-	h.now += h.terms.MEDDeadline - 1
+	h.now += h.terms.MEDDeadline / 2
+	h.restart() // which does not move the deadline again
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 || d.Attended.Again != counted+h.terms.MEDDeadline {
+		t.Errorf("looked after at the next start: %+v", d.Attended)
+	}
+	h.now = counted + h.terms.MEDDeadline - 1
 	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal != nil {
 		t.Errorf("the last moment for a defence: %v", d.Refusal)
 	}
@@ -70,6 +76,25 @@ func TestReturnsUnderDoubt(t *testing.T) {
 	}
 }
 
+// TestDoubtedCaseEnds checks that a case that was opened under doubt ends although the engine
+// is started again more often than the case's deadline is long.
+func TestDoubtedCaseEnds(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	h.doubted = true
+	k := h.reported("a", 10_000)
+	h.doubted = false
+	for range 4 {
+		h.now += h.terms.MEDDeadline * 2 / 3
+		h.restart()
+		if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) > 0 {
+			return
+		}
+	}
+	t.Errorf("%+v after four restarts", h.records[len(h.records)-1].Case)
+}
+
 // TestReleasedUnderDoubt checks that a case that was opened under doubt, and closed as agreed,
 // waits for its money until 90 days after the next start.
 func TestReleasedUnderDoubt(t *testing.T) {
@@ -86,7 +111,7 @@ func TestReleasedUnderDoubt(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	h.now += 90*day - 1
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); d.Case.Held != 9_000 || d.Case.DueAt != h.now+1 {
 		t.Errorf("released early: %+v", d.Case)
 	}
 	h.now++
@@ -116,5 +141,23 @@ func TestCancelledCaseHasItsTime(t *testing.T) {
 	h.now += 5000
 	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now || c.Status != CaseCancelled || c.Held != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestDoubtedDeadline checks that a deadline under doubt counts from the later of the two times
+// that may be right: that of the newest record, and the clock's.
+func TestDoubtedDeadline(t *testing.T) {
+	for _, doubted := range []bool{true, false} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		h.paid("a", 10_000)
+		h.behind, h.doubted = 5*day, doubted
+		want := h.now - h.behind + h.terms.MEDDeadline
+		if doubted {
+			want = h.now + h.terms.MEDDeadline
+		}
+		if k := h.reported("a", 10_000); k.DeadlineAt != want || k.Doubted != doubted {
+			t.Errorf("doubted %v: %v, want %v", doubted, k.DeadlineAt, want)
+		}
 	}
 }

@@ -123,13 +123,19 @@ func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
 // attendCase looks after a case whose due time has come. While engine time is doubted,
 // nothing ends.
 func (d *draft) attendCase(f Facts) Decision {
-	k, now := *f.Case, d.stamp.Clock
-	due, out := k.ends(k.DueAt, d.stamp.Reading), Decision{}
+	k, now, out := *f.Case, d.stamp.Clock, Decision{}
+	redated := k.Doubted && !d.stamp.Doubted
+	if redated {
+		k.redate(d.stamp.Reading)
+	}
 	switch {
 	case k.DueAt == 0:
 		return Decision{Attended: &Attended{Skipped: true}}
-	case now < due:
-		return Decision{Attended: &Attended{Again: due}}
+	case now < k.DueAt && redated:
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
+	case now < k.DueAt:
+		return Decision{Attended: &Attended{Again: k.DueAt}}
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
 	case k.Status == CaseClosed:
@@ -137,7 +143,7 @@ func (d *draft) attendCase(f Facts) Decision {
 		out = d.doneCase(&k)
 	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
 		out = d.closeAs(k, Agreed)
-	case now < k.ends(k.AnalysisAt, d.stamp.Reading):
+	case now < k.AnalysisAt:
 		k.DueAt = k.AnalysisAt
 		d.mustAddCase(CaseWaits, &k, Body{})
 		out = d.doneCase(&k)

@@ -161,9 +161,13 @@ const reasonTooOld = "FF08"
 // failRefund releases the hold of a refund that the scheme refused or rejected, and gives its
 // part of the original back. A refund for a special-return case goes back to the case's hold,
 // as far as the payment did not go back otherwise. The engine makes no further refund for that
-// case, except where only the id had become too old: the next refund has a new id.
+// case, except where only the id had become too old: the next refund has a new id. While it is
+// in doubt whether the scheme has an earlier submit of the refund, that submit may still settle.
 func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	sums := d.sumsOf(t.Refund.Original)
+	tooOld := reason == reasonTooOld && d.stamp.Clock >= ExpiryOf(t.EndToEnd)
+	again := tooOld && !t.Transfer.Doubt && !d.stamp.Doubted
+	t.Transfer.Unsure = t.Transfer.Unsure || reason == reasonTooOld && t.Transfer.Doubt
 	sums.InFlight -= t.Amount
 	t.ReasonCode, t.Transfer.Doubt = reason, false
 	d.book(&t, StatusFailed)
@@ -172,13 +176,13 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 		back := min(t.Amount, sums.Left())
 		sums.Held += back
 		k.Held += back
-		k.Stopped = k.Stopped || reason != reasonTooOld || d.stamp.Clock < ExpiryOf(t.EndToEnd)
+		k.Stopped = k.Stopped || !again
 		if k.Held > 0 {
 			k.DueAt = k.ReleaseAt
 		}
-		d.addCase(CaseRestored, k, &sums)
+		d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
 		if k.Stopped {
-			d.alert(AlertCaseRefund, &t, "a refund for "+k.ID.String()+" failed with "+printable(reason)+": the case holds the money again")
+			d.alert(AlertCaseRefund, &t, "a refund for "+k.ID.String()+" failed with "+printable(reason)+", and the engine makes no other: the case holds what is left of the money")
 		}
 	}
 	return t

@@ -48,7 +48,7 @@ const (
 	CaseWasDefended RecordKind = 30 // the merchant defended the case
 	CaseWasClosed   RecordKind = 31 // the case was decided; a case decided against the payer releases its hold
 	CaseWithdrawn   RecordKind = 32 // the report was withdrawn: the hold is released
-	CaseWaits       RecordKind = 33 // a deadline of the case has passed, and the case stays as it is
+	CaseWaits       RecordKind = 33 // a deadline of the case has passed, or was counted anew, and the case stays as it is
 	CaseRefunding   RecordKind = 34 // a part of what an agreed case holds becomes a refund; the refund's own record follows
 	CaseRefunded    RecordKind = 35 // a refund for the case settled
 	CaseRestored    RecordKind = 36 // a refund for the case failed: the case holds its amount again
@@ -231,7 +231,7 @@ var kinds = [...]kindRow{
 	CaseWasDefended: {name: "case.defended", entity: entityCase, cases: []CaseStatus{CaseOpen}, caseTo: CaseDefended, answers: true, rows: together(caseRows, answerRow)},
 	CaseWasClosed:   {name: "case.closed", entity: entityCase, cases: undecided, caseTo: CaseClosed, sums: true, rows: caseRows},
 	CaseWithdrawn:   {name: "case.withdrawn", entity: entityCase, cases: undecided, caseTo: CaseCancelled, sums: true, rows: caseRows},
-	CaseWaits:       {name: "case.waits", entity: entityCase, cases: undecided, rows: caseRows},
+	CaseWaits:       {name: "case.waits", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
 	CaseRefunding:   {name: "case.refunding", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},

@@ -20,8 +20,7 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 	if old == nil {
 		b.opens(l, r)
 	} else if was := old.Case; k.Amount != was.Amount || k.Infraction != was.Infraction || k.Original != was.Original || k.EndToEnd != was.EndToEnd ||
-		k.Situation != was.Situation || k.OpenedAt != was.OpenedAt || k.DeadlineAt != was.DeadlineAt || k.AnalysisAt != was.AnalysisAt ||
-		k.ReleaseAt != was.ReleaseAt || was.Result != 0 && k.Result != was.Result || was.ClosedAt != 0 && k.ClosedAt != was.ClosedAt {
+		k.Situation != was.Situation || k.OpenedAt != was.OpenedAt || !sameLimits(k, was, l.trueTimeOf(r)) || was.Result != 0 && k.Result != was.Result || was.ClosedAt != 0 && k.ClosedAt != was.ClosedAt {
 		l.fail("record %d of %v (%v) makes %+v of %+v", r.Seq, r.Account, r.Kind, *k, *was)
 	}
 	made := l.trueTimeOf(r)
@@ -37,7 +36,8 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 			l.fail("%v is cancelled as %+v, and its report was not withdrawn", k.ID, *k)
 		}
 	case ledger.CaseWaits:
-		if end := ends(k, r.DueWas, made); made.doubted || made.clock < end {
+		end := ends(old.Case, r.DueWas, made)
+		if anew := old.Case.Doubted && made.clock < end && k.DueAt == end; made.doubted || made.clock < end && !anew {
 			l.fail("a deadline of %v passes at %v, it was %v", k.ID, made.clock, end)
 		}
 	case ledger.CaseRefunding:
@@ -105,16 +105,26 @@ func ends(k *ledger.Case, limit ledger.Millis, made written) ledger.Millis {
 	return limit
 }
 
+// sameLimits reports whether a case's time limits are those that it had or, where its opening
+// was doubted and no longer is, those counted anew.
+func sameLimits(k, was *ledger.Case, made written) bool {
+	if k.Doubted != was.Doubted {
+		return !k.Doubted && !made.doubted && k.DeadlineAt == ends(was, was.DeadlineAt, made) &&
+			k.AnalysisAt == ends(was, was.AnalysisAt, made) && k.ReleaseAt == ends(was, was.ReleaseAt, made)
+	}
+	return k.DeadlineAt == was.DeadlineAt && k.AnalysisAt == was.AnalysisAt && k.ReleaseAt == was.ReleaseAt
+}
+
 // restores checks that a case holds the amount of its failed refund again, as far as it did not
 // go back otherwise, and that only an id that was too old lets a further refund be made.
 func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
-	k, t := r.Case, b.failed[r.Account]
+	k, t := r.Case, b.failed[r.Account].tx
 	if t == nil || *t.Refund.Case != k.ID {
 		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
 		return
 	}
 	back := min(t.Amount, max(0, b.left(k.Original)))
-	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd)
+	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
 	if k.Held != r.HeldWas+back || k.Stopped != (old.Case.Stopped || !tooOld) || k.Held > 0 && k.DueAt != k.ReleaseAt {
 		l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
 	}

@@ -566,8 +566,8 @@ var mutations = []mutation{
 	{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/decide_refund.go",
-		"k.Stopped = k.Stopped || reason != reasonTooOld || d.stamp.Clock < ExpiryOf(t.EndToEnd)",
-		"k.Stopped = true",
+		"k.Stopped = k.Stopped || !again",
+		"k.Stopped = again || !again",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",

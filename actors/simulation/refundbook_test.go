@@ -12,17 +12,24 @@ import (
 // refundBook is what the records say about refunds and special-return cases. It derives every
 // sum by itself from single refunds and cases.
 type refundBook struct {
-	received map[ledger.TxID]*ledger.Record           // the record of each received payment
-	newest   map[ledger.TxID]*ledger.Transaction      // each refund, as in its newest record
-	account  map[ledger.TxID]ledger.AccountID         // each refund's account
-	ids      map[string]ledger.TxID                   // each refund by its D id
-	cases    map[ledger.CaseID]*ledger.Record         // the newest record about each case
-	opened   map[ledger.CaseID]written                // state of the simulation at each case's opening
-	reports  map[string]ledger.CaseID                 // each case by the report that opened it
-	late     map[ledger.TxID]bool                     // payments of which a failed refund has settled
-	reduced  map[ledger.TxID]bool                     // payments of which cases hold less because such a refund is about to be debited
-	failed   map[ledger.AccountID]*ledger.Transaction // each account's newest refund for a case that failed
+	received map[ledger.TxID]*ledger.Record      // the record of each received payment
+	newest   map[ledger.TxID]*ledger.Transaction // each refund, as in its newest record
+	account  map[ledger.TxID]ledger.AccountID    // each refund's account
+	ids      map[string]ledger.TxID              // each refund by its D id
+	cases    map[ledger.CaseID]*ledger.Record    // the newest record about each case
+	opened   map[ledger.CaseID]written           // state of the simulation at each case's opening
+	reports  map[string]ledger.CaseID            // each case by the report that opened it
+	late     map[ledger.TxID]bool                // payments of which a failed refund has settled
+	reduced  map[ledger.TxID]bool                // payments of which cases hold less because such a refund is about to be debited
+	failed   map[ledger.AccountID]failedRefund   // each account's newest refund for a case that failed
 	claims   map[ledger.AccountID]map[[16]byte][]ledger.Millis
+}
+
+// failedRefund is a refund for a case that failed. inDoubt: the scheme may have had an earlier
+// submit of it.
+type failedRefund struct {
+	tx      *ledger.Transaction
+	inDoubt bool
 }
 
 func newRefundBook() *refundBook {
@@ -36,7 +43,7 @@ func newRefundBook() *refundBook {
 		map[string]ledger.CaseID{},
 		map[ledger.TxID]bool{},
 		map[ledger.TxID]bool{},
-		map[ledger.AccountID]*ledger.Transaction{},
+		map[ledger.AccountID]failedRefund{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
 	}
 }
@@ -104,7 +111,7 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 		}
 	}
 	if r.Kind == ledger.RefundFailed && t.Refund.Case != nil {
-		b.failed[r.Account] = t
+		b.failed[r.Account] = failedRefund{t, b.newest[t.ID].Transfer.Doubt}
 	}
 	if r.Kind == ledger.RefundFailed && !fromScheme(t.ReasonCode) && t.ReasonCode != ledger.RefuseProvider.String() {
 		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)
