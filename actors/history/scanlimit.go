@@ -34,8 +34,8 @@ func (h *History) limited(read func(*scanLimit) error) error {
 	return read(&scanLimit{ctx: ctx})
 }
 
-// over returns ledger.ErrTooLong once the read's time is over. It looks only now and then, because it
-// is called for each row.
+// over returns ledger.ErrTooLong once the read's time is over. It looks only now and then,
+// because it is called for each row.
 func (s *scanLimit) over() error {
 	if s.ctx == nil {
 		return nil

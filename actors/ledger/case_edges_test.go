@@ -17,8 +17,7 @@ func TestReturnCoversCases(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 1000)
 	h.paid("b", 1000)
-	p := h.step(RequestPayout{Amount: 2000, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
-	h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsSettled})
+	p := h.spend(2000)
 	for _, tail := range []string{"a", "b"} {
 		h.step(CloseCase{ID: h.reported(tail, 1000).ID, Result: Agreed})
 	}
@@ -52,8 +51,7 @@ func TestRefundedAfterRelease(t *testing.T) {
 	h.paid("a", 1000)
 	k := h.reported("a", 1000)
 	r := h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch[0].Tx
-	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
-	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	h.failsInDoubt(r)
 	h.now += 91 * day
 	h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)})
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})

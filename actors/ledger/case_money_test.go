@@ -18,9 +18,15 @@ func (h *harness) spend(amount Amount) *Transaction {
 func (h *harness) unsure(of *Transaction, amount Amount) *Transaction {
 	h.t.Helper()
 	r := h.step(RequestRefund{Original: of.ID.String(), Amount: amount, Reason: "MD06"}).Launch[0].Tx
+	h.failsInDoubt(r)
+	return r
+}
+
+// failsInDoubt has a refund refused whose first submit the scheme may have.
+func (h *harness) failsInDoubt(r *Transaction) {
+	h.t.Helper()
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
-	return r
 }
 
 // TestRefundsWholeCentavos checks that a part of what a case is owed is rounded down to whole
@@ -211,8 +217,7 @@ func TestTwoLateRefunds(t *testing.T) {
 	paid := h.paid("a", 10_000)
 	other := h.unsure(paid, 7_000)
 	own := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
-	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Result: TransferIsAccepted, Doubt: true})
-	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+	h.failsInDoubt(own)
 	h.step(Credit{Kind: TxTED, Amount: 50_000})
 	h.step(ResolveTransfer{ID: other.ID, EndToEnd: other.EndToEnd, Notice: true, Result: TransferIsSettled})
 	if at := h.account.Totals; at.MEDHeld != 3_000 {

@@ -2,15 +2,23 @@ package ledger
 
 import "testing"
 
-// TestCaseUnderDoubt checks that the deadlines of a case that was opened under a doubted clock
-// count from the next start at the earliest, because the clock may have been wrong by days.
-func TestCaseUnderDoubt(t *testing.T) {
+// underDoubt makes an account with a payment of 10,000, and a case about it that was opened
+// under a doubted clock.
+func underDoubt(t *testing.T) (*harness, *Case) {
+	t.Helper()
 	h := newHarness(t)
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 10_000)
 	h.doubted = true
 	k := h.reported("a", 10_000)
 	h.doubted = false
+	return h, k
+}
+
+// TestCaseUnderDoubt checks that the deadlines of a case that was opened under a doubted clock
+// count from the next start at the earliest, because the clock may have been wrong by days.
+func TestCaseUnderDoubt(t *testing.T) {
+	h, k := underDoubt(t)
 	h.now += 10 * day // the clock had been ten days slow
 	h.restart()
 	counted := h.start
@@ -38,12 +46,7 @@ func TestCaseUnderDoubt(t *testing.T) {
 
 // TestDefenceAfterDoubt checks that a case that was opened under doubt has an end too.
 func TestDefenceAfterDoubt(t *testing.T) {
-	h := newHarness(t)
-	h.open(DefaultSettings(), 0)
-	h.paid("a", 10_000)
-	h.doubted = true
-	k := h.reported("a", 10_000)
-	h.doubted = false
+	h, k := underDoubt(t)
 	h.now += h.terms.MEDDeadline
 	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal == nil || d.Refusal.Code != RefuseCaseOver {
 		t.Errorf("%+v", d)
@@ -79,12 +82,7 @@ func TestReturnsUnderDoubt(t *testing.T) {
 // TestDoubtedCaseEnds checks that a case that was opened under doubt ends although the engine
 // is started again more often than the case's deadline is long.
 func TestDoubtedCaseEnds(t *testing.T) {
-	h := newHarness(t)
-	h.open(DefaultSettings(), 0)
-	h.paid("a", 10_000)
-	h.doubted = true
-	k := h.reported("a", 10_000)
-	h.doubted = false
+	h, k := underDoubt(t)
 	for range 4 {
 		h.now += h.terms.MEDDeadline * 2 / 3
 		h.restart()

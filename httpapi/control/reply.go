@@ -36,9 +36,9 @@ func Missing(format string, args ...any) *Problem {
 }
 
 // Handle returns a handler that sends the result of serve: a status and a value as JSON, or a
-// *Stream, or an error. A Problem is sent as it is, and a fault in the body's form as a Problem. For
-// ledger.ErrCut, which means that the outcome is unknown, the connection is cut. Any other
-// error is logged and answered 500 without its text.
+// *Stream, or an error. A Problem is sent as it is, and a fault in the body's form as a
+// Problem. For ledger.ErrCut, which means that the outcome is unknown, the connection is cut.
+// Any other error is logged and answered 500 without its text.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -183,21 +182,6 @@ func inside(t *testing.T, name string, all []shown) {
 			t.Errorf("%s: at %.1f after %.1f points: %s", name, s.y, before, s.text)
 		}
 		before = s.y
-	}
-}
-
-// TestPictures writes receipts to the folder PICTURES, to be looked at.
-func TestPictures(t *testing.T) {
-	dir := os.Getenv("PICTURES")
-	if dir == "" {
-		t.Skip("PICTURES is not set")
-	}
-	for name, f := range map[string]Facts{
-		"payout": facts(ledger.TxPayout), "refund": back(ledger.TxRefund), "ted": facts(ledger.TxTED), "longest": longest(), "endless": endless(),
-	} {
-		if err := os.WriteFile(dir+"/"+name+".pdf", drawn(t, f), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
