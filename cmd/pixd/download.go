@@ -24,8 +24,9 @@ type download struct {
 
 var errSilent = errors.New("nothing more arrives")
 
-// download sends a GET and returns the answer's body, which must be of the media type kind. A body that breaks off, or of which
-// nothing arrives for the time longest, is an error of its Read. The caller closes it.
+// download sends a GET and returns the answer's body, which must be of the media type kind. A
+// body that breaks off, or of which nothing arrives for the time longest, is an error of its
+// Read. The caller closes it.
 func (o *adminClient) download(ctx context.Context, path, kind string, longest time.Duration) (*download, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	d := &download{from: o.base, longest: longest, ctx: ctx, end: end}
