@@ -29,6 +29,13 @@ func (r *requests) take(int) []byte {
 	return r.all[n]
 }
 
+// first cuts the first n requests off a load.
+func (r *requests) first(n int) *requests {
+	cut := &requests{all: r.all[:n]}
+	r.all = r.all[n:]
+	return cut
+}
+
 func prepare(n int, make func(i int) []byte) *requests {
 	r := &requests{all: nil}
 	for i := range n {

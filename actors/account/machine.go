@@ -19,9 +19,9 @@ type Config struct {
 	Terms ledger.Terms
 	// Recent holds recently accepted payouts of all accounts.
 	Recent *Recent
-	// EndToEnd is a filter over the keys of all end-to-end rows, which saves most reads of
-	// keys that do not exist. Nil: every key is read from the store.
-	EndToEnd *keyed.Filter
+	// Present is a filter over the keys of all rows for which ledger.MostlyAbsent is true. It
+	// saves most reads of keys that do not exist. Nil: every key is read from the store.
+	Present *keyed.Filter
 	// Alerts writes and reports alerts to the operators; nil: the machine raises no alerts.
 	Alerts Alerts
 	// Claims are filters over the idempotency claims of those hours that this process has
@@ -216,13 +216,13 @@ func (m *Machine) follow(t *ledger.Transaction) {
 	}
 }
 
-// witness adds the end-to-end rows and claims of this step to the filters before they are
+// witness adds the end-to-end rows, refund sums and claims of this step to the filters before they are
 // written. If the write fails, a filter has a key that does not exist, which does no harm;
 // a filter must never lack a key that exists.
 func (m *Machine) witness() {
 	for _, r := range m.rows {
-		if ledger.IsEndToEnd(r.Key) {
-			m.config.EndToEnd.Add(r.Key)
+		if ledger.MostlyAbsent(r.Key) {
+			m.config.Present.Add(r.Key)
 		}
 	}
 	for i := range m.records {

@@ -17,7 +17,7 @@ func (r *reader) Row(key []byte) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil
 	}
-	if ledger.IsEndToEnd(key) && !r.machine.config.EndToEnd.MayHave(key) {
+	if ledger.MostlyAbsent(key) && !r.machine.config.Present.MayHave(key) {
 		return nil, false, nil
 	}
 	return r.store.Get(key)

@@ -124,12 +124,6 @@ func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	return r
 }
 
-// IsEndToEnd tells whether a key is that of an end-to-end row.
-func IsEndToEnd(key []byte) bool { return key[0] == rowEndToEnd }
-
-// EndToEndRange is the key range of all end-to-end rows.
-func EndToEndRange() (lo, hi []byte) { return []byte{rowEndToEnd}, []byte{rowEndToEnd + 1} }
-
 // ReceivedRange is the key range of all rows, of any account, for payments received under
 // one end-to-end id.
 func ReceivedRange(e2e string) (lo, hi []byte) {

@@ -39,6 +39,16 @@ func IsFact(key []byte) bool {
 	return true
 }
 
+// MostlyAbsent tells whether a row with this key mostly does not exist when a command looks for
+// it: the end-to-end row of a new payout, and the refund sums of a payment of which nothing was
+// refunded yet. A filter over these keys saves most of those reads.
+func MostlyAbsent(key []byte) bool { return key[0] == rowEndToEnd || key[0] == rowRefunds }
+
+// MostlyAbsentRanges are the key ranges of all rows for which MostlyAbsent is true.
+func MostlyAbsentRanges() [][2][]byte {
+	return [][2][]byte{{{rowEndToEnd}, {rowEndToEnd + 1}}, {{rowRefunds}, {rowRefunds + 1}}}
+}
+
 // Row is one key that is written or, where Value is nil, deleted.
 type Row struct {
 	Key   []byte

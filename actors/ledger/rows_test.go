@@ -41,8 +41,17 @@ func TestRowKeys(t *testing.T) {
 	if lo, hi := OpenOf(6); within(OpenKey(a, TxID{}), lo, hi) {
 		t.Error("an account's open rows are another's")
 	}
-	if lo, hi := EndToEndRange(); !within(EndToEndKey(storyID("x")), lo, hi) || !IsEndToEnd(lo) {
-		t.Error("an end-to-end key is not among them")
+	for k, absent := range map[string]bool{
+		string(EndToEndKey(storyID("x"))): true, string(SuffixKey("suffix")): true, string(RefundSumsKey(a, id)): true,
+		string(ReceivedKey(storyID("x"), a)): false, string(OpenKey(a, id)): false,
+	} {
+		in := false
+		for _, r := range MostlyAbsentRanges() {
+			in = in || within([]byte(k), r[0], r[1])
+		}
+		if in != absent || MostlyAbsent([]byte(k)) != absent {
+			t.Errorf("%x is among the keys that are mostly absent: %v, in a range: %v", k, MostlyAbsent([]byte(k)), in)
+		}
 	}
 	if _, ok := HeadOwner(OpenKey(a, id)); ok || IsOpenKey(HeadKey(a)) || IsItemKey(OpenKey(a, id)) || IsIdempotency(HeadKey(a)) {
 		t.Error("a key of another kind is taken")

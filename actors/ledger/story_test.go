@@ -224,7 +224,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "stale-end-to-end": // the end-to-end row as it was written with the hold, without later changes
 		held := b.held(b.ids[a["of"]])
 		for _, row := range Project(nil, held) {
-			if IsEndToEnd(row.Key) {
+			if row.Key[0] == rowEndToEnd {
 				b.rows[string(row.Key)] = row.Value
 			}
 		}

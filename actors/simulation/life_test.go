@@ -224,7 +224,7 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
-	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, EndToEnd: l.filled(), Claims: l.claims()}
+	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Present: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{

@@ -27,7 +27,7 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.InMemory, a, seq)
 }
 
-// filled returns a new filter over end-to-end rows. Sometimes it is filled only after the
+// filled returns a new filter over the rows that are mostly absent. Sometimes it is filled only after the
 // process has worked for a while.
 func (l *life) filled() *keyed.Filter {
 	l.filter = keyed.NewFilter(1 << 10)
@@ -38,13 +38,14 @@ func (l *life) filled() *keyed.Filter {
 	return f
 }
 
-// fill adds all end-to-end rows to the filter, unless the filter is already filled.
+// fill adds all those rows to the filter, unless the filter is already filled.
 func (l *life) fill() {
 	if l.filter == nil {
 		return
 	}
-	lo, hi := ledger.EndToEndRange()
-	_ = l.journal.Scan(lo, hi, func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
+	for _, of := range ledger.MostlyAbsentRanges() {
+		_ = l.journal.Scan(of[0], of[1], func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
+	}
 	l.filter.Ready()
 	l.filter = nil
 }

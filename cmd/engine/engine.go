@@ -38,7 +38,7 @@ type Engine struct {
 	registrar *registrar
 	uses      *lastUsed
 	auditor   auditor
-	endToEnd  *keyed.Filter // filter over every end-to-end row, complete once fill has run
+	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
 	entropy   *entropy
 	scanner   *due.Scanner
 	ready     atomic.Bool
@@ -50,7 +50,7 @@ type Engine struct {
 // Open restores an engine from its data folder, or makes a new one, and starts its background
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, entropy: newEntropy(), endToEnd: keyed.NewFilter(endToEndFilter)}
+	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter)}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.closeAll())
 	}
@@ -99,7 +99,7 @@ func (e *Engine) open() error {
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
-			EndToEnd: e.endToEnd, Claims: newClaims(e.Clock), Alerts: c.alerts,
+			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
@@ -171,22 +171,24 @@ func (e *Engine) active(id ledger.AccountID) bool {
 	return ok && a.Active
 }
 
-// endToEndFilter is the size, in bytes, of the filter over end-to-end rows. It is enough for
+// presentFilter is the size, in bytes, of the filter over the rows that are mostly absent. It is enough for
 // thirteen million rows; with more rows, more lookups read the store in vain.
-const endToEndFilter = 16 << 20
+const presentFilter = 16 << 20
 
-// fill adds every stored end-to-end row to the filter. Rows that are written while it runs
-// are added by their writers.
+// fill adds every stored row that ledger.MostlyAbsent is about to the filter. Rows that are
+// written while it runs are added by their writers.
 func (e *Engine) fill(ctx context.Context) {
-	lo, hi := ledger.EndToEndRange()
-	err := e.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		e.endToEnd.Add(k)
-		return ctx.Err() == nil, nil
-	})
+	var err error
+	for _, of := range ledger.MostlyAbsentRanges() {
+		err = errors.Join(err, e.Store.Scan(of[0], of[1], func(k, _ []byte) (bool, error) {
+			e.present.Add(k)
+			return ctx.Err() == nil, nil
+		}))
+	}
 	if err != nil {
-		e.Config.Log.Error("end-to-end filter not filled: every payout asks the store", "error", err)
+		e.Config.Log.Error("filter not filled: every payout and refund asks the store", "error", err)
 	} else if ctx.Err() == nil {
-		e.endToEnd.Ready()
+		e.present.Ready()
 	}
 }
 
