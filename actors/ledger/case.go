@@ -1,7 +1,5 @@
 package ledger
 
-import "strings"
-
 // CaseID identifies one special-return case (MED). It is made like a TxID.
 type CaseID [16]byte
 
@@ -12,16 +10,8 @@ func (c CaseID) String() string { return casePrefix + lower32.EncodeToString(c[:
 
 // ParseCaseID parses the form that String makes; false for any other string.
 func ParseCaseID(s string) (CaseID, bool) {
-	rest, ok := strings.CutPrefix(s, casePrefix)
-	if !ok || len(rest) != 26 {
-		return CaseID{}, false
-	}
-	b, err := lower32.DecodeString(rest)
-	if err != nil || len(b) != 16 {
-		return CaseID{}, false
-	}
-	id := CaseID(b)
-	return id, id.String() == s
+	b, ok := parseID(s, casePrefix)
+	return CaseID(b), ok
 }
 
 // CaseStatus is the status of a special-return case. Its values are stored.

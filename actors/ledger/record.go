@@ -21,28 +21,6 @@ type Totals struct {
 // Available returns the amount that the account may spend, which is never below zero.
 func (t Totals) Available() Amount { return max(0, t.Balance-t.Held-t.MEDHeld) }
 
-// EventKind is a webhook event. Its values are stored.
-type EventKind uint8
-
-// The webhook events that a record can cause. Events are numbered in the order of
-// Body.Events; the last one has the number Totals.Events.
-const (
-	EventReceived        EventKind = 1 // webhook event pix.received
-	EventChargePaid      EventKind = 2 // webhook event pix.charge.paid
-	EventCompleted       EventKind = 3 // webhook event pix.completed
-	EventPayoutConfirmed EventKind = 4 // webhook event pix.payout.confirmed
-	EventPayoutRejected  EventKind = 5 // webhook event pix.payout.rejected
-	EventPayoutFailed    EventKind = 6 // webhook event pix.payout.failed
-	EventPayoutQueued    EventKind = 7 // webhook event pix.payout.queued
-	EventReturnReceived  EventKind = 8 // webhook event pix.return.received
-	EventPayoutReturned  EventKind = 9 // webhook event pix.payout.returned
-
-	EventRefundRequested EventKind = 10 // webhook event pix.refund.requested
-	EventRefundCompleted EventKind = 11 // webhook event pix.refund.completed
-	EventRefundFailed    EventKind = 12 // webhook event pix.refund.failed
-	EventCaseClosed      EventKind = 13 // webhook event pix.med.closed
-)
-
 // Moved is an end-to-end row that is written under the full id, because the key by suffix
 // now belongs to a newer id: a later attempt's id, or the id that replaced this one.
 type Moved struct {
