@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/netip"
 	"runtime/debug"
@@ -37,12 +38,29 @@ type History interface {
 	// Cases returns one page of the account's special-return cases, the newest first; only
 	// those in the status, if it is not 0. page counts from 1.
 	Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) ([]*ledger.Case, error)
+	// Subscriptions returns the account's webhook subscriptions that are not removed, the
+	// oldest first.
+	Subscriptions(a ledger.AccountID) ([]*ledger.Subscription, error)
+	// Deliveries returns one page of a subscription's deliveries in a state.
+	Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error)
+}
+
+// Webhooks checks URLs, and puts deliveries back in line.
+type Webhooks interface {
+	// Check returns an error, whose text is for the merchant, where the URL may not be called.
+	Check(ctx context.Context, url string) error
+	// Retry puts a delivery back in line. ledger.ErrNoDelivery: the subscription never got the
+	// event, or it is long over. ledger.ErrSubscriptionEnded: the subscription gets nothing any
+	// more.
+	Retry(t ledger.Target, event ledger.EventID) error
 }
 
 // Options are the parts and settings that the merchant API is made of.
 type Options struct {
 	Engine         Engine
 	History        History
+	Webhooks       Webhooks
+	NewSecret      func(n int) []byte // returns n random bytes that nobody can guess
 	Registry       *registry.Registry
 	ISPB           string // the institution's own ISPB
 	Banks          Banks  // names of other institutions, beside the built-in ones

@@ -110,6 +110,10 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseCaseOver:    {other: 422},
 	ledger.RefuseCaseResult:  {admin: 409},
 	ledger.RefuseAnalysis:    {admin: 400},
+
+	ledger.RefuseWebhook:              {other: 400},
+	ledger.RefuseTooManySubscriptions: {other: 422},
+	ledger.RefuseUnknownSubscription:  {other: 404},
 }
 
 // AdminStatus returns the status with which an account's refusal is answered to operators:

@@ -16,7 +16,7 @@ func styleOf(camel bool) ledger.Style {
 	return 0
 }
 
-// Renderer writes the answers to charges, payouts, refunds and defences.
+// Renderer writes the answers to charges, payouts, refunds, defences and webhook subscriptions.
 type Renderer struct{ Queueing Queueing }
 
 // Render returns the answer to such a request as it is kept under an idempotency key:
@@ -32,6 +32,8 @@ func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) 
 	switch {
 	case a.Refusal != nil:
 		return refusePayout(a.Refusal, camel)
+	case a.Subscription != nil:
+		return renderSubscribed(a.Subscription, camel)
 	case a.Case != nil:
 		return renderCase(a.Case, camel)
 	case a.Tx.Kind == ledger.TxRefund:

@@ -40,6 +40,11 @@ var routes = []route{
 	{method: fasthttp.MethodGet, path: "/med", permission: registry.PaymentRead, serve: listCases},
 	{method: fasthttp.MethodGet, path: "/med/{id}", permission: registry.PaymentRead, serve: readCase},
 	{method: fasthttp.MethodPost, path: "/med/{id}/defense", permission: registry.PaymentWrite, serve: defendCase},
+	{method: fasthttp.MethodPost, path: "/webhooks", permission: registry.AccountWrite, serve: subscribe},
+	{method: fasthttp.MethodGet, path: "/webhooks", permission: registry.AccountRead, serve: listWebhooks},
+	{method: fasthttp.MethodDelete, path: "/webhooks/{id}", permission: registry.AccountWrite, serve: removeWebhook},
+	{method: fasthttp.MethodGet, path: "/webhooks/{id}/deliveries", permission: registry.AccountRead, serve: listDeliveries},
+	{method: fasthttp.MethodPost, path: "/webhooks/{id}/deliveries/{event_id}/retry", permission: registry.AccountWrite, serve: retryDelivery},
 }
 
 func (s *service) router() *router.Router {

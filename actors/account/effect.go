@@ -25,6 +25,8 @@ const (
 	// Raise reports Alert to the operators. First durable: the step's entry, which also
 	// holds the alert's row.
 	Raise
+	// Emit hands the record Emitted to the webhooks. First durable: the step's entry.
+	Emit
 )
 
 // Effect is one thing that a step asks the shell to do.
@@ -42,11 +44,13 @@ type Effect struct {
 	Other bool
 	Child ledger.Launch
 	Alert ledger.Alert
+	// With Emit: a record that causes events for subscriptions, or is about a subscription.
+	Emitted *ledger.Record
 }
 
 // effects lists what a decision asks the shell to do, in this order: answer or park the
 // asker of the command; answer the askers that are parked for the payout that ended; raise
-// alerts; start child actors.
+// alerts; hand events to the webhooks; start child actors.
 func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer) []Effect {
 	out := append(make([]Effect, 0, 3), m.reply(c, d, a))
 	if t := d.Ended; t != nil {
@@ -59,6 +63,11 @@ func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer
 	}
 	for _, alert := range d.Alerts {
 		out = append(out, Effect{Kind: Raise, Alert: alert})
+	}
+	for i := range d.Records {
+		if r := &d.Records[i]; r.Subscription != nil || len(r.Deliveries) > 0 {
+			out = append(out, Effect{Kind: Emit, Emitted: r})
+		}
 	}
 	for _, l := range d.Launch {
 		if m.work == nil {

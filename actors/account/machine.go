@@ -24,6 +24,8 @@ type Config struct {
 	Present *keyed.Filter
 	// Alerts writes and reports alerts to the operators; nil: the machine raises no alerts.
 	Alerts Alerts
+	// Webhooks delivers events to the merchants' subscriptions; nil: nothing is delivered.
+	Webhooks Webhooks
 	// Claims are filters over the idempotency claims of those hours that this process has
 	// run through from beginning to end. Most requests have a new key, and for them the
 	// filters save the read of the store. Nil: every claim is read from the store.
@@ -39,6 +41,13 @@ type Alerts interface {
 	Raised(id ledger.AccountID, a ledger.Alert)
 	// Raise writes, counts and logs an alert that no decision raises. It does not wait.
 	Raise(id ledger.AccountID, a ledger.Alert)
+}
+
+// Webhooks delivers events to the merchants' subscriptions.
+type Webhooks interface {
+	// Emitted is called once a record is durable that causes events for subscriptions, or that
+	// is about a subscription. It does not block.
+	Emitted(r *ledger.Record)
 }
 
 // Renderer makes the answers that are stored under idempotency claims.
@@ -113,7 +122,7 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	}
 	facts.Inactive, facts.Durable = c.Inactive, m.durable()
 	d := m.head.Decide(c.Command, facts, stamp)
-	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Case: d.Case, Repeat: d.Repeat}
+	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Case: d.Case, Subscription: d.Subscription, Repeat: d.Repeat}
 	m.keep(&d, a)
 	e := m.write(d.Records)
 	if m.config.Alerts != nil {

@@ -42,6 +42,10 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			if s.Config.Alerts != nil {
 				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, e.Alert})
 			}
+		case Emit:
+			if s.Config.Webhooks != nil {
+				entry.Out = append(entry.Out, &emitted{s.Config.Webhooks, e.Emitted})
+			}
 		case Launch:
 			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
 			l.job.Task, task = task, nil // if the step starts several child actors, the first one gets the task

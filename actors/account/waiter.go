@@ -124,3 +124,16 @@ func (o *raised) Release(err error) {
 		o.alerts.Raised(o.account, o.alert)
 	}
 }
+
+// emitted hands a record to the webhooks.
+type emitted struct {
+	webhooks Webhooks
+	record   *ledger.Record
+}
+
+// Release implements wal.Out.
+func (o *emitted) Release(err error) {
+	if err == nil {
+		o.webhooks.Emitted(o.record)
+	}
+}

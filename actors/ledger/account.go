@@ -13,6 +13,8 @@ type Account struct {
 	Opened   Millis // when the account was opened
 	Settings Settings
 	Totals   Totals
+
+	Subscriptions []Subscribed // subscriptions that are not removed, the oldest first; never changed in place
 }
 
 // Apply changes the head as one record says. It decides nothing, but it checks the record:
@@ -28,6 +30,9 @@ func (a *Account) Apply(r *Record) error {
 	}
 	if r.Settings != nil {
 		a.Settings = *r.Settings
+	}
+	if r.Subscription != nil {
+		a.subscribe(r.Subscription)
 	}
 	a.Seq, a.Time, a.Totals = r.Seq, r.Time, r.Totals
 	return nil
@@ -49,6 +54,8 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("a transaction where none belongs, or none where one does")
 	case (r.Kind.row().entity == entityCase) != (r.Case != nil):
 		return fmt.Errorf("a case where none belongs, or none where one does")
+	case (r.Kind.row().entity == entitySubscription) != (r.Subscription != nil):
+		return fmt.Errorf("a subscription where none belongs, or none where one does")
 	case r.Sums != nil && !r.Kind.row().sums, r.Sums == nil && r.Kind.row().sums && r.Tx != nil:
 		return fmt.Errorf("refund sums where none belong, or none where they do")
 	case r.Tx == nil && r.Case == nil && r.Prev != 0 || r.Prev >= r.Seq:
@@ -59,6 +66,9 @@ func (a *Account) follows(r *Record) error {
 		return fmt.Errorf("more returned than was paid")
 	}
 	if err := r.checkSums(); err != nil {
+		return err
+	}
+	if err := a.checkSubscription(r); err != nil {
 		return err
 	}
 	want, ok := a.Totals.after(r)
@@ -105,6 +115,9 @@ func (t Totals) after(r *Record) (Totals, bool) {
 		t.Owed, owed = t.Owed.Add(c.Owed() - r.OwedWas)
 		ok = ok && held && owed
 	}
+	if r.Kind == SubscriptionMade {
+		t.Subscriptions++
+	}
 	t.Events += uint64(len(r.Events))
 	return t, ok
 }
@@ -123,11 +136,13 @@ type headForm struct {
 	Opened   Millis   `cbor:"1,keyasint"`
 	Settings Settings `cbor:"2,keyasint"`
 	Totals   Totals   `cbor:"3,keyasint"`
+
+	Subscriptions []Subscribed `cbor:"4,keyasint,omitempty"`
 }
 
 // EncodeHead encodes the head for its row, without ID, Seq and Time.
 func (a *Account) EncodeHead() []byte {
-	b, err := encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals})
+	b, err := encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals, a.Subscriptions})
 	if err != nil {
 		panic(fmt.Sprintf("ledger: encode head of %v: %v", a.ID, err))
 	}
@@ -140,6 +155,6 @@ func (a *Account) DecodeHead(b []byte) error {
 	if err := decoding.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("ledger: head of %v: %w", a.ID, err)
 	}
-	a.Opened, a.Settings, a.Totals = f.Opened, f.Settings, f.Totals
+	a.Opened, a.Settings, a.Totals, a.Subscriptions = f.Opened, f.Settings, f.Totals, f.Subscriptions
 	return a.Totals.check()
 }

@@ -4,11 +4,13 @@ import "errors"
 
 // Answer is the result of a command. It is sent once it is durable.
 type Answer struct {
-	Refusal *Refusal     // why the command was not carried out; when set, no other field is set
-	Tx      *Transaction // the transaction that the command was about, in its state when the answer was made
-	Case    *Case        // the special-return case that the command was about, in its state when the answer was made
-	Repeat  bool         // an equal command was carried out before, and Tx is its result
-	Head    *Account     // a copy of the head, in the answers to ReadAccount, OpenAccount and ChangeSettings
+	Refusal      *Refusal      // why the command was not carried out; when set, no other field is set
+	Tx           *Transaction  // the transaction that the command was about, in its state when the answer was made
+	Case         *Case         // the special-return case that the command was about, in its state when the answer was made
+	Subscription *Subscription // the webhook subscription that the command was about
+
+	Repeat bool     // an equal command was carried out before, and Tx is its result
+	Head   *Account // a copy of the head, in the answers to ReadAccount, OpenAccount and ChangeSettings
 
 	// Only for a request with an idempotency key: the answer that is stored under the key.
 	Stored   *Stored // the stored answer; it is sent instead of an answer made from the fields above

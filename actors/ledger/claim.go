@@ -22,6 +22,8 @@ func claimOf(c Command) *Claim {
 		return c.Claim
 	case DefendCase:
 		return c.Claim
+	case Subscribe:
+		return c.Claim
 	case Recall:
 		return c.Claim
 	case KeepAnswer:

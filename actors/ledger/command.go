@@ -215,6 +215,20 @@ type CloseCase struct {
 	Details string // at most 2,000 characters
 }
 
+// Subscribe makes a webhook subscription.
+type Subscribe struct {
+	URL    string    // checked by the caller
+	Events EventMask // not empty
+	Secret []byte    // 32 drawn bytes
+	Claim  *Claim
+}
+
+// EndSubscription stops or removes a webhook subscription.
+type EndSubscription struct {
+	ID   SubscriptionID
+	Stop bool // the receiver wants no more events; false: the merchant removes the subscription
+}
+
 // KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the
 // request under the same claim gets the same answer.
 type KeepAnswer struct {
@@ -246,6 +260,8 @@ func (OpenCase) command()        {}
 func (CancelCase) command()      {}
 func (DefendCase) command()      {}
 func (CloseCase) command()       {}
+func (Subscribe) command()       {}
+func (EndSubscription) command() {}
 
 // Facts are the data that a decision needs beside the account's head. Gather reads them
 // from rows: first from rows that are not durable yet, then from the store.
@@ -279,6 +295,8 @@ type Facts struct {
 	// payment, the oldest first.
 	Rivals []*Case
 
+	Subscription *Subscription // the subscription to end; nil: the account never had it
+
 	Carried bool     // a child actor carries the payout to look after
 	Earlier *Earlier // an earlier request under the same claim; if set, no other fact was gathered
 }
@@ -290,8 +308,11 @@ type Decision struct {
 	Refusal *Refusal
 	Tx      *Transaction // the transaction that the command is about, in its state after the records
 	Case    *Case        // the case that the command is about, in its state after the records
-	Repeat  bool         // the command changes nothing: Tx is the result of an equal, earlier command
-	Alerts  []Alert      // alerts to the operators, raised once the records are durable
+
+	Subscription *Subscription // the subscription that the command is about, in its state after the records
+
+	Repeat bool    // the command changes nothing: Tx is the result of an equal, earlier command
+	Alerts []Alert // alerts to the operators, raised once the records are durable
 
 	Earlier  *Earlier     // an earlier request under the same claim: this request gets the same answer
 	Launch   []Launch     // child actors to start once the records are durable

@@ -58,6 +58,10 @@ func (d *draft) decide(c Command, f Facts) Decision {
 		return d.defendCase(c, f)
 	case CloseCase:
 		return d.closeCase(c, f)
+	case Subscribe:
+		return d.subscribe(c)
+	case EndSubscription:
+		return d.endSubscription(c, f)
 	}
 	panic(fmt.Sprintf("ledger: no decision for %T", c))
 }
@@ -101,6 +105,7 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		kept := *b.Sums
 		b.Sums = &kept
 	}
+	b.Deliveries = d.account.deliveries(b.Events)
 	r := Record{
 		Account: d.account.ID,
 		Seq:     d.account.Seq + uint64(len(d.records)) + 1,

@@ -60,6 +60,8 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		err = g.caseByID(&f, c.ID)
 	case CloseCase:
 		err = g.caseByID(&f, c.ID)
+	case EndSubscription:
+		f.Subscription, err = g.subscription(c.ID)
 	}
 	if err == nil {
 		err = g.owing(&f, c)

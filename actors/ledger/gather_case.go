@@ -279,7 +279,7 @@ func (g *gathering) owed(f *Facts, ordinal uint64) (err error) {
 // quiet tells whether a command never adds a record that leaves more money for refunds.
 func quiet(c Command) bool {
 	switch c.(type) {
-	case ReadAccount, Recall, KeepAnswer, ChangeSettings, CreateCharge:
+	case ReadAccount, Recall, KeepAnswer, ChangeSettings, CreateCharge, Subscribe, EndSubscription:
 		return true
 	}
 	return false

@@ -54,16 +54,21 @@ const (
 	CaseRestored    RecordKind = 36 // a refund for the case failed: the case holds its amount again
 	CaseReleased    RecordKind = 37 // the time for refunds is over: the case releases what it still holds
 	CaseReduced     RecordKind = 38 // the payment went back otherwise: the case holds less, or nothing
+
+	SubscriptionMade    RecordKind = 39 // the merchant subscribed to webhook events
+	SubscriptionEnded   RecordKind = 40 // the receiver wants no more events: the subscription is stopped
+	SubscriptionDropped RecordKind = 41 // the merchant removed the subscription
 )
 
 // entity is the kind of thing that a record is about.
 type entity uint8
 
 const (
-	entityNone        entity = iota // neither an account's settings nor a transaction: the record stores an answer
-	entityAccount                   // the record is about the account's settings
-	entityTransaction               // the record is about one transaction
-	entityCase                      // the record is about one special-return case
+	entityNone         entity = iota // neither an account's settings nor a transaction: the record stores an answer
+	entityAccount                    // the record is about the account's settings
+	entityTransaction                // the record is about one transaction
+	entityCase                       // the record is about one special-return case
+	entitySubscription               // the record is about one webhook subscription
 )
 
 // kindRow has the properties of a record kind. Every property of a kind is here and nowhere
@@ -237,6 +242,10 @@ var kinds = [...]kindRow{
 	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseReleased:    {name: "case.released", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
+
+	SubscriptionMade:    {name: "subscription.made", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
+	SubscriptionEnded:   {name: "subscription.ended", entity: entitySubscription, rows: subscriptionRow},
+	SubscriptionDropped: {name: "subscription.dropped", entity: entitySubscription, rows: subscriptionRow},
 }
 
 // row returns the kind's entry in kinds; an entry without a name for an unknown kind.

@@ -10,6 +10,7 @@ func Project(rows []Row, r *Record) []Row {
 	if r.shows() {
 		rows = shownRows(rows, r)
 	}
+	rows = pendingRows(rows, r)
 	return rows
 }
 

@@ -16,6 +16,8 @@ type Totals struct {
 	Events   uint64 `cbor:"6,keyasint,omitempty"` // number of webhook events so far, whether the merchant subscribed to them or not
 	Owed     Amount `cbor:"7,keyasint,omitempty"` // the part of MEDHeld that the engine refunds as soon as there is money; see Case.Owed
 	Cases    uint64 `cbor:"8,keyasint,omitempty"` // number of special-return cases so far
+
+	Subscriptions uint64 `cbor:"9,keyasint,omitempty"` // number of webhook subscriptions so far, removed ones included
 }
 
 // Available returns the amount that the account may spend, which is never below zero.
@@ -49,6 +51,9 @@ type Body struct {
 	Case    *Case       `cbor:"13,keyasint,omitempty"`
 	HeldWas Amount      `cbor:"14,keyasint,omitempty"` // what the case held before the record
 	OwedWas Amount      `cbor:"15,keyasint,omitempty"` // what was owed for the case before the record; see Case.Owed
+
+	Subscription *Subscription `cbor:"16,keyasint,omitempty"`
+	Deliveries   []Delivery    `cbor:"17,keyasint,omitempty"` // which subscriptions get which of Events
 }
 
 // Record is one event in one account. The journal stores Account, Seq, Time and Kind beside

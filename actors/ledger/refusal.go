@@ -59,6 +59,10 @@ const (
 	RefuseCaseOver    // the case can no longer be defended
 	RefuseCaseResult  // the case was decided otherwise before, or withdrawn
 	RefuseAnalysis    // a field of an analyst's decision is invalid; see Refusal.Field
+
+	RefuseWebhook              // url or events of a webhook subscription are invalid; see Refusal.Field
+	RefuseTooManySubscriptions // the account has MaxSubscriptions subscriptions
+	RefuseUnknownSubscription  // the account has no subscription with this id
 )
 
 // refusalRow has the properties of one refusal code.
@@ -121,6 +125,10 @@ var refusals = [...]refusalRow{
 	RefuseCaseOver:    {name: "case_over"},
 	RefuseCaseResult:  {name: "case_result"},
 	RefuseAnalysis:    {name: "analysis"},
+
+	RefuseWebhook:              {name: "webhook"},
+	RefuseTooManySubscriptions: {name: "too_many_subscriptions"},
+	RefuseUnknownSubscription:  {name: "unknown_subscription"},
 }
 
 // Refusals returns all refusal codes, in order.

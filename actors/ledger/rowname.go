@@ -15,6 +15,7 @@ var rowNames = map[byte]string{
 	rowEndToEnd: "end-to-end", rowReceived: "received", rowDue: "due", rowHead: "head", rowID: "id",
 	rowIdempotency: "idempotency", rowOpen: "open", rowQueue: "queue", rowReference: "reference",
 	rowRefunds: "refund sums", rowCase: "case", rowCaseID: "case id", rowInfraction: "infraction", rowHolding: "holding",
+	rowPending: "pending delivery", rowDelivered: "delivery status", rowSubscription: "subscription",
 	rowStatement: "statement", rowItem: "item", rowExternal: "external id",
 }
 

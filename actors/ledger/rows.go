@@ -10,30 +10,33 @@ import (
 // In an account's rows the account comes next, so that one account's keys are one range.
 // "Global" marks rows whose key does not begin with an account.
 const (
-	rowRefunds     = 'b' // the refund sums of a received payment
-	rowEndToEnd    = 'e' // end-to-end id of a payout, or D id of a refund; global
-	rowReceived    = 'f' // a received payment's end-to-end id; global
-	rowDue         = 'd' // a payout, refund or case that must be looked after at a certain time; global
-	rowHead        = 'h' // an account's head as it was after one of its records
-	rowID          = 'i' // the row that finds a transaction by id or transaction_id; global
-	rowIdempotency = 'k' // an idempotency claim and where its answer is; by day, then by account
-	rowCase        = 'l' // a special-return case, in the order of opening
-	rowInfraction  = 'm' // the row that finds a case by the scheme's id of the report; global
-	rowCaseID      = 'n' // the row that finds a case by its id; global
-	rowOpen        = 'o' // a payout or refund in flight
-	rowQueue       = 'q' // a payout that waits for directory capacity; by queue
-	rowReference   = 'r' // the row that finds a credit by its reference
-	rowStatement   = 's' // a movement in the account's statement
-	rowItem        = 't' // a transaction, in the order in which the merchant was shown them
-	rowHolding     = 'u' // a special-return case that holds money
-	rowExternal    = 'x' // the row that finds a transaction by the merchant's own id (external_id)
+	rowRefunds      = 'b' // the refund sums of a received payment
+	rowEndToEnd     = 'e' // end-to-end id of a payout, or D id of a refund; global
+	rowReceived     = 'f' // a received payment's end-to-end id; global
+	rowDue          = 'd' // a payout, refund or case that must be looked after at a certain time; global
+	rowHead         = 'h' // an account's head as it was after one of its records
+	rowID           = 'i' // the row that finds a transaction by id or transaction_id; global
+	rowIdempotency  = 'k' // an idempotency claim and where its answer is; by day, then by account
+	rowCase         = 'l' // a special-return case, in the order of opening
+	rowInfraction   = 'm' // the row that finds a case by the scheme's id of the report; global
+	rowCaseID       = 'n' // the row that finds a case by its id; global
+	rowOpen         = 'o' // a payout or refund in flight
+	rowQueue        = 'q' // a payout that waits for directory capacity; by queue
+	rowReference    = 'r' // the row that finds a credit by its reference
+	rowPending      = 'p' // a webhook event that a subscription has yet to get; by subscription, then by due time
+	rowStatement    = 's' // a movement in the account's statement
+	rowItem         = 't' // a transaction, in the order in which the merchant was shown them
+	rowHolding      = 'u' // a special-return case that holds money
+	rowDelivered    = 'v' // what became of a webhook event's delivery; by subscription. No record derives these rows
+	rowSubscription = 'w' // a webhook subscription
+	rowExternal     = 'x' // the row that finds a transaction by the merchant's own id (external_id)
 )
 
 // IsFact tells whether a later command of the account may read the row with this key. All
 // other rows are for lists, for the scanner of due times, and for restoring the account.
 func IsFact(key []byte) bool {
 	switch key[0] {
-	case rowStatement, rowHead, rowExternal, rowQueue:
+	case rowStatement, rowHead, rowExternal, rowQueue, rowPending:
 		return false
 	}
 	return true

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"pixd/actors/account"
@@ -46,6 +47,10 @@ type Config struct {
 	MEDDeadline    time.Duration // from a special-return case's opening until the merchant can no longer defend it
 	MEDAnalysis    time.Duration // from a special-return case's opening until the institution should have decided it
 
+	WebhookInsecure bool            // webhooks may use http:// and private addresses; for development only
+	WebhookTimeout  time.Duration   // most time for one attempt to deliver a webhook
+	WebhookRetries  []time.Duration // waits before the second and each later attempt
+
 	RateLimit        int   // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
 	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
@@ -76,6 +81,9 @@ func Defaults() Config {
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
 		MEDSilence: silenceAgrees, MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
+		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
+			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+		},
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}
 }
@@ -121,6 +129,12 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--med-deadline %v: longer than 0", c.MEDDeadline)
 	case c.MEDAnalysis < time.Millisecond:
 		return fmt.Errorf("--med-analysis %v: longer than 0", c.MEDAnalysis)
+	case c.WebhookTimeout < time.Millisecond:
+		return fmt.Errorf("--webhook-timeout %v: longer than 0", c.WebhookTimeout)
+	case len(c.WebhookRetries) > maxWebhookRetries:
+		return fmt.Errorf("--webhook-retries: %d waits, at most %d", len(c.WebhookRetries), maxWebhookRetries)
+	case slices.ContainsFunc(c.WebhookRetries, func(d time.Duration) bool { return d < time.Millisecond || d > maxWebhookWait }):
+		return fmt.Errorf("--webhook-retries %v: each from 1ms to %v", c.WebhookRetries, maxWebhookWait)
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
 	case c.FailedAuthLimit < 0:
@@ -130,6 +144,12 @@ func (c *Config) Check() error {
 	}
 	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }
+
+// The bounds of --webhook-retries.
+const (
+	maxWebhookRetries = 100
+	maxWebhookWait    = 30 * 24 * time.Hour
+)
 
 // The values of --med-silence.
 const (

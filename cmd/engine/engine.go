@@ -19,6 +19,7 @@ import (
 	"pixd/actors/registry"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
+	"pixd/actors/webhook"
 	"pixd/wal"
 )
 
@@ -40,6 +41,9 @@ type Engine struct {
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
 	entropy   *entropy
+	targets   *webhook.Targets
+	sender    *webhook.Sender
+	webhooks  *webhook.Dispatcher
 	scanner   *due.Scanner
 	ready     atomic.Bool
 	ending    context.Context // cancelled when Close begins
@@ -96,10 +100,13 @@ func (e *Engine) open() error {
 		journal = c.wrap(journal)
 	}
 	e.scanner = due.NewScanner(due.New(millis(c.QueueRetry), due.DefaultBounds()), e.Store, e.Clock.Read, c.alerts, c.Log)
+	if err := e.newWebhooks(); err != nil {
+		return err
+	}
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
-			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts,
+			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
@@ -204,7 +211,9 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
-	e.work.Add(7)
+	e.work.Add(9)
+	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
+	go func() { defer e.work.Done(); e.sweepWebhooks(ctx) }()
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()
@@ -264,6 +273,9 @@ func (e *Engine) closeAll() error {
 	}
 	if e.provider != nil {
 		e.provider.Close()
+	}
+	if e.sender != nil {
+		e.sender.Close()
 	}
 	if e.Store != nil {
 		errs = append(errs, e.Store.Close())

@@ -251,6 +251,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
+		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret,
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
 	}

@@ -1,0 +1,257 @@
+package history
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Subscription reads a webhook subscription in its newest durable state; nil where the account
+// never had it.
+func Subscription(j interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
+}, t ledger.Target,
+) (*ledger.Subscription, error) {
+	row, ok, err := j.Get(ledger.SubscriptionKey(t.Account, t.Number))
+	if err != nil || !ok {
+		return nil, err
+	}
+	seq, err := ledger.DecodeSeqRow(row)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Record(j, t.Account, seq)
+	if err != nil {
+		return nil, err
+	}
+	if r.Subscription == nil || r.Subscription.ID.Number() != t.Number {
+		return nil, &wal.Damage{Stream: wal.Stream(t.Account), Seq: seq, What: fmt.Sprintf("is not about subscription %d", t.Number)}
+	}
+	return r.Subscription, nil
+}
+
+// viewed reads from a view, and records from the journal.
+type viewed struct {
+	View
+	journal Journal
+}
+
+// Record reads a record.
+func (v viewed) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) {
+	return v.journal.Record(stream, seq)
+}
+
+// Subscriptions lists an account's webhook subscriptions that are not removed, the oldest
+// first.
+func (h *History) Subscriptions(a ledger.AccountID) (all []*ledger.Subscription, err error) {
+	err = h.look(a, func(v View) error {
+		lo, hi := ledger.SubscriptionsOf(a)
+		all, _, err = h.subscriptions(v, lo, hi, nil, 1<<20)
+		return err
+	})
+	kept := all[:0]
+	for _, s := range all {
+		if s.Status != ledger.SubscriptionRemoved {
+			kept = append(kept, s)
+		}
+	}
+	return kept, err
+}
+
+// AllSubscriptions lists webhook subscriptions, removed ones included, by account: those of one
+// account, or of all where a is 0. The list begins after the key after, which an earlier call
+// returned as next; next is nil at the end.
+func (h *History) AllSubscriptions(a ledger.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error) {
+	err = h.look(a, func(v View) error {
+		lo, hi := ledger.AllSubscriptions()
+		if a != 0 {
+			lo, hi = ledger.SubscriptionsOf(a)
+		}
+		all, next, err = h.subscriptions(v, lo, hi, after, limit)
+		return err
+	})
+	return all, next, err
+}
+
+func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*ledger.Subscription, []byte, error) {
+	return page(v, lo, hi, after, limit, func(k, _ []byte) (*ledger.Subscription, bool, error) {
+		a, number, err := ledger.DecodeSubscriptionKey(k)
+		if err != nil {
+			return nil, false, err
+		}
+		s, err := Subscription(viewed{v, h.journal}, ledger.Target{Account: a, Number: number})
+		return s, s != nil, err
+	})
+}
+
+// Deliveries lists deliveries of one subscription in a state. Pending ones come in the order of
+// their next attempts, others by event, the newest first. page counts from 1.
+// ledger.ErrTooLong: finding them takes too long.
+func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) (all []ledger.DeliveryItem, err error) {
+	skip := uint64(p.Number-1) * uint64(p.Size)
+	if skip/uint64(p.Size) != uint64(p.Number-1) {
+		return nil, nil // the page lies beyond every list
+	}
+	err = h.limited(func(limit *scanLimit) error {
+		all = nil
+		return h.look(t.Account, func(v View) error {
+			lo, hi := ledger.DeliveriesOf(t, state, 0)
+			scan := v.ScanBack
+			if state == ledger.DeliveryPending {
+				lo, hi = ledger.PendingOf(t)
+				scan = v.Scan
+			}
+			return scan(lo, hi, func(k, b []byte) (bool, error) {
+				if err := limit.over(); err != nil || skip > 0 {
+					skip--
+					return err == nil, err
+				}
+				d, err := h.delivery(v, k, b)
+				all = append(all, d)
+				return len(all) < p.Size, err
+			})
+		})
+	})
+	return all, err
+}
+
+// AllDeliveries lists deliveries by subscription: of one subscription, where number is not 0; of
+// an account's, where a is not 0; else of all. If state is not 0, it lists only those in that
+// state. Of each subscription pending ones come first, by their next attempts, then delivered
+// and dead ones, by event. The list begins after the key after, which an earlier call returned
+// as next; next is nil at the end. One call looks at 1,000 subscriptions at most.
+func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
+	err = h.look(a, func(v View) error {
+		lo, hi := ledger.AllSubscriptions()
+		switch {
+		case number != 0:
+			lo = ledger.SubscriptionKey(a, number)
+			hi = append(lo[:len(lo):len(lo)], 0)
+		case a != 0:
+			lo, hi = ledger.SubscriptionsOf(a)
+		}
+		if t, ok := ledger.TargetOf(after); ok {
+			lo = ledger.SubscriptionKey(t.Account, t.Number)
+		}
+		looks := 0
+		return v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+			account, number, err := ledger.DecodeSubscriptionKey(k)
+			if err != nil {
+				return false, err
+			}
+			t := ledger.Target{Account: account, Number: number}
+			if looks++; looks > tried || len(all) == limit {
+				next = ledger.PendingKey(t, 0, 0)
+				return false, nil
+			}
+			more, rest, err := h.ofTarget(v, t, state, after, limit-len(all))
+			all, next = append(all, more...), rest
+			return rest == nil, err
+		})
+	})
+	return all, next, err
+}
+
+// ofTarget is AllDeliveries for one subscription.
+func (h *History) ofTarget(v View, t ledger.Target, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
+	for _, s := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryDead} {
+		lo, hi := ledger.DeliveriesOf(t, s, 0)
+		if s == ledger.DeliveryPending {
+			lo, hi = ledger.PendingOf(t)
+		}
+		if state != 0 && s != state || string(after) >= string(hi) {
+			continue
+		}
+		if len(all) == limit {
+			return all, lo, nil
+		}
+		from := after
+		if string(from) < string(lo) {
+			from = nil
+		}
+		more, rest, err := page(v, lo, hi, from, limit-len(all), func(k, b []byte) (ledger.DeliveryItem, bool, error) {
+			d, err := h.delivery(v, k, b)
+			return d, true, err
+		})
+		if all = append(all, more...); err != nil || rest != nil {
+			return all, rest, err
+		}
+	}
+	return all, nil, nil
+}
+
+// delivery makes a delivery of its row: the one with the due time, or the one with the status.
+func (h *History) delivery(v View, k, b []byte) (d ledger.DeliveryItem, err error) {
+	var sequence uint64
+	if p, ok := ledger.DecodePending(k, b); ok == nil {
+		d.Target, d.State, sequence = p.Target, ledger.DeliveryPending, p.Sequence
+		b, known, err := v.Get(ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence))
+		if err != nil {
+			return d, err
+		}
+		d.Status = &ledger.DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
+		if known {
+			if d.Status, err = ledger.DecodeDeliveryStatus(b); err != nil {
+				return d, err
+			}
+		}
+	} else {
+		if d.Target, d.State, sequence, err = ledger.DecodeDeliveryKey(k); err != nil {
+			return d, err
+		}
+		if d.Status, err = ledger.DecodeDeliveryStatus(b); err != nil {
+			return d, err
+		}
+	}
+	d.Event, err = h.event(d.Target.Account, d.Status.Record, d.Status.Event, sequence)
+	return d, err
+}
+
+// event reads the event of a record.
+func (h *History) event(a ledger.AccountID, seq uint64, index uint8, sequence uint64) (ledger.Event, error) {
+	r, err := Record(h.journal, a, seq)
+	if err != nil {
+		return ledger.Event{}, err
+	}
+	if int(index) < len(r.Events) {
+		if e := r.Event(int(index)); e.Sequence == sequence {
+			return e, nil
+		}
+	}
+	return ledger.Event{}, &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: fmt.Sprintf("has no event %d", sequence)}
+}
+
+// Delivery returns one delivery of a subscription by the event's sequence; nil where there is
+// none. find finds its row; see webhook.Find.
+func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
+	err = h.look(t.Account, func(v View) error {
+		for _, s := range []ledger.DeliveryState{ledger.DeliveryDelivered, ledger.DeliveryDead} {
+			k := ledger.DeliveryKey(t, s, sequence)
+			b, ok, err := v.Get(k)
+			if err != nil {
+				return err
+			}
+			if ok {
+				d, err := h.delivery(v, k, b)
+				found = &d
+				return err
+			}
+		}
+		lo, hi := ledger.PendingOf(t)
+		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
+			p, err := ledger.DecodePending(k, b)
+			if err != nil || p.Sequence != sequence {
+				return err == nil, err
+			}
+			d, err := h.delivery(v, k, b)
+			found = &d
+			return false, err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// DeliveryState says what became of a delivery. Its values are stored.
+type DeliveryState uint8
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = 1 // it waits for its next attempt
+	DeliveryDelivered DeliveryState = 2 // the receiver acknowledged it
+	DeliveryDead      DeliveryState = 3 // no attempt follows
+)
+
+var deliveryStates = [...]string{DeliveryPending: "pending", DeliveryDelivered: "delivered", DeliveryDead: "dead"}
+
+// String is the state's name, as operators and merchants see it.
+func (s DeliveryState) String() string { return deliveryStates[s] }
+
+// ParseDeliveryState returns the state of that name; false for any other string.
+func ParseDeliveryState(name string) (DeliveryState, bool) {
+	for s := DeliveryPending; s <= DeliveryDead; s++ {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Attempt is one attempt to deliver an event.
+type Attempt struct {
+	At     Millis `cbor:"1,keyasint"` // engine time of its beginning
+	Took   Millis `cbor:"2,keyasint,omitempty"`
+	Status int    `cbor:"3,keyasint,omitempty"` // HTTP status of the answer; 0: no answer came
+	Err    string `cbor:"4,keyasint,omitempty"` // why no answer came
+}
+
+// DeliveryStatus is what the engine knows about a delivery beside its record: the attempts, and
+// what became of it. It is stored in a row that no record derives. A delivery without an
+// attempt that waits has no such row.
+type DeliveryStatus struct {
+	Record    uint64    `cbor:"1,keyasint"` // sequence of the record that caused the event
+	Event     uint8     `cbor:"2,keyasint,omitempty"`
+	CreatedAt Millis    `cbor:"3,keyasint"`           // time of that record
+	Due       Millis    `cbor:"4,keyasint,omitempty"` // engine time of the next attempt; 0: there is none
+	Attempts  []Attempt `cbor:"5,keyasint,omitempty"` // oldest first; of more than 50, the first and the newest
+	// Why no attempt follows although the schedule had more; empty: the schedule is over, or
+	// the delivery is not dead.
+	Why string `cbor:"6,keyasint,omitempty"`
+}
+
+// maxAttempts is how many attempts of a delivery are kept; an operator may put a delivery back
+// again and again.
+const maxAttempts = 50
+
+// Add adds an attempt.
+func (s *DeliveryStatus) Add(a Attempt) {
+	if len(s.Attempts) == maxAttempts {
+		s.Attempts = append(s.Attempts[:1:1], s.Attempts[2:]...)
+	}
+	s.Attempts = append(s.Attempts, a)
+}
+
+// DeliveryKey is the key of the row with a delivery's status: by subscription, then by state,
+// then by the event's sequence.
+func DeliveryKey(t Target, s DeliveryState, sequence uint64) []byte {
+	return binary.BigEndian.AppendUint64(deliveryPrefix(t, s), sequence)
+}
+
+func deliveryPrefix(t Target, s DeliveryState) []byte {
+	return append(binary.BigEndian.AppendUint32(accountKey(rowDelivered, t.Account, 4+1+8), t.Number), byte(s))
+}
+
+// DeliveriesOf is the key range of a subscription's deliveries in a state, from one sequence on.
+func DeliveriesOf(t Target, s DeliveryState, from uint64) (lo, hi []byte) {
+	return DeliveryKey(t, s, from), deliveryPrefix(t, s+1)
+}
+
+// AllDeliveries is the key range of the status of all deliveries.
+func AllDeliveries() (lo, hi []byte) { return []byte{rowDelivered}, []byte{rowDelivered + 1} }
+
+// DecodeDeliveryKey decodes the key of a row with a delivery's status.
+func DecodeDeliveryKey(k []byte) (t Target, s DeliveryState, sequence uint64, err error) {
+	if len(k) != 1+8+4+1+8 || k[0] != rowDelivered || k[13] == 0 || k[13] > byte(DeliveryDead) {
+		return t, 0, 0, shortRow("delivery status key", k)
+	}
+	t = Target{AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}
+	return t, DeliveryState(k[13]), binary.BigEndian.Uint64(k[14:]), nil
+}
+
+// Encode encodes the status for its row.
+func (s *DeliveryStatus) Encode() []byte {
+	b, err := encoding.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("ledger: encode delivery status: %v", err))
+	}
+	return b
+}
+
+// DecodeDeliveryStatus decodes the row with a delivery's status.
+func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
+	s := new(DeliveryStatus)
+	if err := decoding.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("ledger: delivery status: %w", err)
+	}
+	return s, nil
+}
+
+// DeliveryItem is a webhook event for a subscription, and what became of it.
+type DeliveryItem struct {
+	Target Target
+	Event  Event
+	State  DeliveryState
+	Status *DeliveryStatus
+}
+
+// The errors of putting a delivery back in line.
+var (
+	ErrNoDelivery        = errors.New("delivery not found")
+	ErrSubscriptionEnded = errors.New("the webhook is stopped or was removed")
+)
+
+// TargetOf reads the subscription from the key of a delivery's row, or from what a list of
+// deliveries returned as a key to go on from; false for any other bytes.
+func TargetOf(k []byte) (Target, bool) {
+	if len(k) < 1+8+4 || k[0] != rowPending && k[0] != rowDelivered {
+		return Target{}, false
+	}
+	return Target{AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}, true
+}
+
+// DeliveryID identifies a delivery: an event of an account for one of its subscriptions.
+type DeliveryID struct {
+	Target
+	Sequence uint64 // of the event
+}
+
+const deliveryIDPrefix = "dlv_"
+
+// String is the id as operators see it: dlv_ and 32 characters.
+func (d DeliveryID) String() string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(d.Account))
+	b = binary.BigEndian.AppendUint32(b, d.Number)
+	return deliveryIDPrefix + lower32.EncodeToString(binary.BigEndian.AppendUint64(b, d.Sequence))
+}
+
+// ParseDeliveryID parses the form that String makes; false for any other string.
+func ParseDeliveryID(s string) (DeliveryID, bool) {
+	rest, ok := strings.CutPrefix(s, deliveryIDPrefix)
+	b, err := lower32.DecodeString(rest)
+	if !ok || err != nil || len(b) != 20 {
+		return DeliveryID{}, false
+	}
+	d := DeliveryID{Target{AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:])}, binary.BigEndian.Uint64(b[12:])}
+	return d, d.String() == s
+}

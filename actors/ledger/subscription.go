@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// SubscriptionID identifies a merchant's webhook subscription: the account, the number of the
+// subscription in the account, and 4 drawn bytes.
+type SubscriptionID [16]byte
+
+const subscriptionPrefix = "whk_"
+
+// NewSubscriptionID makes the id of an account's subscription; number counts from 1.
+func NewSubscriptionID(a AccountID, number uint32, entropy [4]byte) (id SubscriptionID) {
+	binary.BigEndian.PutUint64(id[:], uint64(a))
+	binary.BigEndian.PutUint32(id[8:], number)
+	copy(id[12:], entropy[:])
+	return id
+}
+
+// String is the id as merchants and operators see it: whk_ and 26 characters.
+func (s SubscriptionID) String() string { return subscriptionPrefix + lower32.EncodeToString(s[:]) }
+
+// ParseSubscriptionID parses the form that String makes; false for any other string.
+func ParseSubscriptionID(s string) (SubscriptionID, bool) {
+	b, ok := parseID(s, subscriptionPrefix)
+	return SubscriptionID(b), ok
+}
+
+// Shown is the secret as merchants see it: whsec_ and base64.
+func (s *Subscription) Shown() string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret)
+}
+
+// Account is the account that has the subscription.
+func (s SubscriptionID) Account() AccountID { return AccountID(binary.BigEndian.Uint64(s[:])) }
+
+// Number is the number of the subscription among all that the account ever had, from 1.
+func (s SubscriptionID) Number() uint32 { return binary.BigEndian.Uint32(s[8:]) }
+
+// SubscriptionStatus is the status of a subscription. Its values are stored.
+type SubscriptionStatus uint8
+
+// The statuses of a subscription.
+const (
+	SubscriptionActive  SubscriptionStatus = 1
+	SubscriptionStopped SubscriptionStatus = 2 // the receiver answered 410: nothing is delivered any more
+	SubscriptionRemoved SubscriptionStatus = 3 // the merchant removed it
+)
+
+// Subscription is a merchant's wish to be told of events at a URL. Every record about a
+// subscription contains the whole of it.
+type Subscription struct {
+	ID        SubscriptionID     `cbor:"1,keyasint"`
+	URL       string             `cbor:"2,keyasint"` // called exactly as it is
+	Events    EventMask          `cbor:"3,keyasint"`
+	Secret    []byte             `cbor:"4,keyasint"` // key of the signatures, 32 bytes
+	Status    SubscriptionStatus `cbor:"5,keyasint"`
+	CreatedAt Millis             `cbor:"6,keyasint"`
+}
+
+// MaxSubscriptions is how many subscriptions an account may have that are not removed.
+const MaxSubscriptions = 20
+
+// Subscribed is what the account's head keeps of a subscription that is not removed.
+type Subscribed struct {
+	Number  uint32    `cbor:"1,keyasint"`
+	Events  EventMask `cbor:"2,keyasint"`
+	Stopped bool      `cbor:"3,keyasint,omitempty"`
+}
+
+// Delivery is one event that one subscription is to get.
+type Delivery struct {
+	_            struct{} `cbor:",toarray"`
+	Event        uint8    // index of the event in Body.Events
+	Subscription uint32   // number of the subscription
+}
+
+// deliveries returns which subscriptions of the account get which of a record's events.
+func (a *Account) deliveries(events []EventKind) (all []Delivery) {
+	for i, kind := range events {
+		for _, s := range a.Subscriptions {
+			if !s.Stopped && s.Events.Has(kind) {
+				all = append(all, Delivery{Event: uint8(i), Subscription: s.Number})
+			}
+		}
+	}
+	return all
+}
+
+// checkSubscription returns an error where a record about a subscription cannot follow the
+// head, or where the record's deliveries are not those of the account's subscriptions.
+func (a *Account) checkSubscription(r *Record) error {
+	if !slices.Equal(r.Deliveries, a.deliveries(r.Events)) {
+		return fmt.Errorf("deliveries %v where %v follow", r.Deliveries, a.deliveries(r.Events))
+	}
+	s := r.Subscription
+	if s == nil {
+		return nil
+	}
+	at := a.subscribed(s.ID.Number())
+	var ok bool
+	switch r.Kind {
+	case SubscriptionMade:
+		ok = s.Status == SubscriptionActive && uint64(s.ID.Number()) == a.Totals.Subscriptions+1 && len(a.Subscriptions) < MaxSubscriptions
+	case SubscriptionEnded:
+		ok = s.Status == SubscriptionStopped && at >= 0 && !a.Subscriptions[at].Stopped
+	case SubscriptionDropped:
+		ok = s.Status == SubscriptionRemoved && at >= 0
+	}
+	if !ok || s.ID.Account() != a.ID {
+		return fmt.Errorf("subscription %v in status %d", s.ID, s.Status)
+	}
+	return nil
+}
+
+// subscribed returns the index of a subscription in Subscriptions; -1 where there is none.
+func (a *Account) subscribed(number uint32) int {
+	return slices.IndexFunc(a.Subscriptions, func(s Subscribed) bool { return s.Number == number })
+}
+
+// subscribe changes the head's list of subscriptions as a record says. Copies of the head keep
+// the list that they have.
+func (a *Account) subscribe(s *Subscription) {
+	list := slices.Clone(a.Subscriptions)
+	at := a.subscribed(s.ID.Number())
+	switch s.Status {
+	case SubscriptionActive:
+		list = append(list, Subscribed{Number: s.ID.Number(), Events: s.Events})
+	case SubscriptionStopped:
+		list[at].Stopped = true
+	case SubscriptionRemoved:
+		list = slices.Delete(list, at, at+1)
+	}
+	if len(list) == 0 {
+		list = nil
+	}
+	a.Subscriptions = list
+}
+
+// SubscriptionKey is the key of the row that leads to a subscription's newest record.
+func SubscriptionKey(a AccountID, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(accountKey(rowSubscription, a, 4), number)
+}
+
+// SubscriptionsOf is the key range of an account's subscriptions, removed ones included, in
+// the order in which they were made.
+func SubscriptionsOf(a AccountID) (lo, hi []byte) { return accountRange(rowSubscription, a) }
+
+// AllSubscriptions is the key range of all accounts' subscriptions, by account.
+func AllSubscriptions() (lo, hi []byte) {
+	return []byte{rowSubscription}, []byte{rowSubscription + 1}
+}
+
+// DecodeSubscriptionKey reads the account and the number from the key of a subscription's row.
+func DecodeSubscriptionKey(k []byte) (AccountID, uint32, error) {
+	if len(k) != 1+8+4 || k[0] != rowSubscription {
+		return 0, 0, shortRow("subscription key", k)
+	}
+	return AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:]), nil
+}
+
+// subscriptionRow writes the row that leads to the subscription's newest record.
+func subscriptionRow(rows []Row, r *Record) []Row {
+	return append(rows, Row{SubscriptionKey(r.Account, r.Subscription.ID.Number()), seqRow(r.Seq)})
+}

@@ -1,0 +1,210 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Options are what a Dispatcher needs.
+type Options struct {
+	Rows     Rows
+	Journal  Journal
+	Record   func(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+	Render   func(e ledger.Event) []byte // makes the body of a webhook
+	Post     func(ctx context.Context, p Post) Answer
+	End      func(id ledger.AccountID, c ledger.EndSubscription) error // carries the command out
+	Alerts   Alerts                                                    // nil: no alerts are raised
+	Schedule []time.Duration                                           // waits before the second and each later attempt
+	Now      func() ledger.Reading
+	Entropy  func() [10]byte
+	Log      *slog.Logger
+}
+
+// Journal writes changes of rows; see wal.Store.
+type Journal interface{ Append(e *wal.Entry) wal.Ticket }
+
+// Alerts raises the alert AlertDead.
+type Alerts interface {
+	Raise(id ledger.AccountID, a ledger.Alert)
+}
+
+// AlertDead is the kind of the alert that a delivery is dead after its last attempt.
+const AlertDead = "delivery_dead"
+
+// Dispatcher is the shell around Machine: it calls Machine.Tick, gives tasks to child actors,
+// and writes what follows from their results.
+type Dispatcher struct {
+	Options
+	counts Counts
+	inbox  inbox
+	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
+
+	mu      sync.Mutex
+	machine *Machine
+
+	system *actor.ActorSystem
+	props  *actor.Props
+	idleMu sync.Mutex
+	idle   []*actor.PID
+	work   sync.WaitGroup // child actors at work
+	ending context.Context
+	cancel context.CancelFunc
+}
+
+// NewDispatcher makes a dispatcher; Run delivers.
+func NewDispatcher(o Options) *Dispatcher {
+	schedule := make([]ledger.Millis, len(o.Schedule))
+	for i, wait := range o.Schedule {
+		schedule[i] = ledger.Millis(wait.Milliseconds())
+	}
+	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
+	d.ending, d.cancel = context.WithCancel(context.Background())
+	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
+	d.props = actor.PropsFromProducer(func() actor.Actor { return &child{d} })
+	return d
+}
+
+// Emitted implements account.Webhooks.
+func (d *Dispatcher) Emitted(r *ledger.Record) {
+	d.inbox.emitted(r)
+	d.look()
+}
+
+// look makes Run call Tick at once.
+func (d *Dispatcher) look() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lookEvery is how often Run looks for deliveries that have become due.
+const lookEvery = 50 * time.Millisecond
+
+// Run delivers until the context ends.
+func (d *Dispatcher) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		tasks, err := d.tick()
+		if err != nil {
+			d.Log.Error("webhook: deliveries not read; tried again", "error", err)
+		}
+		for i := range tasks {
+			d.start(&tasks[i])
+		}
+		if err != nil {
+			select { // rows that cannot be read are not read in a loop without a pause
+			case <-ctx.Done():
+			case <-ticker.C:
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-d.wake:
+		}
+	}
+	d.cancel()
+	d.work.Wait()
+	d.system.Shutdown()
+}
+
+func (d *Dispatcher) tick() ([]Task, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inbox.into(d.machine)
+	return d.machine.Tick(d.Now().Time, d.Rows)
+}
+
+// start gives an attempt to a child actor. Deliveries that end without an attempt need none.
+func (d *Dispatcher) start(t *Task) {
+	if t.Bury != nil {
+		d.mu.Lock()
+		ops := d.machine.Buried(*t)
+		d.mu.Unlock()
+		d.counts.dead.Add(uint64(len(t.Bury)))
+		d.write(t, ops, nil)
+		return
+	}
+	d.work.Add(1)
+	d.system.Root.Send(d.child(), t)
+}
+
+// child returns an idle child actor, or spawns a new one.
+func (d *Dispatcher) child() *actor.PID {
+	d.idleMu.Lock()
+	defer d.idleMu.Unlock()
+	if n := len(d.idle); n > 0 {
+		pid := d.idle[n-1]
+		d.idle = d.idle[:n-1]
+		return pid
+	}
+	return d.system.Root.Spawn(d.props)
+}
+
+func (d *Dispatcher) rested(pid *actor.PID) {
+	d.idleMu.Lock()
+	d.idle = append(d.idle, pid)
+	d.idleMu.Unlock()
+}
+
+// attempted takes the result of a child actor.
+func (d *Dispatcher) attempted(t *Task, r Result) {
+	d.mu.Lock()
+	o := d.machine.Done(*t, r)
+	d.mu.Unlock()
+	d.counts.attempt(r, o.State)
+	var next *ledger.Pending
+	if o.State == ledger.DeliveryPending {
+		next = &o.Next
+	}
+	if o.Stop {
+		d.work.Add(1)
+		go d.stop(t)
+	}
+	if o.Alert != "" && d.Alerts != nil {
+		d.Alerts.Raise(t.Account, ledger.Alert{Kind: AlertDead, Message: o.Alert})
+	}
+	d.write(t, o.Ops, next)
+}
+
+// write writes what follows from a task. Once it is durable, the machine may read the rows.
+func (d *Dispatcher) write(t *Task, ops []wal.Op, next *ledger.Pending) {
+	d.Journal.Append(&wal.Entry{
+		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&settled{d, t, next}},
+	})
+}
+
+// settled tells the dispatcher that what follows from a task is durable.
+type settled struct {
+	d    *Dispatcher
+	task *Task
+	next *ledger.Pending // the delivery's new row; nil: it waits no more
+}
+
+// Release implements wal.Out.
+func (s *settled) Release(err error) {
+	if err == nil {
+		s.d.inbox.settled(s.task, s.next)
+		s.d.look()
+	}
+}
+
+// stop ends the subscription of a receiver that wants no more events. If the command fails, the
+// next delivery's attempt meets the same answer.
+func (d *Dispatcher) stop(t *Task) {
+	defer d.work.Done()
+	err := d.End(t.Account, ledger.EndSubscription{ID: t.Subscription.ID, Stop: true})
+	if err != nil {
+		d.Log.Warn("webhook: receiver answered 410, and its webhook could not be stopped", "webhook", t.Subscription.ID.String(), "error", err)
+	}
+}

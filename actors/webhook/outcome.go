@@ -1,0 +1,194 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Result is the result of an attempt.
+type Result struct {
+	Answer
+	Began     ledger.Millis // time at which the attempt began
+	Now       ledger.Millis // time at which it ended
+	Took      time.Duration // how long it took
+	CreatedAt ledger.Millis // time of the record that caused the event
+	Entropy   uint16        // drawn; makes the jitter
+}
+
+// Outcome is what follows from an attempt.
+type Outcome struct {
+	Ops   []wal.Op // changes of rows, to be written in one entry
+	State ledger.DeliveryState
+	Next  ledger.Pending // the delivery's new row, where State is DeliveryPending
+	Stop  bool           // the receiver wants no more events: the subscription must be stopped
+	Alert string         // the message of an alert that the delivery is dead; empty: none
+}
+
+// pauseAfterFailure is how long, in ms, a subscription's queue pauses after its first failure
+// in a row; each further failure adds as much, up to maxPause. So a receiver that refuses
+// every connection at once does not keep the engine busy.
+const (
+	pauseAfterFailure = 20
+	maxPause          = 1000
+)
+
+// alertEvery is the least time, in ms, between two alerts about dead deliveries of one
+// subscription.
+const alertEvery = 60 * 60 * 1000
+
+// Done takes the result of an attempt.
+func (m *Machine) Done(t Task, r Result) Outcome {
+	m.running[t.slot]--
+	q := m.queue(t.Target)
+	if r.delivered() {
+		delete(m.bad, t.Target)
+		q.wide = min(2*q.wide, m.bounds.Each)
+		return t.end(r, ledger.DeliveryDelivered, "")
+	}
+	q.wide = 1
+	m.failed(q, r)
+	if r.Status == http.StatusGone {
+		o := t.end(r, ledger.DeliveryDead, "the receiver answered 410")
+		o.Stop = true
+		return o
+	}
+	if int(t.Tries) >= len(m.schedule) {
+		o := t.end(r, ledger.DeliveryDead, "")
+		o.Alert = m.alert(t, r.Now)
+		return o
+	}
+	return t.again(r, r.Now+m.wait(t, r))
+}
+
+// delivered tells whether the receiver acknowledged the event.
+func (r *Result) delivered() bool { return r.Status >= 200 && r.Status < 300 }
+
+// failed counts a failure: the queue pauses.
+func (m *Machine) failed(q *queue, r Result) {
+	f, known := m.bad[q.target]
+	f.row++
+	pause := min(pauseAfterFailure*ledger.Millis(f.row), maxPause)
+	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable {
+		pause = max(pause, ledger.Millis(r.RetryAfter.Milliseconds()))
+	}
+	f.pause = max(f.pause, r.Now+pause)
+	if known || len(m.bad) < m.bounds.Remember {
+		m.bad[q.target] = f
+	}
+}
+
+// wait is how long, in ms, the delivery waits for its next attempt: the schedule's time and up
+// to 20 % more, or longer where the receiver asks for it.
+func (m *Machine) wait(t Task, r Result) ledger.Millis {
+	scheduled := m.schedule[t.Tries]
+	scheduled += scheduled / 5 * ledger.Millis(r.Entropy) / (1<<16 - 1)
+	return max(scheduled, ledger.Millis(r.RetryAfter.Milliseconds()))
+}
+
+// alert returns the message of the alert that a delivery is dead; empty where the operators
+// were told about the subscription within alertEvery.
+func (m *Machine) alert(t Task, now ledger.Millis) string {
+	if last, told := m.alerted[t.Target]; told && now < last+alertEvery {
+		return ""
+	}
+	if len(m.alerted) >= m.bounds.Remember {
+		clear(m.alerted)
+	}
+	m.alerted[t.Target] = now
+	return fmt.Sprintf("the receiver of %v has not acknowledged event %d after the last attempt: the delivery is dead; of others of this webhook nothing more is said within the hour",
+		t.Subscription.ID, t.Sequence)
+}
+
+// status returns the delivery's status with the attempt of the result.
+func (t *Task) status(r Result) *ledger.DeliveryStatus {
+	s := &ledger.DeliveryStatus{Record: t.Record, Event: t.Event, CreatedAt: r.CreatedAt}
+	if t.Status != nil {
+		*s = *t.Status
+		s.Attempts = append([]ledger.Attempt(nil), s.Attempts...)
+	}
+	s.Due, s.Why = 0, ""
+	s.Add(ledger.Attempt{At: r.Began, Took: ledger.Millis(r.Took.Milliseconds()), Status: r.Status, Err: r.Err})
+	return s
+}
+
+// end writes that no attempt follows.
+func (t *Task) end(r Result, state ledger.DeliveryState, why string) Outcome {
+	s := t.status(r)
+	s.Why = why
+	return Outcome{State: state, Ops: append(t.without(), wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}
+}
+
+// without deletes the delivery's rows as they are before the attempt.
+func (t *Task) without() []wal.Op {
+	ops := append(make([]wal.Op, 0, 3), wal.Op{Kind: wal.OpDelete, Key: t.Key()})
+	if t.Status != nil {
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence)})
+	}
+	return ops
+}
+
+// again writes that the next attempt is due at a time.
+func (t *Task) again(r Result, due ledger.Millis) Outcome {
+	next := t.Pending
+	next.Due, next.Tries = due, t.Tries+1
+	s := t.status(r)
+	s.Due = due
+	return Outcome{State: ledger.DeliveryPending, Next: next, Ops: []wal.Op{
+		{Kind: wal.OpDelete, Key: t.Key()},
+		{Kind: wal.OpSet, Key: next.Key(), Value: next.Value()},
+		{Kind: wal.OpSet, Key: ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence), Value: s.Encode()},
+	}}
+}
+
+// Buried returns the changes of rows that end the deliveries of a task with Bury as dead.
+func (m *Machine) Buried(t Task) (ops []wal.Op) {
+	why := "the webhook is stopped"
+	if t.Subscription.Status == ledger.SubscriptionRemoved {
+		why = "the webhook was removed"
+	}
+	for i := range t.Bury {
+		one := &t.Bury[i]
+		s := one.Status
+		if s == nil { // without an attempt a row is due at its record's time
+			s = &ledger.DeliveryStatus{Record: one.Record, Event: one.Event, CreatedAt: one.Due}
+		}
+		s.Due, s.Why = 0, why
+		ops = append(ops, one.without()...)
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(one.Target, ledger.DeliveryDead, one.Sequence), Value: s.Encode()})
+	}
+	return ops
+}
+
+// Again puts a delivery back in line: its next attempt is due now, and the schedule begins
+// anew. state and s are what is known of the delivery, of which no attempt may run now. The
+// caller must call Settled once the changes are durable.
+func (m *Machine) Again(t ledger.Target, sequence uint64, state ledger.DeliveryState, s *ledger.DeliveryStatus, now ledger.Millis) (Task, Outcome) {
+	q := m.queue(t)
+	q.running[sequence] = now
+	q.loaded = slices.DeleteFunc(q.loaded, func(p ledger.Pending) bool { return p.Sequence == sequence })
+	next := ledger.Pending{Target: t, Due: now, Sequence: sequence, Record: s.Record, Event: s.Event}
+	var ops []wal.Op
+	if state == ledger.DeliveryPending {
+		old := next
+		old.Due = s.Due
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: old.Key()})
+	} else {
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: ledger.DeliveryKey(t, state, sequence)})
+	}
+	again := *s
+	again.Due, again.Why = now, ""
+	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: next.Key(), Value: next.Value()},
+		wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(t, ledger.DeliveryPending, sequence), Value: again.Encode()})
+	return Task{Pending: next}, Outcome{State: ledger.DeliveryPending, Next: next, Ops: ops}
+}
+
+// attempts tells whether an attempt of a delivery runs now, or its result is not durable yet.
+func (m *Machine) attempts(t ledger.Target, sequence uint64) bool {
+	q := m.queues[t]
+	return q != nil && q.running[sequence] != 0
+}

@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Retry puts one delivery back in line, whatever became of it: its next attempt is due now,
+// and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery; ledger.ErrSubscriptionEnded
+// where the subscription gets nothing any more; the store failed.
+func (d *Dispatcher) Retry(t ledger.Target, sequence uint64) error {
+	if err := d.takes(t); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	waits, err := d.again(t, sequence, done)
+	if err != nil || !waits {
+		return err
+	}
+	return <-done
+}
+
+// RetryDead puts all dead deliveries of a subscription back in line and returns their number.
+// Where it fails, some may be back in line.
+func (d *Dispatcher) RetryDead(t ledger.Target) (n int, err error) {
+	if err := d.takes(t); err != nil {
+		return 0, err
+	}
+	const together = 256
+	for from := uint64(0); ; {
+		var dead []uint64
+		lo, hi := ledger.DeliveriesOf(t, ledger.DeliveryDead, from)
+		err := d.Rows.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+			_, _, sequence, err := ledger.DecodeDeliveryKey(k)
+			dead = append(dead, sequence)
+			return len(dead) < together, err
+		})
+		if err != nil || len(dead) == 0 {
+			return n, err
+		}
+		done := make(chan error, together)
+		started := 0
+		for _, sequence := range dead {
+			waits, err := d.again(t, sequence, done)
+			if err != nil && !errors.Is(err, ledger.ErrNoDelivery) {
+				return n, err
+			}
+			if waits {
+				started++
+			}
+		}
+		for range started {
+			if err := <-done; err != nil {
+				return n, err
+			}
+			n++
+		}
+		from = dead[len(dead)-1] + 1
+	}
+}
+
+// takes returns ledger.ErrNoDelivery or ledger.ErrSubscriptionEnded where the subscription gets no deliveries.
+func (d *Dispatcher) takes(t ledger.Target) error {
+	s, err := d.Rows.Subscription(t)
+	switch {
+	case err != nil:
+		return err
+	case s == nil:
+		return ledger.ErrNoDelivery
+	case s.Status != ledger.SubscriptionActive:
+		return ledger.ErrSubscriptionEnded
+	}
+	return nil
+}
+
+// again puts one delivery back in line. waits is false where an attempt of it runs now: then
+// there is nothing to do. Else done gets a value once the change is durable.
+func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) (waits bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	// A task whose end is durable, and not yet known to the machine, must not count as running.
+	d.inbox.into(d.machine)
+	if d.machine.attempts(t, sequence) {
+		return false, nil
+	}
+	state, s, err := Find(d.Rows, t, sequence)
+	if err != nil {
+		return false, err
+	}
+	task, o := d.machine.Again(t, sequence, state, s, d.Now().Time)
+	d.Journal.Append(&wal.Entry{
+		Stream: wal.Stream(t.Account), Ops: o.Ops, Shared: true,
+		Out: []wal.Out{&settled{d, &task, &o.Next}, written(done)},
+	})
+	return true, nil
+}
+
+// written is an Out that sends the result of its entry to a channel with room for it.
+type written chan<- error
+
+// Release implements wal.Out.
+func (w written) Release(err error) { w <- err }
+
+// Find returns what became of a delivery; ledger.ErrNoDelivery where the subscription never got the
+// event, or its row has expired.
+func Find(rows Rows, t ledger.Target, sequence uint64) (ledger.DeliveryState, *ledger.DeliveryStatus, error) {
+	for _, state := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDead, ledger.DeliveryDelivered} {
+		v, ok, err := rows.Get(ledger.DeliveryKey(t, state, sequence))
+		if err != nil {
+			return 0, nil, fmt.Errorf("webhook: delivery %d: %w", sequence, err)
+		}
+		if ok {
+			s, err := ledger.DecodeDeliveryStatus(v)
+			return state, s, err
+		}
+	}
+	// Before its first attempt a delivery has only the row with its due time.
+	var s *ledger.DeliveryStatus
+	lo, hi := ledger.PendingOf(t)
+	err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		p, err := ledger.DecodePending(k, v)
+		if err == nil && p.Sequence == sequence {
+			s = &ledger.DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
+		}
+		return s == nil, err
+	})
+	if err == nil && s == nil {
+		err = ledger.ErrNoDelivery
+	}
+	return ledger.DeliveryPending, s, err
+}

@@ -1,0 +1,80 @@
+package webhook
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Keep is how long, in ms, the status of a delivery that has ended is kept, counted from the
+// event: 7 days of one that was delivered, 90 days of a dead one.
+func Keep(s ledger.DeliveryState) ledger.Millis {
+	const day = 24 * 60 * 60 * 1000
+	if s == ledger.DeliveryDelivered {
+		return 7 * day
+	}
+	return 90 * day
+}
+
+// Sweep deletes the status of deliveries that ended long ago; see Keep. It is called from time
+// to time.
+func (d *Dispatcher) Sweep() error {
+	lo, hi := ledger.AllDeliveries()
+	now := d.Now()
+	if now.Doubted {
+		return nil // nothing expires while the time is doubted
+	}
+	for lo != nil {
+		next, ops, err := d.old(lo, hi, now.Time)
+		if err != nil {
+			return fmt.Errorf("webhook: expired deliveries: %w", err)
+		}
+		if len(ops) > 0 {
+			done := make(chan error, 1)
+			d.Journal.Append(&wal.Entry{Ops: ops, Shared: true, Out: []wal.Out{written(done)}})
+			select {
+			case err := <-done:
+				if err != nil {
+					return err
+				}
+			case <-d.ending.Done():
+				return nil
+			}
+		}
+		lo = next
+	}
+	return nil
+}
+
+// old returns the deletions of expired rows at and behind lo, at most sweepRows of them, and
+// where to go on; nil: the sweep is over. Of one subscription's rows in one state the oldest
+// come first, so that the first young one ends the search among them.
+func (d *Dispatcher) old(lo, hi []byte, now ledger.Millis) (next []byte, ops []wal.Op, err error) {
+	err = d.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		t, state, _, err := ledger.DecodeDeliveryKey(k)
+		if err != nil {
+			return false, err
+		}
+		_, over := ledger.DeliveriesOf(t, state, 0)
+		s, err := ledger.DecodeDeliveryStatus(v)
+		if err != nil {
+			return false, err
+		}
+		if state == ledger.DeliveryPending || s.CreatedAt+Keep(state) > now {
+			next = over
+			return false, nil
+		}
+		key := append([]byte(nil), k...)
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: key})
+		next = append(key[:len(key):len(key)], 0)
+		return len(ops) < sweepRows, nil
+	})
+	if len(ops) == 0 && next == nil || err != nil {
+		return nil, nil, err
+	}
+	return next, ops, nil
+}
+
+// sweepRows is how many rows one entry of a sweep deletes at most.
+const sweepRows = 1000

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/webhook"
+	"pixd/httpapi"
+	"pixd/wal"
+)
+
+// webhookRows reads the rows of deliveries, and subscriptions, from the store.
+type webhookRows struct{ *wal.Store }
+
+// Subscription implements webhook.Rows.
+func (r webhookRows) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+	return history.Subscription(r.Store, t)
+}
+
+// subscriptions checks merchants' URLs and puts deliveries back in line.
+type subscriptions struct {
+	*webhook.Targets
+	e *Engine
+}
+
+// Retry implements httpapi.Webhooks.
+func (s subscriptions) Retry(t ledger.Target, event ledger.EventID) error {
+	d, err := s.e.History.Delivery(t, event.Sequence())
+	switch {
+	case err != nil:
+		return err
+	case d == nil || d.Event.ID != event:
+		return ledger.ErrNoDelivery
+	}
+	return s.e.webhooks.Retry(t, event.Sequence())
+}
+
+// newWebhooks makes the dispatcher of the merchants' webhooks.
+func (e *Engine) newWebhooks() error {
+	c := &e.Config
+	banks, err := c.banks()
+	if err != nil {
+		return err
+	}
+	e.targets = webhook.NewTargets(c.WebhookInsecure, nil)
+	e.sender = webhook.NewSender(e.targets, c.WebhookTimeout)
+	read := rows{e.Store}
+	e.webhooks = webhook.NewDispatcher(webhook.Options{
+		Rows: webhookRows{e.Store}, Journal: e.Store, Record: read.Record,
+		Render: func(v ledger.Event) []byte { return httpapi.Event(v, banks) },
+		Post:   e.sender.Post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
+		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+	})
+	return nil
+}
+
+// endSubscription stops a subscription whose receiver wants no more events.
+func (e *Engine) endSubscription(id ledger.AccountID, c ledger.EndSubscription) error {
+	a, err := e.Accounts.Do(id, c)
+	if err == nil && a.Refusal != nil {
+		err = fmt.Errorf("%s", a.Refusal.Message)
+	}
+	return err
+}
+
+// sweepEvery is the time between two searches for webhook deliveries that are long over.
+const sweepEvery = time.Hour
+
+// sweepWebhooks deletes the status of webhook deliveries that are long over.
+func (e *Engine) sweepWebhooks(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := e.webhooks.Sweep(); err != nil && ctx.Err() == nil {
+			e.Config.Log.Error("webhook: sweep", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

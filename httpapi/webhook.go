@@ -1,0 +1,296 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-json"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+)
+
+// secretBytes is the length of the key with which a webhook's events are signed.
+const secretBytes = 32
+
+// subscribe is POST /webhooks.
+func subscribe(c *call) {
+	command, refusal := c.readSubscription()
+	if refusal == nil {
+		if err := c.Webhooks.Check(context.Background(), command.URL); err != nil {
+			refusal = &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "url", Message: err.Error()}
+		}
+	}
+	if refusal != nil {
+		c.malformed(refusal, refuseOther)
+		return
+	}
+	command.Secret, command.Claim = c.NewSecret(secretBytes), c.claimed()
+	c.do(command, refuseOther)
+}
+
+// readSubscription reads the body of POST /webhooks, without looking at where the URL leads.
+func (c *call) readSubscription() (s ledger.Subscribe, r *ledger.Refusal) {
+	var target ledger.Text
+	var events []byte
+	c.body.fields(func(name, value []byte) {
+		switch string(name) {
+		case "url":
+			target = readText(value)
+		case "events":
+			events = value
+		}
+	})
+	if !target.Given || target.Wrong || target.Value == "" {
+		return s, &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "url", Message: "url must be a string"}
+	}
+	s.URL = target.Value
+	var fault string
+	if s.Events, fault = readEvents(events); fault != "" {
+		return s, &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "events", Message: fault}
+	}
+	return s, nil
+}
+
+// readEvents reads a list of kinds of events; fault says what is wrong with it, or is "".
+func readEvents(value []byte) (mask ledger.EventMask, fault string) {
+	var names []any
+	if json.Unmarshal(value, &names) != nil || len(names) == 0 {
+		return 0, "events must be a list of at least one kind of event"
+	}
+	for _, n := range names {
+		name, is := n.(string)
+		kind, known := ledger.ParseEventKind(name)
+		switch {
+		case !is:
+			return 0, "events must be a list of strings"
+		case !known:
+			return 0, "unknown kind of event " + strconv.Quote(cutAt(name, 64))
+		}
+		mask = mask.With(kind)
+	}
+	return mask, ""
+}
+
+// cutAt returns at most the first n bytes of a text.
+func cutAt(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }
+
+// renderSubscribed returns the answer to POST /webhooks. It alone shows the secret.
+func renderSubscribed(s *ledger.Subscription, camel bool) (int, []byte) {
+	o := opened(camel, 512)
+	o.flag("worked", true)
+	o.text("id", s.ID.String())
+	o.text("url", s.URL)
+	o.kinds(s.Events)
+	o.flag("active", s.Status == ledger.SubscriptionActive)
+	o.text("secret", s.Shown())
+	o.text("created_at", s.CreatedAt.String())
+	return fasthttp.StatusOK, o.closed()
+}
+
+// kinds writes the member events.
+func (o *object) kinds(m ledger.EventMask) {
+	o.name("events")
+	o.b = append(o.b, '[')
+	for i, k := range m.Kinds() {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendText(o.b, k.String())
+	}
+	o.b = append(o.b, ']')
+}
+
+// listWebhooks is GET /webhooks.
+func listWebhooks(c *call) {
+	all, err := c.History.Subscriptions(c.key.Account)
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	o := opened(c.camel, 512)
+	o.flag("worked", true)
+	o.entries("data", len(all), func(i int) {
+		s := all[i]
+		o.text("id", s.ID.String())
+		o.text("url", s.URL)
+		o.kinds(s.Events)
+		o.flag("active", s.Status == ledger.SubscriptionActive)
+		o.text("created_at", s.CreatedAt.String())
+	})
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// entries writes a member that is a list of n objects; write writes the members of the i-th.
+func (o *object) entries(name string, n int, write func(i int)) {
+	o.name(name)
+	o.b = append(o.b, '[')
+	for i := range n {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, '{')
+		write(i)
+		o.end()
+	}
+	o.b = append(o.b, ']')
+}
+
+// webhookID returns the id of a subscription in the path; the id zero, which no subscription
+// has, where it is of another form.
+func (c *call) webhookID() ledger.SubscriptionID {
+	name, _ := c.ctx.UserValue("id").(string)
+	text, _ := url.PathUnescape(name)
+	id, _ := ledger.ParseSubscriptionID(text)
+	return id
+}
+
+// removeWebhook is DELETE /webhooks/:id.
+func removeWebhook(c *call) {
+	id := c.webhookID()
+	a, err := c.Engine.Do(c.key.Account, ledger.EndSubscription{ID: id})
+	switch {
+	case err != nil:
+		c.failed(err)
+	case a.Refusal != nil:
+		c.unknownWebhook()
+	default:
+		o := opened(c.camel, 64)
+		o.flag("worked", true)
+		o.text("id", id.String())
+		answer(c.ctx, fasthttp.StatusOK, o.closed())
+	}
+}
+
+// unknownWebhook answers 404. The answer is the same for another merchant's webhook as for an
+// id that no webhook has.
+func (c *call) unknownWebhook() {
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "webhook not found")
+}
+
+// ownWebhook returns the account's subscription in the path. Where there is none, or it was
+// removed, it answers and returns false.
+func (c *call) ownWebhook() (ledger.Target, bool) {
+	id := c.webhookID()
+	all, err := c.History.Subscriptions(c.key.Account)
+	if err != nil {
+		c.failed(err)
+		return ledger.Target{}, false
+	}
+	for _, s := range all {
+		if s.ID == id {
+			return ledger.Target{Account: c.key.Account, Number: id.Number()}, true
+		}
+	}
+	c.unknownWebhook()
+	return ledger.Target{}, false
+}
+
+// listDeliveries is GET /webhooks/:id/deliveries: events that the merchant has not
+// acknowledged, or with status=delivered those that it has.
+func listDeliveries(c *call) {
+	q := c.query("page", "per_page", "status")
+	page, perPage := q.pages()
+	state := ledger.DeliveryPending
+	if text, given := q.values["status"]; given {
+		var known bool
+		if state, known = ledger.ParseDeliveryState(text); !known {
+			q.refuse("status", "status must be pending, dead or delivered")
+		}
+	}
+	if q.answered(c) {
+		return
+	}
+	t, ok := c.ownWebhook()
+	if !ok {
+		return
+	}
+	all, err := c.History.Deliveries(t, state, ledger.Page{Number: page, Size: perPage})
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	c.list(len(all), page, perPage, func(o *object, i int) { o.delivery(&all[i]) })
+}
+
+// delivery writes the members of a delivery, as merchants see it.
+func (o *object) delivery(d *ledger.DeliveryItem) {
+	o.text("event_id", d.Event.ID.String())
+	o.text("type", d.Event.Kind.String())
+	o.number("sequence", int64(d.Event.Sequence))
+	o.text("status", d.State.String())
+	o.text("created_at", d.Status.CreatedAt.String())
+	o.instant("next_attempt_at", d.Status.Due)
+	o.entries("attempts", len(d.Status.Attempts), func(i int) {
+		a := d.Status.Attempts[i]
+		o.text("at", a.At.String())
+		if a.Status != 0 {
+			o.number("status_code", int64(a.Status))
+		} else {
+			o.null("status_code")
+		}
+		o.textOrNull("error", a.Err)
+		o.number("duration_ms", int64(a.Took))
+	})
+}
+
+// retryDelivery is POST /webhooks/:id/deliveries/:event_id/retry: it puts a delivery back in
+// line. To repeat it does no harm, so that only its answer is kept under an idempotency key.
+func retryDelivery(c *call) {
+	claim := c.claimed()
+	if claim != nil {
+		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
+		if err != nil {
+			c.failed(err)
+			return
+		}
+		if a.Stored != nil {
+			c.stored(&a)
+			return
+		}
+	}
+	t, ok := c.ownWebhook()
+	if !ok {
+		return
+	}
+	name, _ := c.ctx.UserValue("event_id").(string)
+	text, _ := url.PathUnescape(name)
+	id, known := ledger.ParseEventID(text)
+	if !known || !c.retried(t, id) {
+		if !known {
+			c.unknownDelivery()
+		}
+		return
+	}
+	o := opened(c.camel, 128)
+	o.flag("worked", true)
+	o.text("event_id", id.String())
+	o.text("status", ledger.DeliveryPending.String())
+	kept := ledger.Stored{Code: fasthttp.StatusAccepted, Body: o.closed()}
+	if claim == nil {
+		answer(c.ctx, kept.Code, kept.Body)
+		return
+	}
+	c.do(ledger.KeepAnswer{Claim: c.claimed(), Stored: kept}, refuseOther)
+}
+
+// retried puts a delivery back in line. Where it cannot, it answers and returns false.
+func (c *call) retried(t ledger.Target, id ledger.EventID) bool {
+	err := c.Webhooks.Retry(t, id)
+	switch {
+	case errors.Is(err, ledger.ErrNoDelivery):
+		c.unknownDelivery()
+	case errors.Is(err, ledger.ErrSubscriptionEnded):
+		answerErrors(c.ctx, fasthttp.StatusUnprocessableEntity, "unprocessable_entity", ledger.ErrSubscriptionEnded.Error())
+	case err != nil:
+		c.failed(err)
+	}
+	return err == nil
+}
+
+func (c *call) unknownDelivery() {
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "delivery not found")
+}
