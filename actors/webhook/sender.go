@@ -232,13 +232,14 @@ func reason(ctx context.Context, err error, connected bool) error {
 // receiver sent.
 func line(err error) string {
 	text, _, _ := strings.Cut(err.Error(), `"`)
+	text = strings.TrimPrefix(text, "net/http: HTTP/1.x transport connection broken: ")
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {
 			return '?'
 		}
 		return c
 	}, text[:min(len(text), maxErr)])
-	return cmp.Or(strings.TrimRight(text, " ("), "no answer")
+	return cmp.Or(strings.TrimRight(text, " ([:"), "no answer")
 }
 
 // retryAfter reads a header Retry-After, a number of seconds or a date, in an answer to an
