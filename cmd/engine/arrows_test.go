@@ -36,6 +36,7 @@ var knows = []struct {
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/ledger", "actors/scheme"}},
+	{"actors/webhook", nil},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/sorted", nil},
@@ -79,6 +80,8 @@ var outside = []struct {
 	{"codeberg.org/go-pdf/fpdf", []string{"httpapi/receipt"}},
 	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // the package uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},
+	{"code.dny.dev/ssrf", []string{"actors/webhook"}},
+	{"github.com/standard-webhooks/standard-webhooks", []string{"actors/webhook"}},
 	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
 }
 
@@ -289,6 +292,8 @@ func TestArrowsFindMutations(t *testing.T) {
 		{"wal/a.go", `"pixd/actors/ledger"`, "", "pixd/actors/ledger"},
 		{"wal/a.go", `"testing"`, "", "testing"},
 		{"snapshot/a.go", `"pixd/wal"`, "", "pixd/wal"},
+		{"actors/account/a.go", `"code.dny.dev/ssrf"`, "", "code.dny.dev/ssrf"},
+		{"httpapi/a.go", `w "github.com/standard-webhooks/standard-webhooks/libraries/go"`, "", "github.com/standard-webhooks/standard-webhooks/libraries/go"},
 		{"actors/webhook/provider/a.go", "", "", "the package has no row in knows"},
 		{"actors/scheme/a.go", `"github.com/valyala/fasthttp"`, "var _ fasthttp.Server", "github.com/valyala/fasthttp"},
 	} {
