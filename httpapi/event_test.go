@@ -100,8 +100,8 @@ func TestEvent(t *testing.T) {
 			}
 			b := newBook(t)
 			v.story(b)
-			e := b.last(kind)
-			got := Event(e, nil)
+			e, banks := b.last(kind), Banks{"60701190": "Banco da Ana"}
+			got := Event(e, banks)
 			goldenEvent(t, kind, got)
 			whole, data := eventMembers(t, got)
 			want := append(slices.Clone(ofItem), v.extra...)
@@ -116,7 +116,7 @@ func TestEvent(t *testing.T) {
 					t.Errorf("%s is %v, not %v", name, data[name], value)
 				}
 			}
-			if item := shown(e.Record.Tx, nil); !bytes.Contains(got, append([]byte(`"data":`), item[:len(item)-1]...)) {
+			if item := shown(e.Record.Tx, banks); !bytes.Contains(got, append([]byte(`"data":`), item[:len(item)-1]...)) {
 				t.Errorf("data is %s\nand does not begin as %s", got, item)
 			}
 			if whole["id"] != e.ID.String() || whole["type"] != kind.String() || whole["account_id"] != merchant.String() ||
@@ -241,32 +241,6 @@ func TestReturnTexts(t *testing.T) {
 			t.Errorf("%s: %q and %q", code, text, data["description"])
 		}
 		seen[text] = true
-	}
-}
-
-// TestReasonTexts checks that every code which the contract names, and every code that the
-// engine gives a payout or refund itself, is explained.
-func TestReasonTexts(t *testing.T) {
-	codes := strings.Fields("AC03 AB03 ED05 DUPL AM02 FF08 BE01 AM09 CH16 DT05 cnpj_out_blocked")
-	codes = append(codes, ledger.ReasonQueueTimeout, ledger.ReasonVoided, ledger.ReasonDeclined, ledger.ReasonExpired, ledger.ReasonDuplicate)
-	codes = append(codes, ledger.BucketClient.Reason(), ledger.BucketInstitution.Reason())
-	for _, c := range ledger.Refusals() {
-		if _, outside := ledger.ParseRefusal(c.String()); outside {
-			codes = append(codes, c.String())
-		}
-	}
-	for _, code := range codes {
-		if text := reasonText(code); text != reasonTexts[code] {
-			t.Errorf("%s: %q", code, text)
-		}
-	}
-	for code, text := range reasonTexts {
-		if len(text) < 15 || text[0] < 'A' || text[0] > 'Z' || strings.HasSuffix(text, ".") {
-			t.Errorf("%s: %q", code, text)
-		}
-	}
-	if got := reasonText("ZZ98"); got != "Rejected by the scheme (ZZ98)" {
-		t.Errorf("unknown code: %q", got)
 	}
 }
 
