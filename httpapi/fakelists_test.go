@@ -16,6 +16,11 @@ type fakeLists struct {
 	filter   ledger.Filter
 	page     ledger.Page
 	requests int
+
+	subscriptions []*ledger.Subscription
+	deliveries    []ledger.DeliveryItem
+	target        ledger.Target
+	state         ledger.DeliveryState
 }
 
 func (l *fakeLists) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
@@ -55,3 +60,15 @@ func (l *fakeLists) find(kind string, a ledger.AccountID, id string) (*ledger.Tr
 }
 
 var errRows = errors.New("rows are gone")
+
+func (l *fakeLists) Subscriptions(a ledger.AccountID) ([]*ledger.Subscription, error) {
+	l.asked, l.account = "subscriptions", a
+	l.requests++
+	return l.subscriptions, l.err
+}
+
+func (l *fakeLists) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error) {
+	l.asked, l.target, l.state, l.page = "deliveries", t, state, p
+	l.requests++
+	return l.deliveries, l.err
+}

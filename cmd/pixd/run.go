@@ -40,6 +40,9 @@ func (f *serveFlags) warn() {
 	if !loopback(f.Listen) && f.TLS.Cert == "" && len(f.TrustedProxies) == 0 {
 		f.Log.Warn("merchants' requests arrive without TLS: give --tls-cert and --tls-key, or listen behind a --trusted-proxy that adds it", "listen", f.Listen)
 	}
+	if f.WebhookInsecure {
+		f.Log.Warn("--webhook-allow-insecure: webhooks may use http:// and private addresses; for development only")
+	}
 	if f.RateLimit == 0 {
 		f.Log.Warn("--rate-limit 0: merchants' requests are not limited; for load tests only")
 	}

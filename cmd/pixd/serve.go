@@ -69,6 +69,9 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.MEDSilence, "med-silence", f.MEDSilence, "a special-return case that was not defended in time: `agree` closes it as AGREED, wait leaves it to the analyst")
 	flags.DurationVar(&f.MEDDeadline, "med-deadline", f.MEDDeadline, "from a special-return case's opening, within which the merchant may defend it")
 	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "from a special-return case's opening; if it is undecided by then, an alert is raised")
+	flags.BoolVar(&f.WebhookInsecure, "webhook-allow-insecure", false, "webhooks may use http:// and private addresses; for development only")
+	flags.DurationVar(&f.WebhookTimeout, "webhook-timeout", f.WebhookTimeout, "for one attempt to deliver a webhook")
+	flags.DurationSliceVar(&f.WebhookRetries, "webhook-retries", f.WebhookRetries, "`WAITS` before the second and each later attempt to deliver a webhook, separated by commas; after the last the delivery is dead")
 	flags.IntVar(&f.RateLimit, "rate-limit", f.RateLimit, "requests of one address in a minute; 0 turns it off, for load tests only")
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
@@ -106,6 +109,9 @@ func (f *serveFlags) understand() (err error) {
 	}
 	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
 		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")
+	}
+	if f.demo {
+		f.WebhookInsecure = true // the tour's receiver is on this machine
 	}
 	if f.demo && f.Scheme != engine.Defaults().Scheme {
 		return fmt.Errorf("--demo pays in the simulator in this process: leave out --scheme")

@@ -28,6 +28,9 @@ func TestServeFlags(t *testing.T) {
 		SettleDelay: 200 * time.Millisecond, SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
 		MEDSilence: "agree", MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
+		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
+			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+		},
 		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
 	}); !reflect.DeepEqual(plain, want) {
 		t.Errorf("the defaults are %+v", plain)
@@ -58,6 +61,8 @@ func TestServeFlags(t *testing.T) {
 		"med-silence":        {"wait", func(c *engine.Config) { c.MEDSilence = "wait" }},
 		"med-deadline":       {"7h", func(c *engine.Config) { c.MEDDeadline = 7 * time.Hour }},
 		"med-analysis":       {"8h", func(c *engine.Config) { c.MEDAnalysis = 8 * time.Hour }},
+		"webhook-timeout":    {"9s", func(c *engine.Config) { c.WebhookTimeout = 9 * time.Second }},
+		"webhook-retries":    {"1s,2m", func(c *engine.Config) { c.WebhookRetries = []time.Duration{time.Second, 2 * time.Minute} }},
 		"rate-limit":         {"7", func(c *engine.Config) { c.RateLimit = 7 }},
 		"failed-auth-limit":  {"8", func(c *engine.Config) { c.FailedAuthLimit = 8 }},
 		"connections-per-ip": {"9", func(c *engine.Config) { c.ConnectionsPerIP = 9 }},
@@ -70,7 +75,7 @@ func TestServeFlags(t *testing.T) {
 			t.Errorf("--%s %s: %+v", name, s.value, got)
 		}
 	}
-	elsewhere := map[string]bool{"trusted-proxy": true, "demo": true, "log-format": true, "log-level": true}
+	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "log-format": true, "log-level": true}
 	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if _, there := sets[f.Name]; !there && !elsewhere[f.Name] {
 			t.Errorf("--%s is in no row", f.Name)
