@@ -93,6 +93,9 @@ func DecodeDeliveryKey(k []byte) (t Target, s DeliveryState, sequence uint64, er
 	return t, DeliveryState(k[13]), binary.BigEndian.Uint64(k[14:]), nil
 }
 
+// IsDelivery tells whether a key is that of a row with a delivery's status.
+func IsDelivery(k []byte) bool { return len(k) > 0 && k[0] == rowDelivered }
+
 // Encode encodes the status for its row.
 func (s *DeliveryStatus) Encode() []byte {
 	b, err := encoding.Marshal(s)

@@ -59,6 +59,9 @@ func DecodePending(k, v []byte) (Pending, error) {
 	}, nil
 }
 
+// IsPending tells whether a key is that of the row of a delivery that waits.
+func IsPending(k []byte) bool { return len(k) == pendingKeyBytes && k[0] == rowPending }
+
 // PendingOf is the key range of one subscription's deliveries that wait.
 func PendingOf(t Target) (lo, hi []byte) {
 	lo = pendingPrefix(t)

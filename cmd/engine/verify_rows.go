@@ -15,7 +15,9 @@ import (
 type comparison struct {
 	derived *sorted.Merged
 	more    bool
-	kept    uint16 // the first day of which all claims must still be stored
+	kept    uint16        // the first day of which all claims must still be stored
+	young   ledger.Millis // the deliveries of events from this time on must be stored
+	store   deliveryStore
 	account func(ledger.AccountID) bool
 }
 
@@ -29,8 +31,13 @@ func (c *comparison) there(key, value []byte) error {
 	if id, ok := ledger.HeadOwner(key); ok && c.account(id) {
 		return nil // a head row is compared when the account's records are replayed
 	}
+	if ledger.IsDelivery(key) {
+		return c.delivery(key, value)
+	}
 	d := c.derived.Row()
 	switch {
+	case (!c.more || !bytes.Equal(d.Key, key)) && ledger.IsPending(key):
+		return c.attempted(key, value)
 	case !c.more || !bytes.Equal(d.Key, key):
 		return fmt.Errorf("%s is there, and no record makes it", rowName(key))
 	case d.Deleted:
@@ -46,8 +53,13 @@ func (c *comparison) there(key, value []byte) error {
 // an error unless they may have been dropped. A nil key stands for the end.
 func (c *comparison) absent(key []byte) error {
 	for c.more && (key == nil || bytes.Compare(c.derived.Row().Key, key) < 0) {
-		if d := c.derived.Row(); !d.Deleted && !c.dropped(d.Key) {
-			return fmt.Errorf("%s is missing, and %s makes it", rowName(d.Key), recordName(d))
+		d := c.derived.Row()
+		if !d.Deleted && !c.dropped(d.Key) {
+			if known, err := c.delivered(d); err != nil {
+				return err
+			} else if !known {
+				return fmt.Errorf("%s is missing, and %s makes it", rowName(d.Key), recordName(d))
+			}
 		}
 		c.next()
 	}
