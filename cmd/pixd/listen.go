@@ -41,7 +41,7 @@ func listenCommand() *cobra.Command {
 			"--webhook-allow-insecure. It keeps nothing and answers every POST with --status: any but 2xx shows how\n" +
 			"the engine tries again. Several subscriptions may share it: --secret is repeatable, or several with\n" +
 			"commas, and also taken from " + listenSecret + "; a webhook is verified if one of them fits.",
-		Example: "  pixd listen --secret whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+		Example: "  pixd listen --secret whsec_YW4gZXhhbXBsZSBhbmQgbm8gc2VjcmV0",
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}

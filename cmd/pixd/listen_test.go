@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -126,7 +127,7 @@ func TestListenJSON(t *testing.T) {
 			t.Errorf("exit %d\n%s", code, p.words())
 		}
 		lines := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
-		if len(lines) != len(v.want) || strings.ContainsAny(p.out.String(), "\x1b\u202e\xff") {
+		if len(lines) != len(v.want) || strings.ContainsAny(p.out.String(), "\x1b\u202e") || !utf8.ValidString(p.out.String()) {
 			t.Fatalf("%q", lines)
 		}
 		for i, line := range lines {

@@ -31,7 +31,7 @@ func root() *cobra.Command {
 		SilenceErrors:     true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
-	c.AddCommand(serveCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), statementCommand(), auditCommand(), clockCommand(), simCommand(), signCommand(),
+	c.AddCommand(serveCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), webhookCommand(), statementCommand(), auditCommand(), clockCommand(), simCommand(), signCommand(),
 		listenCommand(), journalCommand(), versionCommand())
 	return c
 }

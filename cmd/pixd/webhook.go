@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+)
+
+func webhookCommand() *cobra.Command {
+	f := &adminFlags{}
+	return group("webhook", "Show webhook subscriptions and deliveries, and retry dead deliveries", "  pixd webhook list --status dead", f,
+		webhookList(f), webhookShow(f), webhookRetry(f), webhookSubscriptions(f))
+}
+
+// ofFlags is a query that is made of those flags of a command that were given.
+type ofFlags struct {
+	flag, parameter, what string
+	value                 string
+}
+
+// filtered adds flags to a list command and returns a function that appends those that were
+// given to the path and to the command for the next page.
+func filtered(c *cobra.Command, all ...*ofFlags) func(path, again string) (string, string) {
+	for _, f := range all {
+		c.Flags().StringVar(&f.value, f.flag, "", f.what)
+	}
+	return func(path, again string) (string, string) {
+		q := url.Values{}
+		for _, f := range all {
+			if c.Flags().Changed(f.flag) {
+				q.Set(f.parameter, f.value)
+				again += " --" + f.flag + " " + plain(f.value)
+			}
+		}
+		if len(q) > 0 {
+			path += "?" + q.Encode()
+		}
+		return path, again
+	}
+}
+
+func webhookList(f *adminFlags) *cobra.Command {
+	var p listFlags
+	c := &cobra.Command{
+		Use:   "list [--account ID] [--webhook ID] [--status STATUS]",
+		Short: "List the deliveries of webhooks",
+		Long: "Lists the deliveries of webhooks, of all accounts or some. A delivery is one event for one\n" +
+			"subscription: pending until the subscriber has answered 2xx, dead when the engine has given up.\n" +
+			"Delivered ones are kept for 7 days." + listHelp + adminHelp,
+		Example: "  pixd webhook list --status dead",
+		Args:    exactly(0, ""),
+	}
+	query := filtered(c,
+		&ofFlags{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"},
+		&ofFlags{flag: "webhook", parameter: "webhook_id", what: "only this subscription's, by its `ID` (whk_…)"},
+		&ofFlags{flag: "status", parameter: "status", what: "only deliveries in this `STATUS`: pending, delivered or dead"},
+	)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		path, again := query("/admin/webhook-deliveries", "pixd webhook list")
+		return showList(c, f, &p, path, again, deliveries)
+	}
+	p.add(c)
+	return c
+}
+
+func webhookSubscriptions(f *adminFlags) *cobra.Command {
+	var p listFlags
+	c := &cobra.Command{
+		Use:   "subscriptions [--account ID]",
+		Short: "List webhook subscriptions",
+		Long: "Lists the webhook subscriptions of all accounts, or of one, with the number of their deliveries that\n" +
+			"are pending and dead. A stopped subscription gets no more webhooks: its URL answered 410. A removed\n" +
+			"one was removed by its merchant." + listHelp + adminHelp,
+		Example: "  pixd webhook subscriptions --account acc_7oi7njakvirg4",
+		Args:    exactly(0, ""),
+	}
+	query := filtered(c, &ofFlags{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"})
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		path, again := query("/admin/webhooks", "pixd webhook subscriptions")
+		return showList(c, f, &p, path, again, subscriptions)
+	}
+	p.add(c)
+	return c
+}
+
+func webhookShow(f *adminFlags) *cobra.Command {
+	return ofOne(&cobra.Command{
+		Use:     "show DELIVERY_ID",
+		Short:   "Show a delivery of a webhook",
+		Long:    "Shows a delivery of a webhook, with each attempt and what came of it." + adminHelp,
+		Example: "  pixd webhook show dlv_agoksrikabyabyfvmcpxy5dmne",
+	}, "the delivery, as `pixd webhook list` has it", func(c *cobra.Command, id string) error {
+		var d delivery
+		return f.reported(c, http.MethodGet, "/admin/webhook-deliveries/"+id, nil, &d, func() string { return d.facts() })
+	})
+}
+
+func webhookRetry(f *adminFlags) *cobra.Command {
+	var webhook string
+	c := &cobra.Command{
+		Use:   "retry DELIVERY_ID | --webhook ID",
+		Short: "Retry a delivery of a webhook, or all dead ones of a subscription",
+		Long: "Puts a delivery of a webhook back, so that the engine tries it again, and shows it; or, with\n" +
+			"--webhook, all dead deliveries of a subscription. The webhook has the same id as before, so that its\n" +
+			"receiver can tell that it is the same." + adminHelp,
+		Example: "  pixd webhook retry dlv_agoksrikabyabyfvmcpxy5dmne\n  pixd webhook retry --webhook whk_agoksrikabyabyfvmcpxy5dmne",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		given := c.Flags().Changed("webhook")
+		switch {
+		case given && len(args) > 0:
+			return errors.New("name a delivery or --webhook, not both")
+		case given:
+			return f.retryAll(c, webhook)
+		case len(args) == 0:
+			return errors.New("name the delivery, as `pixd webhook list` has it, or a subscription with --webhook")
+		}
+		return f.retryOne(c, args)
+	}
+	c.Flags().StringVar(&webhook, "webhook", "", "retry all dead deliveries of this subscription, by its `ID` (whk_…)")
+	return c
+}
+
+func (f *adminFlags) retryOne(c *cobra.Command, args []string) error {
+	if err := exactly(1, "")(c, args); err != nil {
+		return err
+	}
+	id, err := segment(args[0])
+	if err != nil {
+		return err
+	}
+	var d delivery
+	return f.reported(c, http.MethodPost, "/admin/webhook-deliveries/"+id+"/retry", nil, &d, func() string { return d.facts() })
+}
+
+func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
+	id, err := segment(webhook)
+	if err != nil {
+		return fmt.Errorf("--webhook: %w", err)
+	}
+	var done struct {
+		Webhook string `json:"webhook_id"`
+		Retried int
+	}
+	return f.reported(c, http.MethodPost, "/admin/webhooks/"+id+"/retry", nil, &done, func() string {
+		return facts([]fact{{"subscription", plain(done.Webhook)}, {"retried", fmt.Sprint(done.Retried)}})
+	})
+}
