@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strconv"
-	"strings"
 
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
@@ -18,10 +16,10 @@ const secretBytes = 32
 
 // subscribe is POST /webhooks.
 func subscribe(c *call) {
-	command, refusal := c.readSubscription()
+	command, refusal := readSubscription(c).Parse()
 	if refusal == nil {
 		if err := c.Webhooks.Check(context.Background(), command.URL); err != nil {
-			refusal = &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "url", Message: err.Error()}
+			refusal = ledger.RefuseURL(err.Error())
 		}
 	}
 	if refusal != nil {
@@ -32,51 +30,29 @@ func subscribe(c *call) {
 	c.do(command, refuseOther)
 }
 
-// readSubscription reads the body of POST /webhooks, without looking at where the URL leads.
-func (c *call) readSubscription() (s ledger.Subscribe, r *ledger.Refusal) {
-	var target ledger.Text
-	var events []byte
+func readSubscription(c *call) (f ledger.SubscriptionForm) {
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "url":
-			target = readText(value)
+			f.URL = readText(value)
 		case "events":
-			events = value
+			f.Events = readTexts(value)
 		}
 	})
-	if !target.Given || target.Wrong || target.Value == "" {
-		return s, &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "url", Message: "url must be a string"}
-	}
-	s.URL = target.Value
-	var fault string
-	if s.Events, fault = readEvents(events); fault != "" {
-		return s, &ledger.Refusal{Code: ledger.RefuseWebhook, Field: "events", Message: fault}
-	}
-	return s, nil
+	return f
 }
 
-// readEvents reads a list of kinds of events; fault says what is wrong with it, or is "".
-func readEvents(value []byte) (mask ledger.EventMask, fault string) {
-	var names []any
-	if json.Unmarshal(value, &names) != nil || len(names) == 0 {
-		return 0, "events must be a list of at least one kind of event"
+// readTexts reads a value that should be a list of strings; nil for anything but a list.
+func readTexts(value []byte) (all []ledger.Text) {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil {
+		return nil
 	}
-	for _, n := range names {
-		name, is := n.(string)
-		kind, known := ledger.ParseEventKind(name)
-		switch {
-		case !is:
-			return 0, "events must be a list of strings"
-		case !known:
-			return 0, "unknown kind of event " + strconv.Quote(cutAt(name, 64))
-		}
-		mask = mask.With(kind)
+	for _, v := range list {
+		all = append(all, readText(v))
 	}
-	return mask, ""
+	return all
 }
-
-// cutAt returns at most the first n bytes of a text.
-func cutAt(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }
 
 // renderSubscribed returns the answer to POST /webhooks. It alone shows the secret.
 func renderSubscribed(s *ledger.Subscription, camel bool) (int, []byte) {
@@ -156,7 +132,8 @@ func removeWebhook(c *call) {
 	case err != nil:
 		c.failed(err)
 	case a.Refusal != nil:
-		c.unknownWebhook()
+		status, body := refuseOther(a.Refusal, c.camel)
+		answer(c.ctx, status, body)
 	default:
 		o := opened(c.camel, 64)
 		o.flag("worked", true)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"flag"
@@ -116,13 +117,16 @@ func goldenRecords() []Record {
 		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
 		AnswerKept:      {Claim: fullClaim(), Stored: stored},
 
-		PayoutPending:           {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
-		PayoutApproved:          {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
-		PayoutQueued:            {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
-		PayoutRequeued:          {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
-		PayoutSending:           {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
-		PayoutSent:              {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
-		PayoutSettledLate:       {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
+		PayoutPending:  {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
+		PayoutApproved: {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
+		PayoutQueued:   {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
+		PayoutRequeued: {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
+		PayoutSending:  {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
+		PayoutSent:     {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
+		PayoutSettledLate: {
+			Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted},
+			Deliveries: []Delivery{{Event: 0, Subscription: 1}, {Event: 1, Subscription: 1}, {Event: 1, Subscription: 300}},
+		},
 		ReturnReceived:          {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
 		PayoutReturned:          {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
 		PayoutRejectedAfterVoid: {Tx: rejectedAfterVoid()},
@@ -144,6 +148,10 @@ func goldenRecords() []Record {
 		CaseRestored:    {Sums: sums},
 		CaseReleased:    {Sums: sums},
 		CaseReduced:     {Sums: sums},
+
+		SubscriptionMade:    {Subscription: subscription(SubscriptionActive), Claim: fullClaim(), Stored: stored},
+		SubscriptionEnded:   {Subscription: subscription(SubscriptionStopped)},
+		SubscriptionDropped: {Subscription: subscription(SubscriptionRemoved)},
 	}
 	var out []Record
 	for k := range RecordKind(len(kinds)) {
@@ -178,6 +186,14 @@ func goldenRecords() []Record {
 		out = append(out, Record{Account: 7, Seq: 300, Time: 1772366400201, Kind: k, Body: b})
 	}
 	return out
+}
+
+// subscription is a subscription with every field set.
+func subscription(s SubscriptionStatus) *Subscription {
+	return &Subscription{
+		ID: NewSubscriptionID(7, 2, [4]byte{1, 2, 3, 4}), URL: "https://merchant.example/hook?x=1", Events: EventMask(0).With(EventReceived).With(EventCaseClosed),
+		Secret: bytes.Repeat([]byte{5}, 32), Status: s, CreatedAt: 1772366400100,
+	}
 }
 
 // sample is a transaction with every field set, in the status that a record of the kind

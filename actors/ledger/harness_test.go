@@ -143,6 +143,9 @@ func (h *harness) step(c Command) Decision {
 // the record's transaction after all records of the decision.
 func (h *harness) render(records []Record, r *Record) *Stored {
 	t := r.Tx
+	if s := r.Subscription; s != nil {
+		return &Stored{Code: 200, Body: fmt.Appendf(nil, "subscription %d", s.ID.Number())}
+	}
 	if t == nil {
 		return &Stored{Code: 200, Body: fmt.Appendf(nil, "%v style %d", r.Case.Status, r.Claim.Style)}
 	}

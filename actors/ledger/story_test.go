@@ -19,11 +19,13 @@ type bench struct {
 	*harness
 	ids   map[string]TxID
 	cases map[string]CaseID
-	seen  map[RefusalCode]bool
+
+	subscriptions map[string]SubscriptionID
+	seen          map[RefusalCode]bool
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{harness: newHarness(t), ids: map[string]TxID{}, cases: map[string]CaseID{}, seen: map[RefusalCode]bool{}}
+	return &bench{harness: newHarness(t), ids: map[string]TxID{}, cases: map[string]CaseID{}, subscriptions: map[string]SubscriptionID{}, seen: map[RefusalCode]bool{}}
 }
 
 func (b *bench) stepAs(c Command, inactive bool) Decision {
@@ -66,9 +68,12 @@ func (b *bench) reported(r *Record) string {
 	if r.Case != nil {
 		s := ": " + b.caseLine(r.Case)
 		if len(r.Events) > 0 {
-			s += fmt.Sprintf(" events %v to %d", r.Events, r.Totals.Events)
+			s += eventsLine(r)
 		}
 		return s
+	}
+	if k := r.Subscription; k != nil {
+		return fmt.Sprintf(": subscription %d %s status %d to %v", k.ID.Number(), k.URL, k.Status, k.Events.Kinds())
 	}
 	if r.Tx == nil {
 		return ""
@@ -109,7 +114,7 @@ func (b *bench) reported(r *Record) string {
 		s += " " + r.Tx.ReasonCode
 	}
 	if len(r.Events) > 0 {
-		s += fmt.Sprintf(" events %v to %d", r.Events, r.Totals.Events)
+		s += eventsLine(r)
 	}
 	return s
 }
@@ -190,6 +195,10 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return ""
 	case "refund":
 		return b.refund(a)
+	case "subscribe":
+		return b.subscribe(a)
+	case "unsubscribe", "gone":
+		return b.tell(b.step(EndSubscription{ID: b.subscriptions[a["of"]], Stop: d.Cmd == "gone"}))
 	case "report":
 		return b.report(a)
 	case "withdraw":

@@ -36,7 +36,7 @@ var knows = []struct {
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/ledger", "actors/scheme"}},
-	{"actors/webhook", nil},
+	{"actors/webhook", []string{"actors/ledger", "wal"}},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/sorted", nil},
@@ -81,14 +81,14 @@ var outside = []struct {
 	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // the package uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},
 	{"code.dny.dev/ssrf", []string{"actors/webhook"}},
-	{"github.com/standard-webhooks/standard-webhooks", []string{"actors/webhook"}},
+	{"github.com/standard-webhooks/standard-webhooks", []string{"actors/webhook", "cmd/pixd"}},
 	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
 }
 
 // ledgerImports are all packages that the ledger may import: no clock (time is allowed for
 // its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
-	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
+	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 }
 
