@@ -255,3 +255,28 @@ func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.Deli
 	}
 	return found, nil
 }
+
+// Subscription reads a webhook subscription; nil where the account never had it.
+func (h *History) Subscription(t ledger.Target) (s *ledger.Subscription, err error) {
+	err = h.look(t.Account, func(v View) error {
+		s, err = Subscription(viewed{v, h.journal}, t)
+		return err
+	})
+	return s, err
+}
+
+// Backlog counts a subscription's deliveries that wait, and those that are dead.
+func (h *History) Backlog(t ledger.Target) (pending, dead uint64, err error) {
+	err = h.look(t.Account, func(v View) error {
+		count := func(lo, hi []byte, n *uint64) error {
+			return v.Scan(lo, hi, func(_, _ []byte) (bool, error) { *n++; return true, nil })
+		}
+		lo, hi := ledger.PendingOf(t)
+		if err := count(lo, hi, &pending); err != nil {
+			return err
+		}
+		lo, hi = ledger.DeliveriesOf(t, ledger.DeliveryDead, 0)
+		return count(lo, hi, &dead)
+	})
+	return pending, dead, err
+}

@@ -168,7 +168,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.registry.MustRegister(e.scheme)
+	s.meters.registry.MustRegister(e.scheme, webhookMetrics{e.webhooks})
 	e.work.Go(func() { e.Config.alerts.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
@@ -260,7 +260,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	n, err := s.besideOperators()
 	return admin.Options{
-		Engine: s.Accounts, Registry: s.Registry, History: s.History,
+		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
 		RegisterKey: s.registrar.register,
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },

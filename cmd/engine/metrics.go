@@ -13,12 +13,13 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/webhook"
 	"pixd/httpapi"
 )
 
 // alertKinds are all kinds of alert.
 var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine,
-	"delivery_dead", "damage", alertLowDisk, alertClock)
+	webhook.AlertDead, "damage", alertLowDisk, alertClock)
 
 // meters are the metrics of /metrics.
 type meters struct {

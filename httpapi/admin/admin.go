@@ -26,6 +26,7 @@ type Options struct {
 	Engine   httpapi.Engine
 	Registry *registry.Registry
 	History  History
+	Webhooks Webhooks
 
 	NewAccountID func() ledger.AccountID
 	NewEVP       func() string      // returns a new UUID v4
@@ -117,6 +118,11 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
+	handle("GET", "/admin/webhooks", s.listWebhooks)
+	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)
+	handle("GET", "/admin/webhook-deliveries", s.listDeliveries)
+	handle("GET", "/admin/webhook-deliveries/{id}", s.showDelivery)
+	handle("POST", "/admin/webhook-deliveries/{id}/retry", s.retryDelivery)
 	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
 	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
 }

@@ -23,6 +23,12 @@ type History interface {
 	Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error)
 	Movements(a ledger.AccountID, first, last uint64) ([]*ledger.Transaction, error)
 	AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
+
+	Subscription(t ledger.Target) (*ledger.Subscription, error)
+	AllSubscriptions(a ledger.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error)
+	Backlog(t ledger.Target) (pending, dead uint64, err error)
+	Delivery(t ledger.Target, sequence uint64) (*ledger.DeliveryItem, error)
+	AllDeliveries(a ledger.AccountID, number uint32, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error)
 }
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pixd/actors/webhook"
+)
+
+// webhookMetrics collects the figures of the merchants' webhooks. No label names a webhook,
+// because there may be any number of them.
+type webhookMetrics struct{ of *webhook.Dispatcher }
+
+var (
+	webhookAttempts = prometheus.NewDesc("pixd_webhook_attempts_total",
+		"Attempts to deliver a webhook, by result: the class of the HTTP status, or error where no answer came.", []string{"result"}, nil)
+	webhookEnded = prometheus.NewDesc("pixd_webhook_deliveries_ended_total",
+		"Deliveries that were acknowledged, or are dead.", []string{"status"}, nil)
+	webhookRunning = prometheus.NewDesc("pixd_webhook_attempts_running",
+		"Attempts that run now.", nil, nil)
+	webhookSubscriptions = prometheus.NewDesc("pixd_webhook_subscriptions",
+		"Subscriptions by state: due have a delivery that is due or runs, waiting one that is due later, and of failing ones the last attempt failed.", []string{"state"}, nil)
+	webhookOldest = prometheus.NewDesc("pixd_webhook_oldest_due_seconds",
+		"For how long the delivery has been due that has been due longest; 0: none is due.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (w webhookMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{webhookAttempts, webhookEnded, webhookRunning, webhookSubscriptions, webhookOldest} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (w webhookMetrics) Collect(out chan<- prometheus.Metric) {
+	m := w.of.Measure()
+	for result, n := range m.Attempts {
+		out <- prometheus.MustNewConstMetric(webhookAttempts, prometheus.CounterValue, float64(n), result)
+	}
+	out <- prometheus.MustNewConstMetric(webhookEnded, prometheus.CounterValue, float64(m.Delivered), "delivered")
+	out <- prometheus.MustNewConstMetric(webhookEnded, prometheus.CounterValue, float64(m.Dead), "dead")
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+	}
+	gauge(webhookRunning, float64(m.Running))
+	gauge(webhookSubscriptions, float64(m.Due), "due")
+	gauge(webhookSubscriptions, float64(m.Waiting), "waiting")
+	gauge(webhookSubscriptions, float64(m.Failing), "failing")
+	gauge(webhookOldest, float64(m.Oldest)/1000)
+}

@@ -1,0 +1,273 @@
+package admin
+
+import (
+	"encoding/hex"
+	"errors"
+	"net/url"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/control"
+)
+
+// Webhooks puts deliveries of webhooks back in line. Errors: ledger.ErrNoDelivery,
+// ledger.ErrSubscriptionEnded.
+type Webhooks interface {
+	Retry(t ledger.Target, sequence uint64) error
+	RetryDead(t ledger.Target) (n int, err error)
+}
+
+// webhookRow is a subscription, as operators see it.
+type webhookRow struct {
+	ID        string   `json:"id"`
+	Account   string   `json:"account_id"`
+	URL       string   `json:"url"`
+	Events    []string `json:"events"`
+	Active    bool     `json:"active"`
+	Removed   bool     `json:"removed"`
+	CreatedAt string   `json:"created_at"`
+	Pending   uint64   `json:"pending"`
+	Dead      uint64   `json:"dead"`
+}
+
+// listWebhooks is GET /admin/webhooks?account_id=: it lists webhook subscriptions by account,
+// removed ones included.
+func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
+	limit, err := control.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	account, err := s.accountAsked(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := hex.DecodeString(string(ctx.QueryArgs().Peek("cursor")))
+	if _, _, bad := ledger.DecodeSubscriptionKey(after); err != nil || len(after) != 0 && bad != nil {
+		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	}
+	all, next, err := s.History.AllSubscriptions(account, after, limit)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
+	for i, k := range all {
+		if l.Data[i], err = s.webhookRow(k); err != nil {
+			return 0, nil, err
+		}
+	}
+	return fasthttp.StatusOK, l, nil
+}
+
+func (s *service) webhookRow(k *ledger.Subscription) (w webhookRow, err error) {
+	w = webhookRow{
+		ID: k.ID.String(), Account: k.ID.Account().String(), URL: k.URL, Active: k.Status == ledger.SubscriptionActive,
+		Removed: k.Status == ledger.SubscriptionRemoved, CreatedAt: k.CreatedAt.String(),
+	}
+	for _, kind := range k.Events.Kinds() {
+		w.Events = append(w.Events, kind.String())
+	}
+	w.Pending, w.Dead, err = s.History.Backlog(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
+	return w, err
+}
+
+// accountAsked returns the account that the query's account_id names; 0: it names none.
+func (s *service) accountAsked(ctx *fasthttp.RequestCtx) (ledger.AccountID, error) {
+	name := string(ctx.QueryArgs().Peek("account_id"))
+	if name == "" {
+		return 0, nil
+	}
+	if id, ok := ledger.ParseAccountID(name); ok {
+		if _, ok := s.Registry.Account(id); ok {
+			return id, nil
+		}
+	}
+	return 0, control.Missing("no account %q", name)
+}
+
+// webhookAsked returns the subscription with an id; a Problem where there is none.
+func (s *service) webhookAsked(name string) (*ledger.Subscription, error) {
+	id, ok := ledger.ParseSubscriptionID(name)
+	if !ok {
+		return nil, control.Missing("no webhook %q", name)
+	}
+	k, err := s.History.Subscription(ledger.Target{Account: id.Account(), Number: id.Number()})
+	if err == nil && (k == nil || k.ID != id) {
+		err = control.Missing("no webhook %q", name)
+	}
+	return k, err
+}
+
+// attemptRow is one attempt to deliver an event.
+type attemptRow struct {
+	At       string  `json:"at"`
+	Status   *int    `json:"status_code"`
+	Err      *string `json:"error"`
+	Duration int64   `json:"duration_ms"`
+}
+
+// deliveryRow is a delivery, as operators see it.
+type deliveryRow struct {
+	ID        string       `json:"id"`
+	Account   string       `json:"account_id"`
+	Webhook   string       `json:"webhook_id"`
+	Event     string       `json:"event_id"`
+	Type      string       `json:"type"`
+	Sequence  uint64       `json:"sequence"`
+	Status    string       `json:"status"`
+	Reason    *string      `json:"reason"` // why it is dead, where not after its last attempt
+	CreatedAt string       `json:"created_at"`
+	Next      *string      `json:"next_attempt_at"`
+	Attempts  []attemptRow `json:"attempts"`
+}
+
+func deliveryOf(d *ledger.DeliveryItem, webhook ledger.SubscriptionID) deliveryRow {
+	row := deliveryRow{
+		ID: ledger.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
+		Webhook: webhook.String(), Event: d.Event.ID.String(), Type: d.Event.Kind.String(), Sequence: d.Event.Sequence,
+		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []attemptRow{},
+	}
+	if d.Status.Due != 0 {
+		next := d.Status.Due.String()
+		row.Next = &next
+	}
+	for _, a := range d.Status.Attempts {
+		one := attemptRow{At: a.At.String(), Err: orNull(a.Err), Duration: int64(a.Took)}
+		if a.Status != 0 {
+			one.Status = &a.Status
+		}
+		row.Attempts = append(row.Attempts, one)
+	}
+	return row
+}
+
+// listDeliveries is GET /admin/webhook-deliveries?account_id=&webhook_id=&status=.
+func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
+	limit, err := control.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	account, err := s.accountAsked(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	q := ctx.QueryArgs()
+	var number uint32
+	if name := string(q.Peek("webhook_id")); name != "" {
+		k, err := s.webhookAsked(name)
+		if err != nil {
+			return 0, nil, err
+		}
+		if account != 0 && k.ID.Account() != account {
+			return 0, nil, control.Missing("no webhook %q of this account", name)
+		}
+		account, number = k.ID.Account(), k.ID.Number()
+	}
+	var state ledger.DeliveryState
+	if name := string(q.Peek("status")); name != "" {
+		var known bool
+		if state, known = ledger.ParseDeliveryState(name); !known {
+			return 0, nil, control.Bad("status must be pending, delivered or dead")
+		}
+	}
+	after, err := hex.DecodeString(string(q.Peek("cursor")))
+	if _, is := ledger.TargetOf(after); err != nil || len(after) != 0 && !is {
+		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	}
+	all, next, err := s.History.AllDeliveries(account, number, state, after, limit)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
+	ids := map[ledger.Target]ledger.SubscriptionID{}
+	for i := range all {
+		if l.Data[i], err = s.deliveryRow(&all[i], ids); err != nil {
+			return 0, nil, err
+		}
+	}
+	return fasthttp.StatusOK, l, nil
+}
+
+// deliveryRow returns a delivery with the id of its subscription, which it keeps in ids.
+func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[ledger.Target]ledger.SubscriptionID) (deliveryRow, error) {
+	id, known := ids[d.Target]
+	if !known {
+		k, err := s.History.Subscription(d.Target)
+		if err != nil {
+			return deliveryRow{}, err
+		}
+		if k != nil {
+			id = k.ID
+		}
+		ids[d.Target] = id
+	}
+	return deliveryOf(d, id), nil
+}
+
+// delivery returns the delivery that the path names.
+func (s *service) delivery(ctx *fasthttp.RequestCtx) (*ledger.DeliveryItem, error) {
+	name, _ := ctx.UserValue("id").(string)
+	text, _ := url.PathUnescape(name)
+	id, ok := ledger.ParseDeliveryID(text)
+	if !ok {
+		return nil, control.Missing("no delivery %q", name)
+	}
+	d, err := s.History.Delivery(id.Target, id.Sequence)
+	if err == nil && d == nil {
+		err = control.Missing("no delivery %q", name)
+	}
+	return d, err
+}
+
+// showDelivery is GET /admin/webhook-deliveries/:id.
+func (s *service) showDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
+	d, err := s.delivery(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	row, err := s.deliveryRow(d, map[ledger.Target]ledger.SubscriptionID{})
+	return fasthttp.StatusOK, row, err
+}
+
+// retryDelivery is POST /admin/webhook-deliveries/:id/retry.
+func (s *service) retryDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
+	d, err := s.delivery(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := retried(s.Webhooks.Retry(d.Target, d.Event.Sequence)); err != nil {
+		return 0, nil, err
+	}
+	_, row, err := s.showDelivery(ctx)
+	return fasthttp.StatusAccepted, row, err
+}
+
+// retryWebhook is POST /admin/webhooks/:id/retry: it puts all dead deliveries of a subscription
+// back in line.
+func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
+	name, _ := ctx.UserValue("id").(string)
+	text, _ := url.PathUnescape(name)
+	k, err := s.webhookAsked(text)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := s.Webhooks.RetryDead(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
+	if err := retried(err); err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusAccepted, struct {
+		Webhook string `json:"webhook_id"`
+		Retried int    `json:"retried"`
+	}{k.ID.String(), n}, nil
+}
+
+// retried makes a Problem of an error that is the operator's.
+func retried(err error) error {
+	switch {
+	case errors.Is(err, ledger.ErrNoDelivery):
+		return control.Missing("the delivery is gone")
+	case errors.Is(err, ledger.ErrSubscriptionEnded):
+		return control.Refuse(fasthttp.StatusConflict, "%v", ledger.ErrSubscriptionEnded)
+	}
+	return err
+}
