@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 		"endless 1xx":          {says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 10_000)), Answer{Err: "net/http: server response headers exceeded 65536 bytes; aborted"}, true},
 		"1xx first":            {says("HTTP/1.1 100 x\r\n\r\nHTTP/1.1 103 x\r\nRetry-After: 9\r\n\r\nHTTP/1.1 429 x\r\nContent-Length: 0\r\n\r\n"), Answer{Status: 429}, true},
 		"1xx alone":            {says("HTTP/1.1 102 Processing\r\n\r\n"), Answer{Err: noHead}, false},
-		"other protocol":       {says("HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"), Answer{Status: 101}, true},
+		"other protocol":       {says("HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\nRetry-After: 2\r\n\r\n"), Answer{Status: 101, RetryAfter: 2 * time.Second}, true},
 		"HTTP/1.0":             {func(c *net.TCPConn) { _, _ = io.WriteString(c, "HTTP/1.0 202 x\r\n\r\nbody") }, Answer{Status: 202}, true},
 		"compressed":           {says(ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"), Answer{Status: 200}, true},
 		"a body of 10 MiB":     {says(ok + "\r\n" + strings.Repeat("x", 10<<20)), Answer{Status: 200}, true},
