@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -112,15 +113,21 @@ func (s *Sender) Post(ctx context.Context, p Post) (a Answer) {
 		return Answer{Err: line(reason(ctx, err, connected))}
 	}
 	defer func() { _ = got.Body.Close() }()
+	a = head(got, p.At)
+	if a.Status != http.StatusSwitchingProtocols { // what follows that one is no body, and ctx does not end it
+		_, _ = io.Copy(io.Discard, io.LimitReader(got.Body, maxBody))
+	}
+	return a
+}
+
+// head returns the answer that an HTTP head means. net/http also accepts statuses below 100.
+func head(got *http.Response, at time.Time) Answer {
 	if got.StatusCode < http.StatusSwitchingProtocols {
 		return Answer{Err: "malformed HTTP status"}
 	}
-	a.Status = got.StatusCode
+	a := Answer{Status: got.StatusCode}
 	if a.Status < 200 || a.Status > 299 {
-		a.RetryAfter = retryAfter(got.Header.Get("Retry-After"), p.At)
-	}
-	if a.Status != http.StatusSwitchingProtocols { // what follows that one is no body, and ctx does not end it
-		_, _ = io.Copy(io.Discard, io.LimitReader(got.Body, maxBody))
+		a.RetryAfter = retryAfter(got.Header.Get("Retry-After"), at)
 	}
 	return a
 }
@@ -131,12 +138,14 @@ func (s *Sender) request(ctx context.Context, p Post) (*http.Request, error) {
 	if _, err := s.targets.parse(p.URL); err != nil {
 		return nil, err
 	}
-	if len(p.Secret) <= len(secretPrefix) || !strings.HasPrefix(p.Secret, secretPrefix) {
-		return nil, errSecret // the library would sign with an empty key
-	}
-	w, err := standardwebhooks.NewWebhook(p.Secret)
-	if err != nil {
+	encoded, prefixed := strings.CutPrefix(p.Secret, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !prefixed || err != nil || len(key) == 0 { // the library would sign with an empty key
 		return nil, errSecret
+	}
+	w, err := standardwebhooks.NewWebhookRaw(key)
+	if err != nil {
+		return nil, err
 	}
 	signature, err := w.Sign(p.EventID, p.At, p.Body)
 	if err != nil {
@@ -251,9 +260,6 @@ func retryAfter(header string, at time.Time) time.Duration {
 	if header == "" || strings.Trim(header, "0123456789") != "" {
 		return 0
 	}
-	seconds, err := strconv.ParseUint(header, 10, 64)
-	if err != nil || seconds > uint64(maxRetryAfter/time.Second) {
-		return maxRetryAfter // also for numbers that do not fit
-	}
-	return time.Duration(seconds) * time.Second
+	seconds, _ := strconv.ParseUint(header, 10, 64) // the largest number for one that does not fit
+	return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 }

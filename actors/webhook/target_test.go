@@ -74,6 +74,9 @@ func TestHostileAddresses(t *testing.T) {
 					t.Errorf("%s at %s, insecure: %v", u, a, err)
 				}
 			}
+			if err := NewTargets(false, resolving(public4)).Check(t.Context(), to); !errors.Is(err, errAddress) {
+				t.Errorf("%s: %v although no name is to be resolved", to, err)
+			}
 			if err := strict.Control(network, dialled, nil); !errors.Is(err, errRefused) {
 				t.Errorf("dialling %s: %v", dialled, err)
 			}
@@ -122,6 +125,7 @@ func TestURLs(t *testing.T) {
 		"https://0xabc.my_host-1.example:65535/":             nil,
 		"https://" + public4 + "/":                           nil,
 		"https://[" + public6 + "]:9/":                       nil,
+		"https://merchant.0xyz/":                             nil,
 		"https://0x5db8d70e.example/":                        nil,
 		long:                                                 nil,
 		long + "a":                                           errLength,
