@@ -55,6 +55,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, longestWebhook))
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		fmt.Fprintf(os.Stderr, "pixd: a webhook of more than %d bytes was refused\n", longestWebhook)
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}

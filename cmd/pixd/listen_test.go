@@ -81,7 +81,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("GET: %d (%v)", status, err)
 	}
 	posted(t, url, strings.Repeat(" ", 1<<20+1), 413)
-	if code := p.end(syscall.SIGINT); code != 0 || !strings.HasSuffix(p.words(), "\nreceived 5, verified 2\n") {
+	if code := p.end(syscall.SIGINT); code != 0 || !strings.HasSuffix(p.words(), "\npixd: a webhook of more than 1048576 bytes was refused\nreceived 5, verified 2\n") {
 		t.Errorf("exit %d\n%s", code, p.words())
 	}
 	shown := regexp.QuoteMeta("{\n  \"id\": \"evt_a\",\n  \"type\": \"pix.received\",\n  \"sequence\": 7,\n  \"data\": {\n    \"list\": [\n      1\n    ],\n    \"none\": {}\n  }\n}\n\n")
@@ -177,8 +177,9 @@ func TestListenRefuses(t *testing.T) {
 // FuzzListen checks that nothing of a webhook reaches a terminal as a command, and that each
 // block and line is complete.
 func FuzzListen(f *testing.F) {
-	for _, s := range []string{`{"id":"a","type":"b","sequence":1}`, `{"type":5}`, "", "\x1b]0;x\x07", "{\"a\":\"\u009b\"}", strings.Repeat("[", 99), "a\nb\r\n", `{"a":"\ud800"}`} {
+	for _, s := range []string{`{"id":"a","type":"b","sequence":1}`, `{"type":5}`, `{"id":"\u001b[2J","type":"\u009b\u0007\u202e"}`, "", "\x1b]0;x\x07", "{\"a\":\"\u009b\"}", strings.Repeat("[", 99), "a\nb\r\n", `{"a":"\ud800"}`} {
 		f.Add([]byte(s), "evt_1")
+		f.Add([]byte(s), "\x1b[2J\xff")
 	}
 	f.Fuzz(func(t *testing.T, body []byte, id string) {
 		for _, lines := range []bool{false, true} {

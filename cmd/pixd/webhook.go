@@ -15,15 +15,13 @@ func webhookCommand() *cobra.Command {
 		webhookList(f), webhookShow(f), webhookRetry(f), webhookSubscriptions(f))
 }
 
-// ofFlags is a query that is made of those flags of a command that were given.
-type ofFlags struct {
-	flag, parameter, what string
-	value                 string
-}
+// listFilter is a flag that selects entries of a list. Its value is sent as a parameter of the
+// query; what is the flag's help text.
+type listFilter struct{ flag, parameter, what, value string }
 
-// filtered adds flags to a list command and returns a function that appends those that were
-// given to the path and to the command for the next page.
-func filtered(c *cobra.Command, all ...*ofFlags) func(path, again string) (string, string) {
+// filtered adds filters to a list command. The function that it returns adds those that were
+// given to the path, and to the command for the next page.
+func filtered(c *cobra.Command, all ...*listFilter) func(path, again string) (string, string) {
 	for _, f := range all {
 		c.Flags().StringVar(&f.value, f.flag, "", f.what)
 	}
@@ -54,9 +52,9 @@ func webhookList(f *adminFlags) *cobra.Command {
 		Args:    exactly(0, ""),
 	}
 	query := filtered(c,
-		&ofFlags{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"},
-		&ofFlags{flag: "webhook", parameter: "webhook_id", what: "only this subscription's, by its `ID` (whk_…)"},
-		&ofFlags{flag: "status", parameter: "status", what: "only deliveries in this `STATUS`: pending, delivered or dead"},
+		&listFilter{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"},
+		&listFilter{flag: "webhook", parameter: "webhook_id", what: "only this subscription's, by its `ID` (whk_…)"},
+		&listFilter{flag: "status", parameter: "status", what: "only deliveries in this `STATUS`: pending, delivered or dead"},
 	)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		path, again := query("/admin/webhook-deliveries", "pixd webhook list")
@@ -77,7 +75,7 @@ func webhookSubscriptions(f *adminFlags) *cobra.Command {
 		Example: "  pixd webhook subscriptions --account acc_7oi7njakvirg4",
 		Args:    exactly(0, ""),
 	}
-	query := filtered(c, &ofFlags{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"})
+	query := filtered(c, &listFilter{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"})
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		path, again := query("/admin/webhooks", "pixd webhook subscriptions")
 		return showList(c, f, &p, path, again, subscriptions)
