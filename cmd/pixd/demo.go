@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -56,7 +57,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 	if err != nil {
 		return err
 	}
-	t := tour{
+	t := &tour{
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
@@ -95,53 +96,84 @@ func program() string {
 // tour holds the values that the demo's curl lines contain. payment is the end-to-end id of
 // the customer's payment; it is chosen beforehand, so that the request of its refund can be
 // signed beforehand too.
-type tour struct{ merchant, operator, auth, secret, token, account, payment string }
+type tour struct {
+	merchant, operator, auth, secret, token, account, payment string
 
-func (t tour) print(out io.Writer) error {
-	charge := `{"amount":2500,"description":"two coffees","external_id":"order-1"}`
-	payout := `{"amount":1000,"description":"supplier","pix_key":"supplier@example.com"}`
-	refund := `{"amount":500,"description":"one coffee was cold","original_transaction_id":"` + t.payment + `","reason":"MD06"}`
-	refused := `{"amount":1000,"pix_key":"not-found@pix.test"}`
-	b := &bytes.Buffer{}
-	fmt.Fprintf(b, "\nA demo account (%s) holds 1,000.00 BRL. Paste these lines into another terminal, one by one.\n", t.account)
-	fmt.Fprintln(b, "Amounts in requests are centavos, in answers base units (1.00 BRL = 10000).")
-	say := func(s string) { fmt.Fprintf(b, "\n# %s\n", s) }
-	post := func(path, body string) (string, error) {
-		h, err := httpapi.Sign([]byte(t.secret), []byte(body), false)
-		return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s' -H 'Content-Type: application/json' -H 'hmac: %s' -d '%s'",
-			t.merchant, path, t.auth, h, body), err
+	b   bytes.Buffer
+	err error // of the first request that could not be signed
+}
+
+func (t *tour) print(out io.Writer) error {
+	fmt.Fprintf(&t.b, "\nA demo account (%s) holds 1,000.00 BRL. Paste these lines into another terminal, one by one.\n", t.account)
+	fmt.Fprintln(&t.b, "Amounts in requests are centavos, in answers base units (1.00 BRL = 10000).")
+	t.listen()
+	t.charge()
+	t.pay()
+	t.look()
+	if t.err != nil {
+		return t.err
 	}
-	get := func(path string) string {
-		return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s'; echo", t.merchant, path, t.auth)
-	}
-	lines := []struct{ path, body string }{{"/pix/cash-in", charge}, {"/pix/cash-out", payout}, {"/pix/refund", refund}, {"/pix/cash-out", refused}}
-	signed := make([]string, len(lines))
-	for i, l := range lines {
-		var err error
-		if signed[i], err = post(l.path, l.body); err != nil {
-			return err
-		}
-	}
-	say("Charge 25.00 BRL: a QR code for the customer.")
-	fmt.Fprintf(b, "CHARGE=$(%s); echo \"$CHARGE\" | cut -c1-400\n", signed[0])
-	say("The customer pays it, in the simulator.")
-	fmt.Fprintf(b, "curl -s %s/sim/payments -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d \"{\\\"end_to_end_id\\\":\\\"%s\\\",\\\"qr_code\\\":\\\"$(echo \"$CHARGE\" | sed -n 's/.*\"qr_code\":\"\\([^\"]*\\)\".*/\\1/p')\\\"}\"; echo\n", t.operator, t.token, t.payment)
-	say("The charge is completed, and the money is there.")
-	fmt.Fprintln(b, get("/transactions/$(echo \"$CHARGE\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
-	fmt.Fprintln(b, get("/balance"))
-	say("Pay 10.00 BRL out to a key. It is accepted, and settles a moment later.")
-	fmt.Fprintf(b, "PAYOUT=$(%s); echo \"$PAYOUT\"\n", signed[1])
-	fmt.Fprintln(b, "sleep 0.4; "+get("/transactions/$(echo \"$PAYOUT\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
-	say("Refund 5.00 BRL of the customer's payment, named by its end-to-end id. It settles a moment later too.")
-	fmt.Fprintf(b, "REFUND=$(%s); echo \"$REFUND\"\n", signed[2])
-	fmt.Fprintln(b, "sleep 0.4; "+get("/transactions/$(echo \"$REFUND\" | sed -n 's/.*\"transaction_id\":\"\\([^\"]*\\)\".*/\\1/p')"))
-	say("A key that the directory does not know is refused, and nothing is held.")
-	fmt.Fprintf(b, "%s; echo\n", signed[3])
-	fmt.Fprintln(b, get("/balance"))
-	say("The statement has all of it, the newest first.")
-	fmt.Fprintln(b, get("/statement"))
-	say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
-	fmt.Fprintf(b, "printf '{\"amount\":100}' | %s sign --secret-file <(printf %%s '%s')\n\n", program(), t.secret)
-	_, err := out.Write(b.Bytes())
+	_, err := out.Write(t.b.Bytes())
 	return err
+}
+
+func (t *tour) say(s string) { fmt.Fprintf(&t.b, "\n# %s\n", s) }
+
+// post returns the command line of a signed request.
+func (t *tour) post(path, body string) string {
+	h, err := httpapi.Sign([]byte(t.secret), []byte(body), false)
+	t.err = errors.Join(t.err, err)
+	return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s' -H 'Content-Type: application/json' -H 'hmac: %s' -d '%s'",
+		t.merchant, path, t.auth, h, body)
+}
+
+func (t *tour) get(path string) {
+	fmt.Fprintf(&t.b, "curl -s %s/api/external%s -H 'Authorization: ApiKey %s'; echo\n", t.merchant, path, t.auth)
+}
+
+// member returns the shell's words for a member of an answer that is in a variable.
+func member(variable, name string) string {
+	return fmt.Sprintf(`$(echo "$%s" | sed -n 's/.*"%s":"\([^"]*\)".*/\1/p')`, variable, name)
+}
+
+// listen subscribes to webhooks and receives them.
+func (t *tour) listen() {
+	t.say("Subscribe to webhooks, and receive them in this terminal: each is printed, and its signature verified.")
+	hook := t.post("/webhooks", `{"events":["pix.charge.paid","pix.payout.confirmed","pix.refund.completed"],"url":"http://`+listenAddress+`/"}`)
+	fmt.Fprintf(&t.b, "HOOK=$(%s); echo \"$HOOK\"\n", hook)
+	fmt.Fprintf(&t.b, "%s listen --secret \"%s\" & LISTENER=$!; sleep 0.3\n", program(), member("HOOK", "secret"))
+}
+
+// charge lets a customer pay.
+func (t *tour) charge() {
+	t.say("Charge 25.00 BRL: a QR code for the customer.")
+	fmt.Fprintf(&t.b, "CHARGE=$(%s); echo \"$CHARGE\" | cut -c1-400\n", t.post("/pix/cash-in", `{"amount":2500,"description":"two coffees","external_id":"order-1"}`))
+	t.say("The customer pays it, in the simulator.")
+	fmt.Fprintf(&t.b, "curl -s %s/sim/payments -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d \"{\\\"end_to_end_id\\\":\\\"%s\\\",\\\"qr_code\\\":\\\"%s\\\"}\"; echo\n",
+		t.operator, t.token, t.payment, member("CHARGE", "qr_code"))
+	t.say("The charge is completed, and the money is there.")
+	t.get("/transactions/" + member("CHARGE", "transaction_id"))
+	t.get("/balance")
+}
+
+// pay sends money: a payout, a refund, and a payout that is refused.
+func (t *tour) pay() {
+	t.say("Pay 10.00 BRL out to a key. It is accepted, and settles a moment later.")
+	fmt.Fprintf(&t.b, "PAYOUT=$(%s); echo \"$PAYOUT\"\nsleep 0.4; ", t.post("/pix/cash-out", `{"amount":1000,"description":"supplier","pix_key":"supplier@example.com"}`))
+	t.get("/transactions/" + member("PAYOUT", "transaction_id"))
+	t.say("Refund 5.00 BRL of the customer's payment, named by its end-to-end id. It settles a moment later too.")
+	fmt.Fprintf(&t.b, "REFUND=$(%s); echo \"$REFUND\"\nsleep 0.4; ", t.post("/pix/refund", `{"amount":500,"description":"one coffee was cold","original_transaction_id":"`+t.payment+`","reason":"MD06"}`))
+	t.get("/transactions/" + member("REFUND", "transaction_id"))
+	t.say("A key that the directory does not know is refused, and nothing is held.")
+	fmt.Fprintf(&t.b, "%s; echo\n", t.post("/pix/cash-out", `{"amount":1000,"pix_key":"not-found@pix.test"}`))
+	t.get("/balance")
+}
+
+// look reads the statement, and ends the tour.
+func (t *tour) look() {
+	t.say("The statement has all of it, the newest first. Stop listening.")
+	t.get("/statement")
+	fmt.Fprintln(&t.b, "kill $LISTENER")
+	t.say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
+	fmt.Fprintf(&t.b, "printf '{\"amount\":100}' | %s sign --secret-file <(printf %%s '%s')\n\n", program(), t.secret)
 }

@@ -46,7 +46,7 @@ func listenCommand() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:9099", "where webhooks arrive; beyond loopback only with --any-address")
+	flags.StringVar(&f.listen, "listen", listenAddress, "where webhooks arrive; beyond loopback only with --any-address")
 	flags.BoolVar(&f.anyAddress, "any-address", false, "let --listen be an address that others can reach")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "a subscription's `SECRET`, with which its webhooks are verified (whsec_…)")
 	flags.IntVar(&f.status, "status", http.StatusOK, "answer each webhook with this HTTP status, 200 to 599")
@@ -119,3 +119,6 @@ func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
 	}
 	return nil
 }
+
+// listenAddress is the address at which `pixd listen` receives webhooks.
+const listenAddress = "127.0.0.1:9099"
