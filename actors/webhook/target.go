@@ -1,4 +1,3 @@
-// Package webhook delivers events to merchants' receivers.
 package webhook
 
 import (

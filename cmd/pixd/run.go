@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -15,6 +17,9 @@ import (
 func (f *serveFlags) run(c *cobra.Command) error {
 	signals := notified()
 	f.OnFailure = failStop
+	// net/http writes what a webhook's receiver sends unasked to the standard logger.
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug).Writer())
 	v, commit := build()
 	go engine.Tune(c.Context())
 	s, err := engine.Serve(f.Config, engine.Build{Version: v, Commit: commit})

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNodeReceiver receives webhooks with examples/node, which verifies them with a library that
+// is not ours. A webhook that was changed on the way is refused.
+func TestNodeReceiver(t *testing.T) {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is not installed; CI installs it")
+	}
+	dir := filepath.Join(t.TempDir(), "node")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "node"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
+		install := exec.CommandContext(t.Context(), npm, "ci", "--no-audit", "--no-fund")
+		install.Dir = dir
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Fatalf("npm ci: %v\n%s", err, out)
+		}
+	}
+	p := start(t, filepath.Join(t.TempDir(), "data"), "--webhook-allow-insecure")
+	s := p.shop()
+	port := freePort(t)
+	address := fmt.Sprintf("http://127.0.0.1:%d/", port)
+	var hook struct {
+		Secret string `json:"secret"`
+	}
+	status, answer, err := s.ask(p.merchant, "/webhooks", fmt.Sprintf(`{"events":["pix.payout.confirmed"],"url":%q}`, address), "hook")
+	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &hook) != nil {
+		t.Fatal(status, string(answer), err)
+	}
+	out := receive(t, dir, hook.Secret, port)
+	out.until(t, "listening")
+	if status, answer, err := s.ask(p.merchant, "/pix/cash-out", `{"amount":100,"pix_key":"settle-now@pix.test"}`, "pay"); err != nil || status != http.StatusOK {
+		t.Fatal(status, string(answer), err)
+	}
+	out.until(t, "pix.payout.confirmed 1 10000 - verified")
+
+	forged, err := http.Post(address, "application/json", strings.NewReader(`{"type":"pix.payout.confirmed"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, forged.Body)
+	_ = forged.Body.Close()
+	if forged.StatusCode != http.StatusBadRequest {
+		t.Errorf("a forged webhook: %d", forged.StatusCode)
+	}
+}
+
+// receive starts the receiver, and returns what it prints.
+func receive(t *testing.T, dir, secret string, port int) *printed {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := exec.CommandContext(ctx, "node", "receiver.mjs", secret)
+	c.Dir = dir
+	c.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	out := &printed{}
+	c.Stdout, c.Stderr = out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = c.Wait() })
+	return out
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
