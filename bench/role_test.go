@@ -40,6 +40,8 @@ func TestMain(m *testing.M) {
 		playEcho()
 	case "engine":
 		playEngine()
+	case "receiver":
+		playReceiver()
 	case "verify":
 		playVerify()
 	}
@@ -70,7 +72,8 @@ func playEngine() {
 	c.DataDir, c.Listen, c.AdminListen = os.Args[1], "127.0.0.1:0", "127.0.0.1:0"
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.OnFailure = func(err error) { panic(err) }
-	c.RateLimit = 1 << 30 // a limit that no load reaches: requests are counted, but none is refused although all come from one address
+	c.WebhookInsecure = true // the receivers are on this machine
+	c.RateLimit = 1 << 30    // a limit that no load reaches: requests are counted, but none is refused although all come from one address
 	if ttl, err := time.ParseDuration(os.Getenv(queueTTLVariable)); err == nil {
 		c.QueueTTL = ttl
 	}
@@ -110,6 +113,7 @@ func playEngine() {
 		openCases(s, n)
 		_ = json.NewEncoder(w).Encode(n)
 	})
+	webhookHandlers(s)
 	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(overdue(s)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

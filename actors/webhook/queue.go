@@ -38,12 +38,19 @@ func (q *queue) width(most int) int {
 }
 
 // passed tells whether the row is before the mark, so that no later load finds it.
-func (q *queue) passed(p ledger.Pending) bool {
-	return p.Due < q.mark.Due || p.Due == q.mark.Due && p.Sequence < q.mark.Sequence
+func (q *queue) passed(p ledger.Pending) bool { return earlier(p, q.mark) }
+
+// earlier tells whether one row comes before another of the same subscription.
+func earlier(p, other ledger.Pending) bool {
+	return p.Due < other.Due || p.Due == other.Due && p.Sequence < other.Sequence
 }
 
-// restart makes the next load begin at the row.
+// restart makes the next load begin at the row or, where that is earlier, at the first of the
+// rows that are loaded.
 func (q *queue) restart(p ledger.Pending) {
+	if len(q.loaded) > 0 && earlier(q.loaded[0], p) {
+		p = q.loaded[0]
+	}
 	q.mark, q.loaded, q.dry = p, nil, false
 	clear(q.status)
 }
