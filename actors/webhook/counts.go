@@ -14,6 +14,7 @@ var outcomes = [...]string{"error", "1xx", "2xx", "3xx", "4xx", "5xx"}
 type Counts struct {
 	attempts        [len(outcomes)]atomic.Uint64
 	delivered, dead atomic.Uint64
+	rows            atomic.Uint64
 }
 
 func (c *Counts) attempt(r Result, end ledger.DeliveryState) {

@@ -21,6 +21,7 @@ type Options struct {
 	Post     func(ctx context.Context, p Post) Answer
 	End      func(id ledger.AccountID, c ledger.EndSubscription) error // carries the command out
 	Alerts   Alerts                                                    // nil: no alerts are raised
+	Busy     func() bool                                               // the processor is needed for other work: attempts begin at a slower pace; nil: it never is
 	Schedule []time.Duration                                           // waits before the second and each later attempt
 	Now      func() ledger.Reading
 	Entropy  func() [10]byte
@@ -88,11 +89,26 @@ func (d *Dispatcher) look() {
 // lookEvery is how often Run looks for deliveries that have become due.
 const lookEvery = 50 * time.Millisecond
 
+// While the processor is needed for other work, at most busyAttempts attempts begin every
+// busyPause. Deliveries can wait; merchants' requests cannot.
+const (
+	busyPause    = 20 * time.Millisecond
+	busyAttempts = 16
+)
+
 // Run delivers until the context ends.
 func (d *Dispatcher) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker, pause := time.NewTicker(lookEvery), time.NewTimer(0)
 	defer ticker.Stop()
+	defer pause.Stop()
 	for ctx.Err() == nil {
+		if d.Busy != nil && d.Busy() {
+			pause.Reset(busyPause)
+			select {
+			case <-ctx.Done():
+			case <-pause.C:
+			}
+		}
 		tasks, err := d.tick()
 		if err != nil {
 			d.Log.Error("webhook: deliveries not read; tried again", "error", err)
@@ -122,6 +138,10 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.inbox.into(d.machine)
+	d.machine.Limit(0)
+	if d.Busy != nil && d.Busy() {
+		d.machine.Limit(busyAttempts)
+	}
 	return d.machine.Tick(d.Now().Time, d.Rows)
 }
 
@@ -179,10 +199,14 @@ func (d *Dispatcher) attempted(t *Task, r Result) {
 
 // write writes what follows from a task. Once it is durable, the machine may read the rows.
 func (d *Dispatcher) write(t *Task, ops []wal.Op, next *ledger.Pending) {
+	d.counts.rows.Add(uint64(len(ops)))
 	d.Journal.Append(&wal.Entry{
 		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&settled{d, t, next}},
 	})
 }
+
+// Written is the number of rows that were written or deleted for attempts.
+func (d *Dispatcher) Written() uint64 { return d.counts.rows.Load() }
 
 // settled tells the dispatcher that what follows from a task is durable.
 type settled struct {

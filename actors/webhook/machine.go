@@ -47,6 +47,7 @@ type Machine struct {
 	waiting alarms                    // subscriptions of which something is due later
 	running [2]int                    // attempts that run: for good and for bad subscriptions
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
+	limit   int                       // see Limit
 	alerted map[ledger.Target]ledger.Millis
 }
 
@@ -116,6 +117,10 @@ func (m *Machine) line(q *queue) {
 		m.ready = append(m.ready, q)
 	}
 }
+
+// Limit sets how many attempts may run at once in all, for good and for bad subscriptions each;
+// 0: as many as the bounds say.
+func (m *Machine) Limit(n int) { m.limit = n }
 
 // Tick returns the tasks to start now.
 func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
@@ -209,10 +214,14 @@ func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]
 
 // slot returns which of Machine.running counts the queue's attempts, and how many there may be.
 func (m *Machine) slot(q *queue) (slot, most int) {
+	slot, most = 0, m.bounds.Good
 	if _, bad := m.bad[q.target]; bad {
-		return 1, m.bounds.Bad
+		slot, most = 1, m.bounds.Bad
 	}
-	return 0, m.bounds.Good
+	if m.limit > 0 {
+		most = min(most, m.limit)
+	}
+	return slot, most
 }
 
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as

@@ -44,6 +44,7 @@ type Engine struct {
 	targets   *webhook.Targets
 	sender    *webhook.Sender
 	webhooks  *webhook.Dispatcher
+	load      load
 	scanner   *due.Scanner
 	ready     atomic.Bool
 	ending    context.Context // cancelled when Close begins
@@ -211,7 +212,8 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
-	e.work.Add(9)
+	e.work.Add(10)
+	go func() { defer e.work.Done(); e.load.watch(ctx) }()
 	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
 	go func() { defer e.work.Done(); e.sweepWebhooks(ctx) }()
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()

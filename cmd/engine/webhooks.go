@@ -51,9 +51,12 @@ func (e *Engine) newWebhooks() error {
 	e.webhooks = webhook.NewDispatcher(webhook.Options{
 		Rows: webhookRows{e.Store}, Journal: e.Store, Record: read.Record,
 		Render: func(v ledger.Event) []byte { return httpapi.Event(v, banks) },
+		Busy:   e.load.busy.Load,
 		Post:   e.sender.Post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
 		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
+	e.load.keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
+	e.load.delivered = e.webhooks.Written
 	return nil
 }
 
