@@ -39,7 +39,6 @@ type Measure struct {
 	Due             int               // subscriptions with a delivery that is due or runs
 	Waiting         int               // subscriptions of which a delivery is due later
 	Failing         int               // subscriptions whose last attempt failed
-	Oldest          ledger.Millis     // for how long, in ms, the delivery that is due longest has been due; 0: none is due
 }
 
 // Measure returns the figures of now.
@@ -48,31 +47,60 @@ func (d *Dispatcher) Measure() Measure {
 	for i, name := range outcomes {
 		m.Attempts[name] = d.counts.attempts[i].Load()
 	}
-	now := d.Now().Time
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m.Running = d.machine.running[0] + d.machine.running[1]
 	m.Due, m.Waiting, m.Failing = d.machine.Counts()
-	if due := d.machine.oldest(); due != 0 {
-		m.Oldest = max(0, now-due)
-	}
 	return m
 }
 
-// oldest returns the earliest due time among the deliveries in memory; 0: there is none.
-func (m *Machine) oldest() (due ledger.Millis) {
-	earlier := func(at ledger.Millis) {
-		if due == 0 || at < due {
-			due = at
+// mostAsked is how many subscriptions Oldest looks at.
+const mostAsked = 10_000
+
+// Oldest returns how long ago, in ms, the oldest event was caused of which a delivery still
+// waits; 0: none waits. It makes two reads for each subscription with such a delivery, and
+// looks at the first 10,000 of them.
+func (d *Dispatcher) Oldest() (ledger.Millis, error) {
+	var oldest ledger.Millis
+	older := func(at ledger.Millis) {
+		if oldest == 0 || at < oldest {
+			oldest = at
 		}
 	}
-	for _, q := range m.queues {
-		if len(q.loaded) > 0 {
-			earlier(q.loaded[0].Due)
+	from, until := ledger.AllPending()
+	for asked := 0; from != nil && asked < mostAsked; asked++ {
+		var at ledger.Pending
+		next := []byte(nil)
+		err := d.Rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
+			at, err = ledger.DecodePending(k, v)
+			_, next = ledger.PendingOf(at.Target)
+			return false, err
+		})
+		if err != nil || next == nil {
+			return d.since(oldest), err
 		}
-		for _, at := range q.running {
-			earlier(at)
+		if from = next; at.Tries == 0 {
+			older(at.Due) // the row of a first attempt is due at the event's time
+		}
+		lo, hi := ledger.DeliveriesOf(at.Target, ledger.DeliveryPending, 0)
+		err = d.Rows.Scan(lo, hi, func(_, v []byte) (bool, error) {
+			s, err := ledger.DecodeDeliveryStatus(v)
+			if err == nil {
+				older(s.CreatedAt)
+			}
+			return false, err
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
-	return due
+	return d.since(oldest), nil
+}
+
+// since returns how long ago an instant was; 0 for the instant 0.
+func (d *Dispatcher) since(at ledger.Millis) ledger.Millis {
+	if at == 0 {
+		return 0
+	}
+	return max(0, d.Now().Time-at)
 }

@@ -19,8 +19,8 @@ var (
 		"Attempts that run now.", nil, nil)
 	webhookSubscriptions = prometheus.NewDesc("pixd_webhook_subscriptions",
 		"Subscriptions by state: due have a delivery that is due or runs, waiting one that is due later, and of failing ones the last attempt failed.", []string{"state"}, nil)
-	webhookOldest = prometheus.NewDesc("pixd_webhook_oldest_due_seconds",
-		"For how long the delivery has been due that has been due longest; 0: none is due.", nil, nil)
+	webhookOldest = prometheus.NewDesc("pixd_webhook_oldest_pending_seconds",
+		"Age of the oldest event of which a delivery waits for an attempt; 0: none waits.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -45,5 +45,7 @@ func (w webhookMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge(webhookSubscriptions, float64(m.Due), "due")
 	gauge(webhookSubscriptions, float64(m.Waiting), "waiting")
 	gauge(webhookSubscriptions, float64(m.Failing), "failing")
-	gauge(webhookOldest, float64(m.Oldest)/1000)
+	if oldest, err := w.of.Oldest(); err == nil {
+		gauge(webhookOldest, float64(oldest)/1000)
+	}
 }
