@@ -86,6 +86,9 @@ func (m *Machine) Wake(p ledger.Pending) {
 	q := m.queue(p.Target)
 	q.dry = false
 	if q.passed(p) {
+		if len(q.loaded) > 0 && before(q.loaded[0], p) {
+			p = q.loaded[0] // what was loaded and not begun is read again
+		}
 		q.restart(p)
 	}
 	m.line(q)

@@ -38,8 +38,11 @@ func (q *queue) width(most int) int {
 }
 
 // passed tells whether the row is before the mark, so that no later load finds it.
-func (q *queue) passed(p ledger.Pending) bool {
-	return p.Due < q.mark.Due || p.Due == q.mark.Due && p.Sequence < q.mark.Sequence
+func (q *queue) passed(p ledger.Pending) bool { return before(p, q.mark) }
+
+// before tells whether row p comes before row o of the same subscription.
+func before(p, o ledger.Pending) bool {
+	return p.Due < o.Due || p.Due == o.Due && p.Sequence < o.Sequence
 }
 
 // restart makes the next load begin at the row.
