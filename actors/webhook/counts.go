@@ -50,7 +50,7 @@ func (d *Dispatcher) Measure() Measure {
 	now := d.Now().Time
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m.Running = d.machine.running[0] + d.machine.running[1]
+	m.Running = d.machine.pools.good + d.machine.pools.bad
 	m.Due, m.Waiting, m.Failing = d.machine.Counts()
 	if due := d.machine.oldest(); due != 0 {
 		m.Oldest = max(0, now-due)

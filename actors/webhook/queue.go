@@ -102,11 +102,11 @@ func (q *queue) mayLoad(now ledger.Millis) bool {
 }
 
 // begin starts an attempt of the first loaded delivery.
-func (q *queue) begin(slot int) Task {
+func (q *queue) begin(a *attempt) Task {
 	p := q.loaded[0]
 	q.loaded = q.loaded[1:]
 	q.running[p.Sequence] = p.Due
-	return Task{Pending: p, Subscription: q.subscription, Status: q.status[p.Sequence], slot: slot}
+	return Task{Pending: p, Subscription: q.subscription, Status: q.status[p.Sequence], attempt: a}
 }
 
 // bury ends all loaded deliveries as dead.

@@ -118,3 +118,6 @@ func (s *shelf) expectState(t *testing.T, of ledger.Target, sequence uint64, wan
 		t.Errorf("delivery %d of subscription %d is %s, want %s", sequence, of.Number, got, want)
 	}
 }
+
+// forget deletes a row.
+func (s *shelf) forget(k string) { s.apply([]wal.Op{{Kind: wal.OpDelete, Key: []byte(k)}}) }
