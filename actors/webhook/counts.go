@@ -49,7 +49,7 @@ func (d *Dispatcher) Measure() Measure {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m.Running = d.machine.running[0] + d.machine.running[1]
+	m.Running = d.machine.pools.good + d.machine.pools.bad
 	m.Due, m.Waiting, m.Failing = d.machine.Counts()
 	return m
 }

@@ -1,8 +1,9 @@
 package webhook
 
 import (
-	"container/heap"
+	"errors"
 	"fmt"
+	"slices"
 
 	"pixd/actors/ledger"
 )
@@ -19,8 +20,8 @@ type Rows interface {
 // 1.
 type Bounds struct {
 	Each     int // most attempts of one subscription that run at once
-	Good     int // most attempts in all that run at once for subscriptions whose last attempt did not fail
-	Bad      int // most attempts in all that run at once for the others
+	Good     int // most attempts in all that run at once for subscriptions whose last attempt did not fail; slow ones do not count
+	Bad      int // no attempt for the others begins while so many run for them or are slow
 	Look     int // most rows that are read at once for one subscription
 	Find     int // most subscriptions that one step finds in the rows after a start
 	Remember int // most subscriptions whose failures are remembered while nothing of theirs is due
@@ -43,9 +44,9 @@ type Machine struct {
 
 	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
 	queues  map[ledger.Target]*queue
-	ready   []*queue                  // queues in which something may be due, in the order in which they get their turn
-	waiting alarms                    // subscriptions of which something is due later
-	running [2]int                    // attempts that run: for good and for bad subscriptions
+	ready   []*queue // queues in which something may be due, in the order in which they get their turn
+	waiting alarms   // subscriptions of which something is due later
+	pools   pools
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
 	limit   int                       // see Limit
 	alerted map[ledger.Target]ledger.Millis
@@ -68,7 +69,7 @@ type Task struct {
 	Subscription *ledger.Subscription
 	Status       *ledger.DeliveryStatus // nil before the first attempt
 	Bury         []Task                 // these end as dead, because the subscription is stopped or removed
-	slot         int                    // which of Machine.running counts the attempt
+	attempt      *attempt               // nil with Bury
 }
 
 // Emitted tells the machine of a durable record that causes events for subscriptions, or that
@@ -87,6 +88,9 @@ func (m *Machine) Wake(p ledger.Pending) {
 	q := m.queue(p.Target)
 	q.dry = false
 	if q.passed(p) {
+		if len(q.loaded) > 0 && before(q.loaded[0], p) {
+			p = q.loaded[0] // what was loaded and not begun is read again
+		}
 		q.restart(p)
 	}
 	m.line(q)
@@ -124,11 +128,10 @@ func (m *Machine) Limit(n int) { m.limit = n }
 
 // Tick returns the tasks to start now.
 func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
-	if err := m.findMore(rows); err != nil {
-		return nil, fmt.Errorf("webhook: %w", err)
-	}
-	for len(m.waiting) > 0 && m.waiting[0].at <= now {
-		m.line(m.queue(heap.Pop(&m.waiting).(alarm).target))
+	unread := m.findMore(rows)
+	m.pools.tick(now)
+	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
+		m.line(m.queue(t))
 	}
 	// Each queue gets one turn; a queue that has more to do goes to the end of the line.
 	for range len(m.ready) {
@@ -136,12 +139,19 @@ func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
 		m.ready = m.ready[1:]
 		q.lined = false
 		if tasks, err = m.turn(q, now, rows, tasks); err != nil {
-			m.line(q)
-			return tasks, fmt.Errorf("webhook: deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err)
+			m.waiting.set(q.target, now+unreadAgain)
+			unread = errors.Join(unread, fmt.Errorf("deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err))
 		}
 	}
-	return tasks, nil
+	if unread != nil {
+		unread = fmt.Errorf("webhook: %w", unread)
+	}
+	return tasks, unread
 }
+
+// unreadAgain is the time, in ms, after which rows of a subscription that could not be read are
+// read again. Other subscriptions go on meanwhile.
+const unreadAgain = 10_000
 
 // findMore looks for subscriptions with deliveries that an earlier process left: one seek for
 // each of them.
@@ -150,11 +160,12 @@ func (m *Machine) findMore(rows Rows) error {
 	for found := 0; m.find != nil && found < m.bounds.Find; found++ {
 		over := true
 		err := rows.Scan(m.find, hi, func(k, v []byte) (bool, error) {
+			over = false
+			m.find = append(slices.Clone(k), 0)
 			p, err := ledger.DecodePending(k, v)
 			if err != nil {
-				return false, err
+				return false, err // the next step goes on behind the damaged row
 			}
-			over = false
 			m.line(m.queue(p.Target))
 			_, m.find = ledger.PendingOf(p.Target)
 			return false, nil
@@ -188,7 +199,7 @@ func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]
 		}
 		return tasks, nil
 	}
-	slot, most := m.slot(q)
+	_, bad := m.bad[q.target]
 	for len(q.running) < q.width(m.bounds.Each) {
 		if len(q.loaded) == 0 && q.mayLoad(now) {
 			if err := q.load(now, rows, m.bounds.Look); err != nil {
@@ -201,34 +212,22 @@ func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]
 			return tasks, nil
 		case !q.active():
 			tasks = append(tasks, q.bury())
-		case m.running[slot] >= most:
+		case m.pools.full(bad, &m.bounds, m.limit):
 			m.line(q) // its turn comes again when an attempt has ended
 			return tasks, nil
 		default:
-			m.running[slot]++
-			tasks = append(tasks, q.begin(slot))
+			tasks = append(tasks, q.begin(m.pools.begin(bad, now)))
 		}
 	}
 	return tasks, nil
 }
 
-// slot returns which of Machine.running counts the queue's attempts, and how many there may be.
-func (m *Machine) slot(q *queue) (slot, most int) {
-	slot, most = 0, m.bounds.Good
-	if _, bad := m.bad[q.target]; bad {
-		slot, most = 1, m.bounds.Bad
-	}
-	if m.limit > 0 {
-		most = min(most, m.limit)
-	}
-	return slot, most
-}
-
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as
 // one due time.
 func (m *Machine) rest(q *queue) {
-	if len(q.running) > 0 {
-		return // the end of an attempt gives the queue its turn again
+	if len(q.running) > 0 { // the end of an attempt gives the queue its turn, or what is due before that
+		m.waiting.set(q.target, q.next)
+		return
 	}
 	m.sleep(q, q.next)
 }
@@ -236,9 +235,10 @@ func (m *Machine) rest(q *queue) {
 // sleep forgets a queue until a time; 0: until something wakes it.
 func (m *Machine) sleep(q *queue, until ledger.Millis) {
 	delete(m.queues, q.target)
-	if until != 0 {
-		heap.Push(&m.waiting, alarm{until, q.target})
+	if !q.active() {
+		delete(m.bad, q.target)
 	}
+	m.waiting.set(q.target, until)
 }
 
 // Settled tells the machine that what Done or Buried returned for the task is durable. Only
@@ -260,40 +260,11 @@ func (m *Machine) Idle() bool { return m.find == nil && len(m.queues) == 0 }
 // Counts returns the number of subscriptions with something due or running, of those that wait
 // for a due time, and of those whose last attempt failed.
 func (m *Machine) Counts() (due, waiting, failing int) {
-	return len(m.queues), len(m.waiting), len(m.bad)
+	return len(m.queues), m.waiting.heap.Len(), len(m.bad)
 }
 
 // failure is what is remembered of a subscription whose last attempt failed.
 type failure struct {
 	row   int           // number of failures in a row
 	pause ledger.Millis // no attempt begins before this time
-}
-
-// alarm is a subscription of which something is due at a time. A subscription may have several;
-// a needless one costs a look.
-type alarm struct {
-	at     ledger.Millis
-	target ledger.Target
-}
-
-// alarms is a heap of alarms, the earliest first.
-type alarms []alarm
-
-// Len implements heap.Interface.
-func (a alarms) Len() int { return len(a) }
-
-// Less implements heap.Interface.
-func (a alarms) Less(i, j int) bool { return a[i].at < a[j].at }
-
-// Swap implements heap.Interface.
-func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-
-// Push implements heap.Interface.
-func (a *alarms) Push(x any) { *a = append(*a, x.(alarm)) }
-
-// Pop implements heap.Interface.
-func (a *alarms) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
 }

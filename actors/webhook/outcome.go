@@ -43,7 +43,7 @@ const alertEvery = 60 * 60 * 1000
 
 // Done takes the result of an attempt.
 func (m *Machine) Done(t Task, r Result) Outcome {
-	m.running[t.slot]--
+	m.pools.end(t.attempt)
 	q := m.queue(t.Target)
 	if r.delivered() {
 		delete(m.bad, t.Target)

@@ -38,19 +38,15 @@ func (q *queue) width(most int) int {
 }
 
 // passed tells whether the row is before the mark, so that no later load finds it.
-func (q *queue) passed(p ledger.Pending) bool { return earlier(p, q.mark) }
+func (q *queue) passed(p ledger.Pending) bool { return before(p, q.mark) }
 
-// earlier tells whether one row comes before another of the same subscription.
-func earlier(p, other ledger.Pending) bool {
-	return p.Due < other.Due || p.Due == other.Due && p.Sequence < other.Sequence
+// before tells whether row p comes before row o of the same subscription.
+func before(p, o ledger.Pending) bool {
+	return p.Due < o.Due || p.Due == o.Due && p.Sequence < o.Sequence
 }
 
-// restart makes the next load begin at the row or, where that is earlier, at the first of the
-// rows that are loaded.
+// restart makes the next load begin at the row.
 func (q *queue) restart(p ledger.Pending) {
-	if len(q.loaded) > 0 && earlier(q.loaded[0], p) {
-		p = q.loaded[0]
-	}
 	q.mark, q.loaded, q.dry = p, nil, false
 	clear(q.status)
 }
@@ -106,11 +102,11 @@ func (q *queue) mayLoad(now ledger.Millis) bool {
 }
 
 // begin starts an attempt of the first loaded delivery.
-func (q *queue) begin(slot int) Task {
+func (q *queue) begin(a *attempt) Task {
 	p := q.loaded[0]
 	q.loaded = q.loaded[1:]
 	q.running[p.Sequence] = p.Due
-	return Task{Pending: p, Subscription: q.subscription, Status: q.status[p.Sequence], slot: slot}
+	return Task{Pending: p, Subscription: q.subscription, Status: q.status[p.Sequence], attempt: a}
 }
 
 // bury ends all loaded deliveries as dead.

@@ -1,0 +1,390 @@
+package webhook
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+const (
+	t0     = ledger.Millis(1_000_000)
+	second = ledger.Millis(1000)
+	hour   = 3600 * second
+)
+
+// schedule is that of an engine.
+var schedule = []ledger.Millis{5 * second, 300 * second, 1800 * second, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
+
+// rig is a machine whose results are durable at once.
+type rig struct {
+	t *testing.T
+	*Machine
+	shelf *shelf
+	now   ledger.Millis
+}
+
+func newRig(t *testing.T, change func(*Bounds)) *rig {
+	b := DefaultBounds()
+	if change != nil {
+		change(&b)
+	}
+	return &rig{t: t, Machine: New(schedule, b), shelf: newShelf(), now: t0}
+}
+
+func target(n int) ledger.Target { return ledger.Target{Account: ledger.AccountID(n), Number: 1} }
+
+// tick returns the attempts that start. Deliveries that end without an attempt end at once.
+func (r *rig) tick() (attempts []Task) {
+	r.t.Helper()
+	tasks, err := r.Tick(r.now, r.shelf)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, t := range tasks {
+		if t.Bury == nil {
+			attempts = append(attempts, t)
+			continue
+		}
+		r.shelf.apply(r.Buried(t))
+		r.Settled(t)
+	}
+	return attempts
+}
+
+// one ticks and returns the one attempt that starts.
+func (r *rig) one() Task {
+	r.t.Helper()
+	tasks := r.tick()
+	if len(tasks) != 1 {
+		r.t.Fatalf("%d attempts start: %+v", len(tasks), tasks)
+	}
+	return tasks[0]
+}
+
+// quiet checks that nothing starts.
+func (r *rig) quiet() {
+	r.t.Helper()
+	if tasks := r.tick(); len(tasks) > 0 {
+		r.t.Fatalf("%d attempts start: %+v", len(tasks), tasks)
+	}
+}
+
+// answers ends an attempt with a status.
+func (r *rig) answers(t Task, status int) Outcome {
+	r.t.Helper()
+	return r.ends(t, Result{Answer: Answer{Status: status}})
+}
+
+func (r *rig) ends(t Task, result Result) Outcome {
+	r.t.Helper()
+	result.Began, result.Now, result.CreatedAt = r.now, r.now, t.Due
+	o := r.Done(t, result)
+	r.shelf.apply(o.Ops)
+	r.Settled(t)
+	if o.State == ledger.DeliveryPending {
+		r.Wake(o.Next)
+	}
+	return o
+}
+
+// emit writes a delivery's row and tells the machine of it.
+func (r *rig) emit(t ledger.Target, sequence uint64) {
+	if r.shelf.subscriptions[t] == nil {
+		r.shelf.subscribe(t, ledger.SubscriptionActive)
+	}
+	r.Wake(r.shelf.wait(t, sequence, r.now))
+}
+
+// TestSchedule checks the time of every attempt of a delivery that nobody acknowledges, with the
+// least and the most jitter, and that it is dead after the last.
+func TestSchedule(t *testing.T) {
+	for entropy, fifths := range map[uint16]ledger.Millis{0: 0, 0xffff: 1} {
+		r := newRig(t, nil)
+		r.emit(target(1), 1)
+		for n, wait := range schedule {
+			task := r.one()
+			if int(task.Tries) != n || (task.Status == nil) != (n == 0) || n > 0 && len(task.Status.Attempts) != n {
+				t.Fatalf("attempt %d: %+v", n, task)
+			}
+			o := r.ends(task, Result{Entropy: entropy, Answer: Answer{Err: "no answer"}})
+			want := r.now + wait + fifths*wait/5
+			if o.State != ledger.DeliveryPending || o.Next.Due != want || o.Alert != "" || o.Stop {
+				t.Fatalf("attempt %d at %d: %+v, want the next at %d", n, r.now, o, want)
+			}
+			r.shelf.expectState(t, target(1), 1, "pending")
+			r.quiet()
+			r.now = want - 1
+			r.quiet()
+			r.now++
+		}
+		o := r.answers(r.one(), 500)
+		if o.State != ledger.DeliveryDead || !strings.Contains(o.Alert, "event 1 ") {
+			t.Errorf("the last attempt: %+v", o)
+		}
+		r.shelf.expectState(t, target(1), 1, "dead")
+		r.now += 100 * hour
+		if r.quiet(); !r.Idle() {
+			t.Error("something is left")
+		}
+		_, s, _ := Find(r.shelf, target(1), 1)
+		if len(s.Attempts) != 10 || s.Attempts[0].Err != "no answer" || s.Attempts[9].Status != 500 || s.Due != 0 || s.Why != "" || s.CreatedAt != t0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestAskedToWait checks that the longer one of the schedule's wait and the receiver's wish
+// counts, and that a receiver which is too busy gets nothing at all until then.
+func TestAskedToWait(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		after  time.Duration
+		due    ledger.Millis // of the delivery
+		pause  ledger.Millis // before the next attempt of another one
+	}{
+		{500, 4 * time.Second, 5 * second, 20}, {500, 6 * time.Second, 6 * second, 20}, {302, 7 * time.Second, 7 * second, 20},
+		{429, time.Second, 5 * second, second}, {503, 24 * time.Hour, 24 * hour, 24 * hour},
+	} {
+		r := newRig(t, nil)
+		r.emit(target(1), 1)
+		if o := r.ends(r.one(), Result{Answer: Answer{Status: c.status, RetryAfter: c.after}}); o.Next.Due != t0+c.due {
+			t.Errorf("%+v: due %d", c, o.Next.Due-t0)
+		}
+		r.emit(target(1), 2)
+		r.now += c.pause - 1
+		r.quiet()
+		r.now++
+		if task := r.one(); task.Sequence != 2 {
+			t.Errorf("%+v: delivery %d starts", c, task.Sequence)
+		}
+	}
+}
+
+// TestAnswers checks what each status does to a delivery and to its subscription.
+func TestAnswers(t *testing.T) {
+	for status, want := range map[int]string{
+		200: "delivered", 201: "delivered", 204: "delivered", 299: "delivered", 199: "pending", 300: "pending", 301: "pending",
+		404: "pending", 410: "dead", 411: "pending", 500: "pending", 0: "pending", 101: "pending",
+	} {
+		r := newRig(t, nil)
+		r.emit(target(1), 1)
+		o := r.answers(r.one(), status)
+		if o.Stop != (status == 410) || o.State.String() != want || o.Alert != "" {
+			t.Errorf("%d: %+v", status, o)
+		}
+		r.shelf.expectState(t, target(1), 1, want)
+		if _, s, _ := Find(r.shelf, target(1), 1); (s.Why != "") != (status == 410) {
+			t.Errorf("%d: why %q", status, s.Why)
+		}
+	}
+}
+
+// TestAlertOnceAnHour checks that dead deliveries of one subscription raise one alert an hour.
+func TestAlertOnceAnHour(t *testing.T) {
+	r := newRig(t, nil)
+	dies := func(of ledger.Target, sequence uint64) bool {
+		r.shelf.subscribe(of, ledger.SubscriptionActive)
+		p := r.shelf.wait(of, sequence, r.now)
+		task := Task{Pending: p, Subscription: r.shelf.subscriptions[of], attempt: r.pools.begin(false, r.now)}
+		task.Tries = uint8(len(schedule))
+		return r.answers(task, 500).Alert != ""
+	}
+	for n, c := range []struct {
+		of    int
+		at    ledger.Millis
+		alert bool
+	}{{1, 0, true}, {1, 1, false}, {2, 2, true}, {1, hour - 1, false}, {1, hour, true}, {1, hour + 1, false}, {1, 3 * hour, true}} {
+		if r.now = t0 + c.at; dies(target(c.of), uint64(n+1)) != c.alert {
+			t.Errorf("at %d: not %v", c.at, c.alert)
+		}
+	}
+}
+
+// TestWidth checks that the attempts of a subscription that run at once double with each
+// success and fall to one with a failure.
+func TestWidth(t *testing.T) {
+	r := newRig(t, func(b *Bounds) { b.Each = 8 })
+	for n := range 1000 {
+		r.emit(target(1), uint64(n+1))
+	}
+	var running []Task
+	for _, want := range []int{1, 2, 4, 8, 8} {
+		if running = append(running, r.tick()...); len(running) != want {
+			t.Fatalf("%d attempts run, want %d", len(running), want)
+		}
+		r.answers(running[0], 200)
+		running = running[1:]
+	}
+	running = append(running, r.tick()...)
+	for _, task := range running {
+		r.answers(task, 500)
+		r.quiet()
+	}
+	r.now += 20*8 - 1
+	r.quiet()
+	r.now++
+	r.answers(r.one(), 200)
+	r.answers(r.tick()[1], 500) // of two
+	r.now += second
+	r.quiet()
+}
+
+// TestHanging checks that subscriptions that never answer do not keep another from its
+// deliveries for longer than patience, however many they are, and that they get no more once
+// their attempts have failed.
+func TestHanging(t *testing.T) {
+	const hanging = 500
+	r := newRig(t, nil)
+	for n := range hanging {
+		for sequence := range uint64(20) {
+			r.emit(target(n+1), sequence+1)
+		}
+	}
+	var hung []Task
+	well := target(9999)
+	served := func() bool {
+		r.emit(well, uint64(r.now))
+		began := r.now
+		for {
+			for _, task := range r.tick() {
+				if task.Target == well {
+					if r.now-began > 4*second {
+						t.Fatalf("it waits for %d", r.now-began)
+					}
+					r.answers(task, 200)
+					return r.now == began
+				}
+				hung = append(hung, task)
+			}
+			r.now += 50
+		}
+	}
+	for range 40 {
+		served()
+	}
+	if len(hung) != hanging {
+		t.Errorf("%d attempts hang", len(hung))
+	}
+	for r.now = t0 + 15*second; len(hung) > 0; hung = hung[1:] { // they are given up
+		r.answers(hung[0], 0)
+	}
+	for range 100 {
+		if r.now += 50; !served() {
+			t.Error("it waits for subscriptions that fail")
+		}
+		if len(hung) > DefaultBounds().Bad {
+			t.Fatalf("%d attempts for subscriptions that fail", len(hung))
+		}
+	}
+}
+
+// TestPause checks that a receiver that fails at once is not called in a loop, and that the
+// pause is kept while nothing of the subscription is in memory.
+func TestPause(t *testing.T) {
+	r := newRig(t, nil)
+	for n := range uint64(100) {
+		r.emit(target(1), n+1)
+	}
+	for n := range ledger.Millis(60) {
+		r.answers(r.one(), 500)
+		pause := min(20*(n+1), 1000)
+		r.quiet()
+		if len(r.queues) != 0 {
+			t.Fatal("it is kept in memory")
+		}
+		r.now += pause - 1
+		r.emit(target(1), 1000+uint64(n))
+		r.quiet()
+		r.now++
+	}
+	r.answers(r.one(), 200)
+	if len(r.tick()) != 2 {
+		t.Error("there is a pause after a success")
+	}
+}
+
+// TestPauseOfManyIsForgotten checks that what is remembered of failing subscriptions is bounded,
+// and that it goes with the subscription.
+func TestPauseOfManyIsForgotten(t *testing.T) {
+	r := newRig(t, func(b *Bounds) { b.Remember = 10 })
+	for n := range 30 {
+		r.emit(target(n+1), 1)
+	}
+	for _, task := range r.tick() {
+		r.answers(task, 500)
+	}
+	r.quiet()
+	if _, waiting, failing := r.Counts(); failing != 10 || waiting != 30 {
+		t.Errorf("%d wait, %d failing are remembered", waiting, failing)
+	}
+	for n := range 30 {
+		r.shelf.subscribe(target(n+1), ledger.SubscriptionRemoved)
+		r.Changed(target(n + 1))
+	}
+	r.quiet()
+	r.quiet()
+	if due, waiting, failing := r.Counts(); due != 0 || waiting != 0 || failing != 0 || !r.Idle() {
+		t.Errorf("of removed subscriptions %d are due, %d wait and %d fail", due, waiting, failing)
+	}
+}
+
+// TestStart checks that the rows of an earlier process are found without anybody's help,
+// however many subscriptions have any, and that a damaged row stops nobody else.
+func TestStart(t *testing.T) {
+	const many = 3500
+	r := newRig(t, func(b *Bounds) { b.Good = 100 })
+	for n := range many {
+		of := ledger.Target{Account: ledger.AccountID(n/2 + 1), Number: uint32(n%2 + 1)}
+		r.shelf.subscribe(of, ledger.SubscriptionActive)
+		due := t0 - 1
+		if n%7 == 0 {
+			due = t0 + 10*second
+		}
+		r.shelf.wait(of, 1, due)
+	}
+	done := 0
+	for r.find != nil || done < many-many/7 {
+		before := r.shelf.read
+		for _, task := range r.tick() {
+			r.answers(task, 200)
+			done++
+		}
+		if r.shelf.read-before > 4*r.bounds.Find {
+			t.Fatalf("a step reads %d rows", r.shelf.read-before)
+		}
+	}
+	r.quiet()
+	if due, waiting, _ := r.Counts(); done != many-many/7 || due != 0 || waiting != many/7 {
+		t.Errorf("%d were delivered, %d are due, %d wait", done, due, waiting)
+	}
+	r.now += 10 * second
+	for range 20 {
+		for _, task := range r.tick() {
+			r.answers(task, 200)
+			done++
+		}
+	}
+	if done != many || !r.Idle() {
+		t.Errorf("%d were delivered", done)
+	}
+}
+
+// TestDamagedRow checks that a row which is no delivery is reported, and stops nobody else.
+func TestDamagedRow(t *testing.T) {
+	r := newRig(t, nil)
+	for n := range 3 {
+		r.shelf.subscribe(target(n+1), ledger.SubscriptionActive)
+		p := r.shelf.wait(target(n+1), 1, t0)
+		if n == 0 {
+			r.shelf.rows[string(p.Key())] = []byte("?")
+		}
+	}
+	if _, err := r.Tick(r.now, r.shelf); err == nil {
+		t.Error("the damage was not reported")
+	}
+	if got := r.tick(); len(got) != 2 {
+		t.Errorf("%d attempts start", len(got))
+	}
+}

@@ -1,0 +1,309 @@
+package webhook
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// world is a machine with its inbox, a journal that makes entries durable one after the other,
+// and receivers. Everything in it happens in an order that a seed decides.
+type world struct {
+	t       *testing.T
+	rng     *rand.Rand
+	seed    uint64
+	machine *Machine
+	inbox   inbox
+	shelf   *shelf
+	now     ledger.Millis
+	events  map[ledger.AccountID]uint64
+
+	written  []entry            // appended, and not durable
+	durable  []entry            // durable, and not released
+	tasks    []Task             // attempts that run
+	attempts map[delivered]bool // deliveries of tasks
+	known    map[delivered]bool // deliveries that became durable
+	tried    map[delivered]bool // deliveries of which an attempt began
+	ending   map[ledger.Target]bool
+}
+
+// delivered names a delivery.
+type delivered struct {
+	ledger.Target
+	sequence uint64
+}
+
+// entry is an entry of the journal, and what is to be done when it is released.
+type entry struct {
+	ops     []wal.Op
+	apply   func()
+	release func()
+}
+
+var worldTargets = []ledger.Target{{Account: 1, Number: 1}, {Account: 1, Number: 2}, {Account: 1, Number: 3}, {Account: 2, Number: 1}}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, rng: rand.New(rand.NewPCG(seed, 7)), seed: seed, shelf: newShelf(), now: 1_000_000, events: map[ledger.AccountID]uint64{},
+		known: map[delivered]bool{}, tried: map[delivered]bool{}, ending: map[ledger.Target]bool{},
+	}
+	for _, of := range worldTargets {
+		w.shelf.subscribe(of, ledger.SubscriptionActive)
+	}
+	w.start()
+	return w
+}
+
+// start begins a new process on the rows that are durable.
+func (w *world) start() {
+	w.machine = New([]ledger.Millis{1000, 5000}, Bounds{Each: 1 + w.rng.IntN(4), Good: 4, Bad: 2, Look: 1 + w.rng.IntN(4), Find: 1, Remember: 3})
+	w.inbox, w.written, w.durable, w.tasks, w.attempts = inbox{}, nil, nil, nil, map[delivered]bool{}
+}
+
+func (w *world) failf(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("seed %d: %s", w.seed, fmt.Sprintf(format, args...))
+}
+
+// emit writes a record with a few events.
+func (w *world) emit() {
+	a := ledger.AccountID(1 + w.rng.IntN(2))
+	r := &ledger.Record{Account: a, Seq: w.events[a] + 1, Time: w.now}
+	var rows []wal.Op
+	n := 1 + w.rng.IntN(2)
+	w.events[a] += uint64(n)
+	r.Totals.Events = w.events[a]
+	for i := range n {
+		r.Events = append(r.Events, ledger.EventReceived)
+		for _, of := range worldTargets {
+			if of.Account == a && !w.ending[of] {
+				r.Deliveries = append(r.Deliveries, ledger.Delivery{Event: uint8(i), Subscription: of.Number})
+			}
+		}
+	}
+	for _, p := range r.Waiting() {
+		rows = append(rows, wal.Op{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()})
+	}
+	w.written = append(w.written, entry{rows, func() {
+		for _, p := range r.Waiting() {
+			w.known[delivered{p.Target, p.Sequence}] = true
+		}
+	}, func() { w.inbox.emitted(r) }})
+}
+
+// end stops or removes a subscription.
+func (w *world) end() {
+	of := worldTargets[w.rng.IntN(len(worldTargets))]
+	status := ledger.SubscriptionStopped + ledger.SubscriptionStatus(w.rng.IntN(2))
+	if w.ending[of] || w.rng.IntN(10) > 0 {
+		return
+	}
+	w.ending[of] = true
+	r := &ledger.Record{Account: of.Account, Time: w.now}
+	r.Subscription = &ledger.Subscription{ID: ledger.NewSubscriptionID(of.Account, of.Number, [4]byte{})}
+	w.written = append(w.written, entry{nil, func() { w.shelf.subscribe(of, status) }, func() { w.inbox.emitted(r) }})
+}
+
+// commit makes the next entry durable.
+func (w *world) commit() {
+	if len(w.written) == 0 {
+		return
+	}
+	e := w.written[0]
+	w.written = w.written[1:]
+	w.shelf.apply(e.ops)
+	if e.apply != nil {
+		e.apply()
+	}
+	w.durable = append(w.durable, e)
+	w.consistent(e.ops)
+}
+
+func (w *world) release() {
+	if len(w.durable) > 0 {
+		w.durable[0].release()
+		w.durable = w.durable[1:]
+	}
+}
+
+// consistent checks the rows of every delivery that changes are about.
+func (w *world) consistent(ops []wal.Op) {
+	for _, o := range ops {
+		p, err := ledger.DecodePending(o.Key, make([]byte, 10))
+		if err != nil {
+			p.Target, _, p.Sequence, _ = ledger.DecodeDeliveryKey(o.Key)
+		}
+		if got := w.shelf.stands(p.Target, p.Sequence); got != "new" && got != "pending" && got != "delivered" && got != "dead" {
+			w.failf("delivery %d of %+v is %s", p.Sequence, p.Target, got)
+		}
+	}
+}
+
+// tick starts what may start now.
+func (w *world) tick() {
+	w.inbox.into(w.machine)
+	tasks, err := w.machine.Tick(w.now, w.shelf)
+	if err != nil {
+		w.failf("%v", err)
+	}
+	running := map[ledger.Target]int{}
+	for _, t := range append(w.tasks, tasks...) {
+		if running[t.Target]++; running[t.Target] > w.machine.bounds.Each {
+			w.failf("%d attempts of %+v run", running[t.Target], t.Target)
+		}
+	}
+	for _, t := range tasks {
+		if t.Bury == nil {
+			w.begins(t)
+			w.tasks = append(w.tasks, t)
+			continue
+		}
+		for i := range t.Bury {
+			w.begins(t.Bury[i])
+		}
+		w.settles(t, w.machine.Buried(t), nil)
+	}
+	if p := w.machine.pools; p.good+p.bad != len(w.tasks) || p.good > 4 {
+		w.failf("%d attempts run, counted as %d and %d", len(w.tasks), p.good, p.bad)
+	}
+}
+
+// begins checks that nothing else is done with the delivery, and that its row is there.
+func (w *world) begins(t Task) {
+	d := delivered{t.Target, t.Sequence}
+	if w.attempts[d] {
+		w.failf("delivery %+v begins twice", d)
+	}
+	if _, there := w.shelf.rows[string(t.Key())]; !there || t.Due > w.now && !w.ending[t.Target] {
+		w.failf("delivery %+v begins at %d, its row is there: %v", t.Pending, w.now, there)
+	}
+	_, attempted := w.shelf.rows[string(ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence))]
+	if attempted != (t.Status != nil) {
+		w.failf("delivery %+v begins with the status %+v", t.Pending, t.Status)
+	}
+	w.attempts[d], w.tried[d] = true, true
+}
+
+// settles appends what follows from a task.
+func (w *world) settles(t Task, ops []wal.Op, next *ledger.Pending) {
+	w.written = append(w.written, entry{ops, nil, func() {
+		delete(w.attempts, delivered{t.Target, t.Sequence})
+		for i := range t.Bury {
+			delete(w.attempts, delivered{t.Bury[i].Target, t.Bury[i].Sequence})
+		}
+		w.inbox.settled(&t, next)
+	}})
+}
+
+// answer ends an attempt: with success of ten times good, on average.
+func (w *world) answer(good int) {
+	if len(w.tasks) == 0 {
+		return
+	}
+	i := w.rng.IntN(len(w.tasks))
+	t := w.tasks[i]
+	w.tasks = append(w.tasks[:i:i], w.tasks[i+1:]...)
+	r := Result{Began: w.now, Now: w.now, CreatedAt: w.now, Entropy: uint16(w.rng.Uint32())}
+	r.Status = 200
+	if w.rng.IntN(10) >= good {
+		r.Status = []int{0, 500, 503, 301, 199}[w.rng.IntN(5)]
+		r.RetryAfter = time.Duration(w.rng.IntN(3)) * time.Second
+	}
+	o := w.machine.Done(t, r)
+	var next *ledger.Pending
+	if o.State == ledger.DeliveryPending {
+		next = &o.Next
+	}
+	w.settles(t, o.Ops, next)
+}
+
+// again puts a delivery back in line.
+func (w *world) again() {
+	of := worldTargets[w.rng.IntN(len(worldTargets))]
+	d := delivered{of, 1 + uint64(w.rng.IntN(int(w.events[of.Account])+1))}
+	if !w.known[d] || w.ending[of] {
+		return
+	}
+	w.inbox.into(w.machine)
+	if w.machine.attempts(d.Target, d.sequence) {
+		return
+	}
+	if w.attempts[d] {
+		w.failf("delivery %+v is put back in line during an attempt", d)
+	}
+	state, s, err := Find(w.shelf, d.Target, d.sequence)
+	if err != nil {
+		w.failf("%v", err)
+	}
+	t, o := w.machine.Again(d.Target, d.sequence, state, s, w.now)
+	w.attempts[d] = true
+	w.settles(t, o.Ops, &o.Next)
+}
+
+// step does one thing.
+func (w *world) step() {
+	switch w.rng.IntN(16) {
+	case 0, 1:
+		w.emit()
+	case 2, 3, 4:
+		w.commit()
+	case 5, 6:
+		w.release()
+	case 7, 8, 9:
+		w.tick()
+	case 10, 11:
+		w.answer(6)
+	case 12:
+		w.now += ledger.Millis(w.rng.IntN(3))
+	case 13:
+		w.now += ledger.Millis(w.rng.IntN(3000))
+	case 14:
+		w.end()
+	default:
+		if w.rng.IntN(20) == 0 {
+			w.start()
+		} else {
+			w.again()
+		}
+	}
+}
+
+// rest lets everything come to an end, with nothing new.
+func (w *world) rest() {
+	for range 400 {
+		for len(w.tasks) > 0 {
+			w.answer(9)
+		}
+		for len(w.written) > 0 || len(w.durable) > 0 {
+			w.commit()
+			w.release()
+		}
+		w.tick()
+		w.now += 700
+	}
+	for d := range w.known {
+		if got := w.shelf.stands(d.Target, d.sequence); got != "delivered" && got != "dead" || !w.tried[d] {
+			w.failf("in the end delivery %+v is %s, an attempt began: %v", d, got, w.tried[d])
+		}
+	}
+	if due, waiting, _ := w.machine.Counts(); !w.machine.Idle() || due != 0 || waiting != 0 {
+		w.failf("in the end %d subscriptions are due and %d wait", due, waiting)
+	}
+}
+
+// TestAnyOrder checks, in many orders of events, attempts, commits and restarts, that no
+// delivery is lost, that none is attempted twice at once or before its last result is durable,
+// and that its rows agree.
+func TestAnyOrder(t *testing.T) {
+	for seed := range uint64(1000) {
+		w := newWorld(t, seed)
+		for range 400 {
+			w.step()
+		}
+		w.rest()
+	}
+}
