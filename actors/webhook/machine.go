@@ -85,9 +85,7 @@ func (m *Machine) Emitted(r *ledger.Record) {
 func (m *Machine) Wake(p ledger.Pending) {
 	q := m.queue(p.Target)
 	q.dry = false
-	if q.passed(p) {
-		q.restart(p)
-	}
+	q.back(p)
 	m.line(q)
 }
 
