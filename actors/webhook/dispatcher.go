@@ -97,6 +97,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		if err != nil {
 			d.Log.Error("webhook: deliveries not read; tried again", "error", err)
 		}
+		if len(tasks) > 0 {
+			d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
+		}
+		tasks = d.inbox.take()
 		for i := range tasks {
 			d.start(&tasks[i])
 		}
@@ -123,6 +127,21 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	defer d.mu.Unlock()
 	d.inbox.into(d.machine)
 	return d.machine.Tick(d.Now().Time, d.Rows)
+}
+
+// held are tasks that begin once everything that Tick may have read is durable: the rows of a
+// record can be read before the record is durable, and a crash may still lose it.
+type held struct {
+	d     *Dispatcher
+	tasks []Task
+}
+
+// Release implements wal.Out.
+func (h *held) Release(err error) {
+	if err == nil {
+		h.d.inbox.put(h.tasks)
+		h.d.look()
+	}
 }
 
 // start gives an attempt to a child actor. Deliveries that end without an attempt need none.
