@@ -47,7 +47,7 @@ func (d *Dispatcher) Measure() Measure {
 	for i, name := range outcomes {
 		m.Attempts[name] = d.counts.attempts[i].Load()
 	}
-	now := d.Now().Time
+	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m.Running = d.machine.running[0] + d.machine.running[1]

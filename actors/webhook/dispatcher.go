@@ -42,6 +42,7 @@ const AlertDead = "delivery_dead"
 // and writes what follows from their results.
 type Dispatcher struct {
 	Options
+	ahead  ledger.Millis // see now
 	counts Counts
 	inbox  inbox
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
@@ -65,11 +66,19 @@ func NewDispatcher(o Options) *Dispatcher {
 		schedule[i] = ledger.Millis(wait.Milliseconds())
 	}
 	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
+	if r := d.Now(); r.Time > r.Clock {
+		d.ahead = r.Time - r.Clock
+	}
 	d.ending, d.cancel = context.WithCancel(context.Background())
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &child{d} })
 	return d
 }
+
+// now is the time by which deliveries are due. It begins at the stamp of a record of now and
+// goes on with the clock. The stamp itself would stand still, for hours perhaps, while the
+// clock is behind the newest record, and nothing that waits would become due.
+func (d *Dispatcher) now() ledger.Millis { return d.Now().Clock + d.ahead }
 
 // Emitted implements account.Webhooks.
 func (d *Dispatcher) Emitted(r *ledger.Record) {
@@ -126,7 +135,7 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.inbox.into(d.machine)
-	return d.machine.Tick(d.Now().Time, d.Rows)
+	return d.machine.Tick(d.now(), d.Rows)
 }
 
 // held are tasks that begin once everything that Tick may have read is durable: the rows of a
