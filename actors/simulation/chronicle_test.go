@@ -23,6 +23,7 @@ type chronicle struct {
 	answers map[answerUnder][16]byte         // for each kept answer, the hash of the request body that the answer belongs to
 	shown   map[recordName][]*ledger.Account // account heads that reads showed, by the record that made the head
 	refunds *refundBook
+	hooks   *hookBook
 }
 
 // window is a repeat window that was set at the simulated time at. For long milliseconds
@@ -83,6 +84,7 @@ func newChronicle(reads []ledger.Account) *chronicle {
 		map[answerUnder][16]byte{},
 		map[recordName][]*ledger.Account{},
 		newRefundBook(),
+		newHookBook(),
 	}
 	for i := range reads {
 		at := recordName{wal.Stream(reads[i].ID), reads[i].Seq}
@@ -104,6 +106,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 		l.fail("%v", err)
 	}
 	defer c.refunds.paid(l, r)
+	c.hooks.take(l, r)
 	if r.Stored != nil {
 		c.answers[answerUnder{r.Account, string(r.Stored.Body)}] = r.Claim.BodyHash
 	}

@@ -52,6 +52,8 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 		l.refundHeard(r, &c, a)
 	case ledger.DefendCase, ledger.CloseCase:
 		l.caseHeard(r, c, a)
+	case ledger.Subscribe, ledger.EndSubscription:
+		l.subscribed(r, a)
 	case ledger.DecideApproval:
 		if a.Refusal == nil && a.Tx.Payout.Decision != c.Word {
 			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)
@@ -82,7 +84,7 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 // showsHead records an account's head that a read or a change of settings has shown.
 func (l *life) showsHead(r *request, head *ledger.Account) {
 	l.reads = append(l.reads, *head)
-	if c, ok := r.make().(ledger.ChangeSettings); ok && !same(head, &ledger.Account{Opened: head.Opened, Settings: c.Settings, Totals: head.Totals}) {
+	if c, ok := r.make().(ledger.ChangeSettings); ok && !same(head, &ledger.Account{Opened: head.Opened, Settings: c.Settings, Totals: head.Totals, Subscriptions: head.Subscriptions}) {
 		l.fail("%v was given %+v and has %+v", head.ID, c.Settings, head.Settings)
 	}
 }

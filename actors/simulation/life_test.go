@@ -52,6 +52,7 @@ type life struct {
 	failing    int               // turns until the engine notices that its disk has failed; 0: the disk works
 	journal    *waltest.InMemory // the engine's journal
 	outside    *outside
+	hooks      *hooks
 
 	process
 	people
@@ -79,6 +80,7 @@ type process struct {
 	appended  map[wal.Stream][]appended      // each account's entries that may not be durable yet
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on
+	pump      pump
 }
 
 // letter is a message to an account that is not delivered yet.
@@ -132,6 +134,7 @@ func newLife(seed uint64, tells bool) *life {
 	l.jumpy = l.mood.jump > 0
 	l.outside = newOutside(l)
 	l.people = newPeople()
+	l.hooks = l.newHooks()
 	l.boot()
 	for range accounts {
 		l.open()
@@ -217,6 +220,7 @@ func (l *life) boot() {
 		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, appended: map[wal.Stream][]appended{}, retried: map[ledger.TxID]ledger.Reading{},
 		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
+	l.pump = l.newPump()
 	r, err := registry.Open(patient{l}, l.time.Stamp)
 	if err != nil {
 		l.fail("registry: %v", err)
@@ -224,7 +228,7 @@ func (l *life) boot() {
 	}
 	l.registry = r
 	l.learn()
-	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Present: l.filled(), Claims: l.claims()}
+	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{

@@ -157,7 +157,7 @@ func run(seed uint64, tells bool) (l *life, err error) {
 		if len(l.wrong) == 0 {
 			l.contained(l.rest)
 		}
-		if i == 0 && len(l.wrong) == 0 {
+		if i < 2 && len(l.wrong) == 0 {
 			l.contained(l.afterLateSettlement)
 		}
 	}

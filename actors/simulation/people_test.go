@@ -183,7 +183,7 @@ func (l *life) again() {
 		return
 	}
 	if l.numbers > 0 {
-		for _, kind := range [...]string{"p", "c", "k", "r", "d"} {
+		for _, kind := range [...]string{"p", "c", "k", "r", "d", "w"} {
 			if k := l.kept[fmt.Sprint(kind, 1+l.rng.IntN(l.numbers))]; k != nil {
 				if kind != "k" && l.odds(4) && l.answered(k.request.key) {
 					l.ask(l.otherwise(k.request))

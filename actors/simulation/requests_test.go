@@ -156,6 +156,8 @@ func claimsOf(c ledger.Command) []*ledger.Claim {
 		return []*ledger.Claim{c.Claim}
 	case ledger.DefendCase:
 		return []*ledger.Claim{c.Claim}
+	case ledger.Subscribe:
+		return []*ledger.Claim{c.Claim}
 	}
 	return nil
 }

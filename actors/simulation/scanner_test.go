@@ -73,6 +73,7 @@ func (l *life) crash(why string) {
 	}
 	l.boot()
 	l.remembered()
+	l.webhooksKept()
 	l.holdsHaveWork()
 	l.sentIsKnown()
 }

@@ -169,6 +169,7 @@ func (l *life) turn() {
 	default:
 		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
+	l.webhooks()
 	l.hear()
 }
 
@@ -290,6 +291,7 @@ func (l *life) rest() {
 		l.stated()
 		l.look()
 		l.settle()
+		busy = l.dispatchAll() || busy
 		if l.odds(10) {
 			l.outside.arrive() // perhaps a delayed submission arrives after its payout was voided
 		}

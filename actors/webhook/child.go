@@ -37,7 +37,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 		}
 		now := d.Now()
 		drawn := d.Entropy()
-		r.Now, r.Took = now.Time, time.Duration(now.Clock-began.Clock)*time.Millisecond
+		r.Now, r.Took = now.Clock+d.ahead, time.Duration(now.Clock-began.Clock)*time.Millisecond
 		r.Entropy = uint16(drawn[0])<<8 | uint16(drawn[1])
 	}()
 	record, err := d.Record(t.Account, t.Record)

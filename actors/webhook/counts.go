@@ -102,5 +102,5 @@ func (d *Dispatcher) since(at ledger.Millis) ledger.Millis {
 	if at == 0 {
 		return 0
 	}
-	return max(0, d.Now().Time-at)
+	return max(0, d.now()-at)
 }

@@ -43,6 +43,7 @@ const AlertDead = "delivery_dead"
 // and writes what follows from their results.
 type Dispatcher struct {
 	Options
+	ahead  ledger.Millis // see now
 	counts Counts
 	inbox  inbox
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
@@ -66,11 +67,19 @@ func NewDispatcher(o Options) *Dispatcher {
 		schedule[i] = ledger.Millis(wait.Milliseconds())
 	}
 	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
+	if r := d.Now(); r.Time > r.Clock {
+		d.ahead = r.Time - r.Clock
+	}
 	d.ending, d.cancel = context.WithCancel(context.Background())
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &child{d} })
 	return d
 }
+
+// now is the time by which deliveries are due. It begins at the stamp of a record of now and
+// goes on with the clock. The stamp itself would stand still, for hours perhaps, while the
+// clock is behind the newest record, and nothing that waits would become due.
+func (d *Dispatcher) now() ledger.Millis { return d.Now().Clock + d.ahead }
 
 // Emitted implements account.Webhooks.
 func (d *Dispatcher) Emitted(r *ledger.Record) {
@@ -113,6 +122,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		if err != nil {
 			d.Log.Error("webhook: deliveries not read; tried again", "error", err)
 		}
+		if len(tasks) > 0 {
+			d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
+		}
+		tasks = d.inbox.take()
 		for i := range tasks {
 			d.start(&tasks[i])
 		}
@@ -142,7 +155,22 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	if d.Busy != nil && d.Busy() {
 		d.machine.Limit(busyAttempts)
 	}
-	return d.machine.Tick(d.Now().Time, d.Rows)
+	return d.machine.Tick(d.now(), d.Rows)
+}
+
+// held are tasks that begin once everything that Tick may have read is durable: the rows of a
+// record can be read before the record is durable, and a crash may still lose it.
+type held struct {
+	d     *Dispatcher
+	tasks []Task
+}
+
+// Release implements wal.Out.
+func (h *held) Release(err error) {
+	if err == nil {
+		h.d.inbox.put(h.tasks)
+		h.d.look()
+	}
 }
 
 // start gives an attempt to a child actor. Deliveries that end without an attempt need none.

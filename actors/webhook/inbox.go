@@ -6,13 +6,29 @@ import (
 	"pixd/actors/ledger"
 )
 
-// inbox keeps what the machine must be told until the next Tick. The journal's goroutine puts
-// things in, and must not wait while the machine reads rows.
+// inbox keeps what the machine must be told until the next Tick, and the tasks that may begin.
+// The journal's goroutine puts things in, and must not wait while the machine reads rows.
 type inbox struct {
 	mu      sync.Mutex
 	wake    map[ledger.Target]ledger.Pending // the earliest new row of each subscription
 	changed []ledger.Target
 	ended   []*Task
+	tasks   []Task // these may begin
+}
+
+// put keeps tasks that may begin.
+func (i *inbox) put(tasks []Task) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.tasks = append(i.tasks, tasks...)
+}
+
+// take returns the tasks that may begin.
+func (i *inbox) take() (tasks []Task) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	tasks, i.tasks = i.tasks, nil
+	return tasks
 }
 
 func (i *inbox) emitted(r *ledger.Record) {

@@ -34,7 +34,7 @@ func DefaultBounds() Bounds {
 
 // Machine decides which deliveries are attempted when, and what follows from an attempt's
 // result. It has no goroutine, no clock, and no I/O except for reading the rows that it is
-// given. The times in its calls are Reading.Time, which never goes back.
+// given. The times in its calls go on and never back; see Dispatcher.now.
 //
 // A delivery that waits is a row. For a subscription of which nothing is due the machine keeps
 // one due time; for one of which something is due, at most Bounds.Look deliveries.
@@ -87,12 +87,7 @@ func (m *Machine) Emitted(r *ledger.Record) {
 func (m *Machine) Wake(p ledger.Pending) {
 	q := m.queue(p.Target)
 	q.dry = false
-	if q.passed(p) {
-		if len(q.loaded) > 0 && before(q.loaded[0], p) {
-			p = q.loaded[0] // what was loaded and not begun is read again
-		}
-		q.restart(p)
-	}
+	q.back(p)
 	m.line(q)
 }
 

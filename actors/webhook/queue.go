@@ -37,12 +37,21 @@ func (q *queue) width(most int) int {
 	return min(q.wide, most)
 }
 
-// passed tells whether the row is before the mark, so that no later load finds it.
-func (q *queue) passed(p ledger.Pending) bool { return before(p, q.mark) }
+// back makes the next load begin at the row, or before it where loaded rows are earlier: they
+// are forgotten and must be read again. A row behind the mark is found anyway.
+func (q *queue) back(p ledger.Pending) {
+	if !earlier(p, q.mark) {
+		return
+	}
+	if len(q.loaded) > 0 && earlier(q.loaded[0], p) {
+		p = q.loaded[0]
+	}
+	q.restart(p)
+}
 
-// before tells whether row p comes before row o of the same subscription.
-func before(p, o ledger.Pending) bool {
-	return p.Due < o.Due || p.Due == o.Due && p.Sequence < o.Sequence
+// earlier tells whether the row a comes before the row b.
+func earlier(a, b ledger.Pending) bool {
+	return a.Due < b.Due || a.Due == b.Due && a.Sequence < b.Sequence
 }
 
 // restart makes the next load begin at the row.

@@ -90,7 +90,7 @@ func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) 
 	if err != nil {
 		return false, err
 	}
-	task, o := d.machine.Again(t, sequence, state, s, d.Now().Time)
+	task, o := d.machine.Again(t, sequence, state, s, d.now())
 	d.Journal.Append(&wal.Entry{
 		Stream: wal.Stream(t.Account), Ops: o.Ops, Shared: true,
 		Out: []wal.Out{&settled{d, &task, &o.Next}, written(done)},

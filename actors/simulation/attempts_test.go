@@ -1,0 +1,312 @@
+package simulation
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// attempt is an attempt that runs: what the receiver answers, and when.
+type attempt struct {
+	task   webhook.Task
+	name   deliveryName
+	began  ledger.Reading
+	until  ledger.Millis // simulated time at which the answer or the timeout comes
+	answer webhook.Answer
+	made   ledger.Millis // time of the record
+}
+
+// hookTimeout is how long an attempt lasts at most, in ms.
+const hookTimeout = ledger.Millis(15_000)
+
+// dispatch lets the machine that delivers webhooks take one step, and reports whether there was
+// anything to start. As in the engine, tasks begin once everything that the machine may have
+// read is durable.
+func (l *life) dispatch() bool {
+	p := &l.pump
+	p.tell()
+	tasks, err := p.machine.Tick(l.hookTime(), l.hookRows())
+	if err != nil && len(l.flipped) == 0 {
+		l.fail("webhooks: %v", err)
+	}
+	for i := range tasks {
+		l.mayRun(&tasks[i])
+	}
+	if len(tasks) == 0 {
+		l.nothingForgotten()
+		return false
+	}
+	p.handed += len(tasks)
+	l.journal.Append(&wal.Entry{Out: []wal.Out{&handed{l, tasks}}})
+	return true
+}
+
+// hookTime is the time by which deliveries are due, as in the engine.
+func (l *life) hookTime() ledger.Millis { return l.time.Now() + l.pump.ahead }
+
+// handed are tasks that begin once what the machine has read is durable.
+type handed struct {
+	l     *life
+	tasks []webhook.Task
+}
+
+// Release implements wal.Out.
+func (h *handed) Release(error) {
+	h.l.pump.handed -= len(h.tasks)
+	for i := range h.tasks {
+		if t := &h.tasks[i]; t.Bury != nil {
+			h.l.bury(t)
+		} else {
+			h.l.begin(t)
+		}
+	}
+}
+
+// mayRun checks that the machine may start a task now: no other task of the delivery is under
+// way, and the subscription was not ended.
+func (l *life) mayRun(t *webhook.Task) {
+	for i := range t.Bury {
+		l.mayRun(&t.Bury[i])
+	}
+	if t.Bury != nil {
+		return
+	}
+	d := l.delivery(&t.Pending)
+	if d.busy {
+		l.fail("event %d for subscription %v: two tasks at once", t.Sequence, t.Target)
+	}
+	if d.now.state != ledger.DeliveryPending {
+		l.fail("event %d for subscription %v is %v, and is attempted", t.Sequence, t.Target, d.now.state)
+	}
+	d.busy = true
+	if s := l.hooks.made[t.Target]; t.Subscription != nil && s != nil && s.ended {
+		l.fail("event %d is sent to subscription %v, which has ended", t.Sequence, t.Target)
+	}
+}
+
+// begin begins an attempt: the receiver gets the event.
+func (l *life) begin(t *webhook.Task) {
+	a := &attempt{task: *t, name: deliveryName{t.Target, t.Sequence}, began: l.time.Read(), until: l.clock}
+	l.pump.running = append(l.pump.running, a)
+	d := l.delivery(&t.Pending)
+	d.made++
+	r, err := l.hookRows().Record(t.Account, t.Record)
+	if err == nil && int(t.Event) < len(r.Events) {
+		a.made = r.Time
+		l.arrives(a, d, r)
+		return
+	}
+	a.answer.Err = "internal error"
+	if !l.flipped[t.Account] {
+		l.fail("event %d for subscription %v: record %d: %v", t.Sequence, t.Target, t.Record, err)
+	}
+}
+
+// arrives checks an event that leaves the engine, and draws the receiver's answer.
+func (l *life) arrives(a *attempt, d *hookDelivery, r *ledger.Record) {
+	t := &a.task
+	event := r.Event(int(t.Event))
+	l.say("event %d (%v) goes to subscription %v, try %d", event.Sequence, event.Kind, t.Target, t.Tries)
+	s := l.hooks.made[t.Target]
+	if s == nil { // its making is durable, and not confirmed to the merchant
+		s = &subscriber{Subscription: *t.Subscription}
+	}
+	if !l.durable(t.Account, t.Record) {
+		l.fail("event %d for subscription %v leaves before record %d is durable", t.Sequence, t.Target, t.Record)
+	}
+	if event.Sequence != t.Sequence || !s.Events.Has(event.Kind) || t.Subscription.URL != s.URL || string(t.Subscription.Secret) != string(s.Secret) {
+		l.fail("event %+v goes to subscription %+v as %d", event, *t.Subscription, t.Sequence)
+	}
+	name := eventName{t.Account, t.Sequence}
+	if first, seen := l.hooks.ids[event.ID]; seen && first != name || d.id != (ledger.EventID{}) && d.id != event.ID {
+		l.fail("event %d of %v has the id %v, as another event or not as before", t.Sequence, t.Account, event.ID)
+	}
+	l.hooks.ids[event.ID], d.id, d.kind = name, event.ID, event.Kind
+	l.receives(a, s)
+	d.acked = d.acked || a.answer.Status/100 == 2
+}
+
+// receives draws what a receiver answers, and when.
+func (l *life) receives(a *attempt, s *subscriber) {
+	a.answer.Status = http.StatusNoContent
+	if l.healed != 0 || !l.living {
+		return
+	}
+	a.until += ledger.Millis(l.rng.IntN(1_500) * l.rng.IntN(2))
+	if l.odds(150) {
+		a.answer.Status = http.StatusGone
+		return
+	}
+	if !l.odds(s.temper) {
+		return
+	}
+	switch l.rng.IntN(6) {
+	case 0:
+		l.count("webhook: no answer in time")
+		a.until, a.answer = l.clock+hookTimeout, webhook.Answer{Err: "timeout"}
+	case 1:
+		l.count("webhook: a late answer")
+		a.until = l.clock + hookTimeout - 1
+	case 2:
+		a.answer = webhook.Answer{Err: "connection refused"}
+	case 3:
+		a.answer = webhook.Answer{Status: http.StatusTooManyRequests, RetryAfter: time.Duration(l.rng.IntN(20)) * time.Second}
+	default:
+		a.answer.Status = [...]int{301, 404, 500, 503}[l.rng.IntN(4)]
+	}
+}
+
+// finishSome ends some of the attempts whose answer has come.
+func (l *life) finishSome() {
+	for i := 0; i < len(l.pump.running); i++ {
+		if l.pump.running[i].until <= l.clock && (l.healed != 0 || l.odds(2)) {
+			l.finish(i)
+			i--
+		}
+	}
+}
+
+// finish ends an attempt and writes what follows from it.
+func (l *life) finish(i int) {
+	a := l.pump.running[i]
+	l.pump.running = slices.Delete(l.pump.running, i, i+1)
+	now := l.time.Read()
+	r := webhook.Result{
+		Answer: a.answer, Began: a.began.Time, Now: l.hookTime(), CreatedAt: a.made,
+		Took: time.Duration(now.Clock-a.began.Clock) * time.Millisecond, Entropy: uint16(l.rng.Uint32()),
+	}
+	o := l.pump.machine.Done(a.task, r)
+	d := l.hooks.known[a.name]
+	l.rightOutcome(a, d, &r, &o)
+	next := standing{state: o.State, tries: d.now.tries + 1, attempts: d.now.attempts + 1}
+	var row *ledger.Pending
+	if o.State == ledger.DeliveryPending {
+		next.due, row = o.Next.Due, &o.Next
+	}
+	d.gone, d.soon = o.Stop, 0
+	if row != nil {
+		d.soon = l.clock + row.Due - r.Now
+	}
+	if o.Stop {
+		l.count("webhook: 410")
+		if l.hooks.made[a.task.Target] != nil {
+			l.endSubscription(a.task.Target, true)
+		}
+	}
+	d.next = &next
+	l.writeHook(a.task, o.Ops, row)
+}
+
+// rightOutcome checks what the machine makes of an attempt's result.
+func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *webhook.Outcome) {
+	tries := d.now.tries
+	want := ledger.DeliveryPending
+	switch {
+	case r.Status/100 == 2:
+		want = ledger.DeliveryDelivered
+		l.count("webhook: delivered")
+		if d.now.attempts > 0 {
+			l.count("webhook: delivered by a later attempt")
+		}
+	case r.Status == http.StatusGone:
+		want = ledger.DeliveryDead
+	case tries >= len(l.hooks.schedule):
+		want = ledger.DeliveryDead
+		l.count("webhook: dead after its last attempt")
+	}
+	if o.State != want || o.Stop != (r.Status == http.StatusGone) {
+		l.fail("event %d for subscription %v is %v (%v) after %d attempts and the answer %d", a.task.Sequence, a.task.Target, o.State, o.Stop, tries+1, r.Status)
+		return
+	}
+	if want == ledger.DeliveryDelivered {
+		return
+	}
+	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], r.Now+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
+	if want != ledger.DeliveryPending {
+		return
+	}
+	wait, asked := l.hooks.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
+	if got := o.Next.Due - r.Now; got < max(wait, asked) || got > max(wait+wait/5, asked) || int(o.Next.Tries) != tries+1 {
+		l.fail("event %d for subscription %v is attempted again in %d ms as try %d, the schedule says %d, the receiver %d", a.task.Sequence, a.task.Target, got, o.Next.Tries, wait, asked)
+	}
+}
+
+// bury ends deliveries of a subscription that is stopped or removed.
+func (l *life) bury(t *webhook.Task) {
+	if t.Subscription.Status == ledger.SubscriptionActive {
+		l.fail("deliveries of subscription %v end, and it is active", t.Target)
+	}
+	ops := l.pump.machine.Buried(*t)
+	for i := range t.Bury {
+		d := l.delivery(&t.Bury[i].Pending)
+		d.next = &standing{state: ledger.DeliveryDead, tries: d.now.tries, attempts: d.now.attempts}
+		d.buried = true
+		l.count("webhook: ended with its subscription")
+	}
+	l.writeHook(*t, ops, nil)
+}
+
+// putBack has an operator put a delivery back in line.
+func (l *life) putBack() {
+	if len(l.hooks.names) == 0 {
+		return
+	}
+	name := l.hooks.names[l.rng.IntN(len(l.hooks.names))]
+	d := l.hooks.known[name]
+	if d.now.state != ledger.DeliveryDead && !l.odds(8) || l.flipped[name.Account] {
+		return
+	}
+	s, err := l.hookRows().Subscription(name.Target)
+	if err != nil || s == nil {
+		l.fail("subscription %v: %v", name.Target, err)
+		return
+	}
+	l.pump.tell()
+	if s.Status != ledger.SubscriptionActive || d.busy {
+		return
+	}
+	state, status, err := webhook.Find(l.hookRows(), name.Target, name.sequence)
+	if err != nil || state != d.now.state || len(status.Attempts) != d.now.attempts {
+		l.fail("event %d for subscription %v is %+v, and %v %+v is found: %v", name.sequence, name.Target, d.now, state, status, err)
+		return
+	}
+	l.count("webhook: put back in line")
+	l.say("event %d for subscription %v is put back in line", name.sequence, name.Target)
+	task, o := l.pump.machine.Again(name.Target, name.sequence, state, status, l.hookTime())
+	d.busy, d.next = true, &standing{state: ledger.DeliveryPending, attempts: d.now.attempts, due: o.Next.Due}
+	d.soon = l.clock
+	l.writeHook(task, o.Ops, &o.Next)
+}
+
+// writeHook writes what follows from a task.
+func (l *life) writeHook(t webhook.Task, ops []wal.Op, next *ledger.Pending) {
+	l.journal.Append(&wal.Entry{Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&hookSettled{l, t, next}}})
+}
+
+// hookSettled is told that what follows from a task is durable.
+type hookSettled struct {
+	l    *life
+	task webhook.Task
+	next *ledger.Pending
+}
+
+// Release implements wal.Out.
+func (s *hookSettled) Release(error) {
+	p := &s.l.pump
+	p.ended = append(p.ended, s.task)
+	if s.next != nil {
+		p.wakes(*s.next)
+	}
+	tasks := s.task.Bury
+	if tasks == nil {
+		tasks = []webhook.Task{s.task}
+	}
+	for i := range tasks {
+		d := s.l.delivery(&tasks[i].Pending)
+		d.now, d.next, d.busy = *d.next, nil, false
+	}
+}

@@ -1,0 +1,270 @@
+package simulation
+
+import (
+	"slices"
+
+	"pixd/actors/ledger"
+)
+
+// hookDelivery is what the simulation knows of one delivery, apart from the engine's rows.
+type hookDelivery struct {
+	record uint64 // sequence of the record that causes the event
+	event  uint8  // index of the event in the record
+	id     ledger.EventID
+	kind   ledger.EventKind
+	now    standing      // what is durable
+	next   *standing     // what is being written; nil: nothing
+	busy   bool          // a task of it is under way, or its result is not durable
+	made   int           // attempts that began
+	acked  bool          // the receiver has acknowledged the event
+	gone   bool          // the receiver answered 410 to the newest attempt
+	soon   ledger.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
+	buried bool          // it ended with its subscription
+}
+
+// standing is what the rows of a delivery say.
+type standing struct {
+	state    ledger.DeliveryState
+	tries    int           // attempts since the schedule began
+	attempts int           // attempts in all
+	due      ledger.Millis // time of the next attempt; 0 where there is none
+}
+
+// delivery returns what is known of a delivery; one that is new waits for its first attempt.
+func (l *life) delivery(p *ledger.Pending) *hookDelivery {
+	name := deliveryName{p.Target, p.Sequence}
+	d := l.hooks.known[name]
+	if d == nil {
+		d = &hookDelivery{record: p.Record, event: p.Event, now: standing{state: ledger.DeliveryPending, due: p.Due}}
+		l.hooks.known[name] = d
+		l.hooks.names = append(l.hooks.names, name)
+	}
+	return d
+}
+
+// nothingForgotten checks the machine when it has nothing to do at all and everything is
+// durable: nothing is due, and nothing of a subscription that has ended waits.
+func (l *life) nothingForgotten() {
+	commit, sync := l.journal.Waiting()
+	if commit || sync || l.journal.Err() != nil || len(l.flipped) > 0 || l.pump.handed > 0 || !l.pump.machine.Idle() {
+		return
+	}
+	now := l.hookTime()
+	lo, hi := ledger.AllPending()
+	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		p, err := ledger.DecodePending(k, v)
+		if err != nil {
+			return false, err
+		}
+		s := l.hooks.made[p.Target]
+		if s != nil && s.ended {
+			l.fail("event %d waits for subscription %v, which has ended", p.Sequence, p.Target)
+		} else if d := l.hooks.known[deliveryName{p.Target, p.Sequence}]; (p.Due <= now || d != nil && d.soon != 0 && d.soon < l.clock) && l.pump.paused[p.Target] < now {
+			l.fail("event %d for subscription %v is due since %v, and is forgotten", p.Sequence, p.Target, p.Due)
+		}
+		return true, nil
+	})
+	if err != nil {
+		l.fail("pending deliveries: %v", err)
+	}
+}
+
+// dispatchAll delivers, without faults, all that is due.
+func (l *life) dispatchAll() (busy bool) {
+	for range 1_000 {
+		before := len(l.pump.running)
+		l.finishSome()
+		l.settle()
+		if !l.dispatch() && before == len(l.pump.running) {
+			return busy
+		}
+		l.settle()
+		busy = true
+	}
+	l.fail("webhooks have no end")
+	return false
+}
+
+// deliveryRows reads the rows of all deliveries. Each delivery must have either a row that
+// waits, with a status only if it has been attempted or put back, or the status of one that has
+// ended.
+func (l *life) deliveryRows() map[deliveryName]standing {
+	all := map[deliveryName]standing{}
+	lo, hi := ledger.AllPending()
+	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		p, err := ledger.DecodePending(k, v)
+		if err != nil {
+			return false, err
+		}
+		name := deliveryName{p.Target, p.Sequence}
+		if _, twice := all[name]; twice {
+			l.fail("event %d waits for subscription %v twice", p.Sequence, p.Target)
+		}
+		all[name] = standing{state: ledger.DeliveryPending, tries: int(p.Tries), due: p.Due}
+		return true, nil
+	})
+	if err != nil {
+		l.fail("pending deliveries: %v", err)
+	}
+	statuses := map[deliveryName]bool{}
+	lo, hi = ledger.AllDeliveries()
+	err = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		t, state, sequence, err := ledger.DecodeDeliveryKey(k)
+		if err != nil {
+			return false, err
+		}
+		s, err := ledger.DecodeDeliveryStatus(v)
+		if err != nil {
+			return false, err
+		}
+		name := deliveryName{t, sequence}
+		waits, pending := all[name]
+		if statuses[name] || pending != (state == ledger.DeliveryPending) || waits.due != s.Due {
+			l.fail("event %d for subscription %v is %v, due %v, and has another row, or none, due %v", sequence, t, state, s.Due, waits.due)
+		}
+		statuses[name] = true
+		all[name] = standing{state, waits.tries, len(s.Attempts), s.Due}
+		return true, nil
+	})
+	if err != nil {
+		l.fail("deliveries: %v", err)
+	}
+	return all
+}
+
+// same reports whether rows say what is expected. Rows of a delivery that has ended do not say
+// how often it was tried since the schedule began.
+func (s standing) same(rows standing) bool {
+	if s.state != ledger.DeliveryPending {
+		s.tries = 0
+	}
+	s.attempts = min(s.attempts, 50)
+	return s == rows
+}
+
+// webhooksKept checks, at every start of a process, that subscriptions and deliveries are as
+// they were when they were last durable. What was being written is there or not.
+func (l *life) webhooksKept() {
+	for _, t := range l.hooks.targets {
+		want := l.hooks.made[t]
+		s, err := l.hookRows().Subscription(t)
+		if l.flipped[t.Account] {
+			continue
+		}
+		if err != nil || s == nil || s.URL != want.URL || s.Events != want.Events || s.ID != want.ID || want.ended && s.Status == ledger.SubscriptionActive {
+			l.fail("subscription %v is %+v, and the journal has %+v: %v", t, *want, s, err)
+		}
+	}
+	rows := l.deliveryRows()
+	l.hooks.names = slices.DeleteFunc(l.hooks.names, func(name deliveryName) bool {
+		_, there := rows[name]
+		lost := !there && l.hooks.known[name].made == 0
+		if lost { // its record was visible, and never durable
+			delete(l.hooks.known, name)
+		}
+		return lost
+	})
+	for _, name := range l.hooks.names {
+		d := l.hooks.known[name]
+		if d.busy && d.next == nil {
+			l.count("webhook: an attempt lost")
+		}
+		if d.next != nil && d.next.same(rows[name]) {
+			d.now = *d.next
+		} else if d.next != nil {
+			l.count("webhook: an attempt's result lost")
+		}
+		if !d.now.same(rows[name]) {
+			l.fail("event %d for subscription %v was %+v, and is %+v", name.sequence, name.Target, d.now, rows[name])
+		}
+		d.next, d.busy, d.soon = nil, false, 0
+	}
+}
+
+// delivered checks, once nothing is left to do, that each event that the records cause was
+// delivered or is dead for a reason, and that nothing else was.
+func (c *chronicle) delivered(l *life) {
+	if len(l.flipped) > 0 {
+		return // what is due after the damaged record of an account cannot be told
+	}
+	rows := l.deliveryRows()
+	for name, w := range c.hooks.wanted {
+		got, there := rows[name]
+		delete(rows, name)
+		d := l.hooks.known[name]
+		if !there || d == nil || got.state == ledger.DeliveryPending {
+			l.fail("event %d for subscription %v is not delivered: %+v", name.sequence, name.Target, got)
+			continue
+		}
+		if !d.now.same(got) || d.record != w.record || d.event != w.event || d.made > 0 && (d.kind != w.kind || d.id.Sequence() != name.sequence) {
+			l.fail("event %d for subscription %v is %+v and %+v, it should be %+v", name.sequence, name.Target, *d, got, w)
+		}
+		ended := c.hooks.masks[name.Account][name.Number] == 0
+		last := d.now.tries == 1+len(l.hooks.schedule) && !d.gone
+		switch {
+		case d.made < d.now.attempts || d.now.tries > 1+len(l.hooks.schedule):
+			l.fail("event %d for subscription %v: %d attempts made, %+v", name.sequence, name.Target, d.made, d.now)
+		case got.state == ledger.DeliveryDelivered && !d.acked:
+			l.fail("event %d for subscription %v counts as delivered, and was not acknowledged", name.sequence, name.Target)
+		case got.state == ledger.DeliveryDead && !last && !d.gone && (!d.buried || !ended):
+			l.fail("event %d for subscription %v is dead after %d attempts", name.sequence, name.Target, d.now.tries)
+		}
+	}
+	for name := range rows {
+		l.fail("event %d for subscription %v comes of no record", name.sequence, name.Target)
+	}
+}
+
+// hookBook is what the records say about webhooks.
+type hookBook struct {
+	masks  map[ledger.AccountID]map[uint32]ledger.EventMask // the kinds that each subscription gets; 0: it has ended
+	events map[ledger.AccountID]uint64                      // how many events each account has had
+	wanted map[deliveryName]hookWanted
+}
+
+// hookWanted is a delivery that a record causes.
+type hookWanted struct {
+	record uint64
+	event  uint8
+	kind   ledger.EventKind
+}
+
+func newHookBook() *hookBook {
+	return &hookBook{map[ledger.AccountID]map[uint32]ledger.EventMask{}, map[ledger.AccountID]uint64{}, map[deliveryName]hookWanted{}}
+}
+
+// take checks the events and deliveries of an account's next record: sequences have no gap,
+// and each active subscription gets each event that it wants.
+func (b *hookBook) take(l *life, r *ledger.Record) {
+	masks := b.masks[r.Account]
+	if masks == nil {
+		masks = map[uint32]ledger.EventMask{}
+		b.masks[r.Account] = masks
+	}
+	var want []ledger.Delivery
+	for i, kind := range r.Events {
+		b.events[r.Account]++
+		if e := r.Event(i); e.Sequence != b.events[r.Account] || e.Kind != kind || e.ID.Sequence() != e.Sequence {
+			l.fail("record %d of %v: event %+v, and %d is next", r.Seq, r.Account, e, b.events[r.Account])
+		}
+		for number := uint32(1); int(number) <= len(masks); number++ {
+			if masks[number].Has(kind) {
+				want = append(want, ledger.Delivery{Event: uint8(i), Subscription: number})
+				name := deliveryName{ledger.Target{Account: r.Account, Number: number}, b.events[r.Account]}
+				b.wanted[name] = hookWanted{r.Seq, uint8(i), kind}
+			}
+		}
+	}
+	if !slices.Equal(r.Deliveries, want) {
+		l.fail("record %d of %v has the deliveries %v, and should have %v", r.Seq, r.Account, r.Deliveries, want)
+	}
+	if s := r.Subscription; s != nil {
+		if r.Kind == ledger.SubscriptionMade && int(s.ID.Number()) != len(masks)+1 {
+			l.fail("record %d of %v makes subscription %d after %d", r.Seq, r.Account, s.ID.Number(), len(masks))
+		}
+		masks[s.ID.Number()] = 0
+		if s.Status == ledger.SubscriptionActive {
+			masks[s.ID.Number()] = s.Events
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package simulation
+
+import (
+	"fmt"
+
+	"pixd/actors/history"
+	"pixd/actors/ledger"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// hooks are the merchants' webhooks as the outside world knows them: the subscriptions, the
+// receivers, and what each receiver got. A crash of the engine changes nothing of it.
+type hooks struct {
+	wanted   bool                           // merchants subscribe in this run
+	schedule []ledger.Millis                // waits before the second and each later attempt
+	bounds   webhook.Bounds                 // of every process of this run
+	targets  []ledger.Target                // subscriptions whose making was confirmed, in that order
+	made     map[ledger.Target]*subscriber  // the same by target
+	known    map[deliveryName]*hookDelivery // deliveries of which anything was attempted or ended
+	names    []deliveryName                 // their names, in the order in which they became known
+	ids      map[ledger.EventID]eventName   // events that receivers have seen, by id
+}
+
+// subscriber is a merchant's subscription and its receiver.
+type subscriber struct {
+	ledger.Subscription
+	temper int  // fails one attempt in so many; 1: each; 0: none
+	ended  bool // it was confirmed that the subscription is stopped or removed
+}
+
+// deliveryName names a delivery: a subscription, and the sequence of an event.
+type deliveryName struct {
+	ledger.Target
+	sequence uint64
+}
+
+// eventName names an event by its account and its sequence.
+type eventName struct {
+	account  ledger.AccountID
+	sequence uint64
+}
+
+// pump is the part of a process that delivers webhooks.
+type pump struct {
+	machine *webhook.Machine
+	running []*attempt
+	ahead   ledger.Millis                   // how far engine time was behind the newest record at the start
+	handed  int                             // tasks that the machine has handed out and that have not begun
+	paused  map[ledger.Target]ledger.Millis // until when a subscription may pause after a failure
+
+	// What the machine is told before its next step.
+	changed []ledger.Target
+	woken   []ledger.Pending // of each subscription the earliest new row
+	ended   []webhook.Task
+}
+
+// newHooks draws how webhooks behave in this run: the engine's own bounds or small ones, and a
+// schedule that is over within a run.
+func (l *life) newHooks() *hooks {
+	h := &hooks{
+		wanted: l.odds(2), bounds: webhook.DefaultBounds(), made: map[ledger.Target]*subscriber{},
+		known: map[deliveryName]*hookDelivery{}, ids: map[ledger.EventID]eventName{},
+	}
+	h.schedule = [][]ledger.Millis{{}, {1_000}, {500, 2_000}, {1_000, 5_000, 30_000}, {200, 200, 60_000, 600_000}}[l.rng.IntN(5)]
+	if l.odds(2) {
+		for _, bound := range []*int{&h.bounds.Each, &h.bounds.Good, &h.bounds.Bad, &h.bounds.Look, &h.bounds.Find, &h.bounds.Remember} {
+			*bound = [...]int{*bound, 4, 2, 1}[l.rng.IntN(4)]
+		}
+	}
+	return h
+}
+
+// newPump returns the deliverer of a new process.
+func (l *life) newPump() pump {
+	return pump{machine: webhook.New(l.hooks.schedule, l.hooks.bounds), paused: map[ledger.Target]ledger.Millis{}, ahead: l.time.Behind()}
+}
+
+// webhooks lets one random thing happen to the webhooks.
+func (l *life) webhooks() {
+	if !l.hooks.wanted {
+		return
+	}
+	switch n := l.rng.IntN(120); {
+	case n < 3 || len(l.hooks.targets) == 0 && n < 20:
+		l.subscribe()
+	case n < 4:
+		l.unsubscribe()
+	case n < 7:
+		l.putBack()
+	}
+	l.finishSome()
+	if l.odds(2) {
+		l.dispatch()
+	}
+}
+
+// subscribe has a merchant subscribe to some kinds of events, or to all.
+func (l *life) subscribe() {
+	l.numbers++
+	n, events := l.numbers, ledger.EventMask(0)
+	for _, k := range ledger.EventKinds() {
+		if n%3 != 0 || l.odds(2) {
+			events = events.With(k)
+		}
+	}
+	if events == 0 {
+		events = events.With(ledger.EventCompleted)
+	}
+	key := ""
+	if l.odds(2) {
+		key = fmt.Sprintf("w%d", n)
+	}
+	secret := make([]byte, 32)
+	secret[0], secret[1] = byte(n), byte(n>>8)
+	l.ask(&request{account: l.someone(), key: key, make: func() ledger.Command {
+		return ledger.Subscribe{URL: fmt.Sprintf("https://merchant.example/%d", n), Events: events, Secret: secret, Claim: l.claim(key)}
+	}})
+}
+
+// unsubscribe has a merchant remove a subscription.
+func (l *life) unsubscribe() {
+	if len(l.hooks.targets) > 0 {
+		l.endSubscription(l.hooks.targets[l.rng.IntN(len(l.hooks.targets))], false)
+	}
+}
+
+func (l *life) endSubscription(t ledger.Target, stop bool) {
+	id := l.hooks.made[t].ID
+	l.ask(&request{account: t.Account, make: func() ledger.Command { return ledger.EndSubscription{ID: id, Stop: stop} }})
+}
+
+// subscribed takes the answer to a request about a subscription.
+func (l *life) subscribed(r *request, a *ledger.Answer) {
+	s := a.Subscription
+	if s == nil || a.Refusal != nil {
+		return
+	}
+	t := ledger.Target{Account: r.account, Number: s.ID.Number()}
+	known := l.hooks.made[t]
+	switch c := r.make().(type) {
+	case ledger.Subscribe:
+		if known == nil {
+			l.hooks.made[t] = &subscriber{Subscription: *s, temper: [...]int{0, 0, 20, 4, 2, 1}[l.rng.IntN(6)]}
+			l.hooks.targets = append(l.hooks.targets, t)
+		}
+		if s.URL != c.URL || s.Events != c.Events || s.Status != ledger.SubscriptionActive {
+			l.fail("%v subscribed with %+v and has %+v", r.account, c, *s)
+		}
+	case ledger.EndSubscription:
+		if s.ID != c.ID || s.Status == ledger.SubscriptionActive {
+			l.fail("%v ended %v and has %+v", r.account, c.ID, *s)
+		}
+		known.ended = true
+		l.count("webhook: a subscription ended")
+	}
+}
+
+// hookRows reads rows and subscriptions for the machine that delivers webhooks.
+type hookRows struct{ rows }
+
+// Subscription implements webhook.Rows.
+func (r hookRows) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+	return history.Subscription(r.InMemory, t)
+}
+
+func (l *life) hookRows() hookRows { return hookRows{rows{l.journal}} }
+
+// Emitted implements account.Webhooks.
+func (l *life) Emitted(r *ledger.Record) {
+	if s := r.Subscription; s != nil {
+		l.pump.changed = append(l.pump.changed, ledger.Target{Account: r.Account, Number: s.ID.Number()})
+	}
+	for _, p := range r.Waiting() {
+		l.pump.wakes(p)
+	}
+}
+
+// wakes keeps a new row until the machine's next step. Of several rows of one subscription the
+// machine is told the earliest, as the engine does.
+func (p *pump) wakes(row ledger.Pending) {
+	for i := range p.woken {
+		if w := &p.woken[i]; w.Target == row.Target {
+			if row.Due < w.Due || row.Due == w.Due && row.Sequence < w.Sequence {
+				*w = row
+			}
+			return
+		}
+	}
+	p.woken = append(p.woken, row)
+}
+
+// tell tells the machine everything that has become durable since its last step.
+func (p *pump) tell() {
+	for _, t := range p.ended {
+		p.machine.Settled(t)
+	}
+	for _, t := range p.changed {
+		p.machine.Changed(t)
+	}
+	for _, w := range p.woken {
+		p.machine.Wake(w)
+	}
+	p.ended, p.changed, p.woken = nil, nil, nil
+}
+
+// durable reports whether an account's record is durable.
+func (l *life) durable(id ledger.AccountID, seq uint64) bool {
+	for _, e := range l.appended[wal.Stream(id)] {
+		if e.ticket > l.journal.Durable() && e.first <= seq {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package webhook_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// oneRow has one delivery that is due.
+type oneRow struct{ webhook.Rows }
+
+func (oneRow) Get([]byte) ([]byte, bool, error) { return nil, false, nil }
+
+func (oneRow) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	p := ledger.Pending{Target: ledger.Target{Account: 1, Number: 1}, Due: 1, Sequence: 1, Record: 1}
+	if k := p.Key(); string(lo) <= string(k) && string(k) < string(hi) {
+		_, err := fn(k, p.Value())
+		return err
+	}
+	return nil
+}
+
+func (oneRow) Subscription(ledger.Target) (*ledger.Subscription, error) {
+	return &ledger.Subscription{Status: ledger.SubscriptionActive}, nil
+}
+
+// appended is a journal that keeps its entries waiting.
+type appended chan *wal.Entry
+
+func (a appended) Append(e *wal.Entry) wal.Ticket { a <- e; return 1 }
+
+// TestHeld checks that an event does not leave before the journal has made durable all that
+// could be read when its row was read.
+func TestHeld(t *testing.T) {
+	journal, posts := make(appended, 8), make(chan webhook.Post, 8)
+	d := webhook.NewDispatcher(webhook.Options{
+		Rows: oneRow{}, Journal: journal,
+		Record: func(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+			r := &ledger.Record{Account: a, Seq: seq, Body: ledger.Body{Events: []ledger.EventKind{ledger.EventCompleted}, Tx: &ledger.Transaction{}}}
+			r.Totals.Events = 1
+			return r, nil
+		},
+		Render:  func(ledger.Event) []byte { return nil },
+		Post:    func(_ context.Context, p webhook.Post) webhook.Answer { posts <- p; return webhook.Answer{Status: 200} },
+		Now:     func() ledger.Reading { return ledger.Reading{Time: 2, Clock: 2} },
+		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, end := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() { d.Run(ctx); close(stopped) }()
+	defer func() { end(); <-stopped }()
+	e := <-journal
+	select {
+	case <-posts:
+		t.Fatal("an event has left, and its record may not be durable")
+	case <-time.After(100 * time.Millisecond):
+	}
+	for _, out := range e.Out {
+		out.Release(nil)
+	}
+	<-posts
+}
