@@ -36,9 +36,12 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./httpapi -run '^$$' -fuzz FuzzCanonical -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzFraming -fuzztime $(FUZZTIME)
 	go test ./httpapi -run '^$$' -fuzz FuzzFields -fuzztime $(FUZZTIME)
+	go test ./httpapi -run '^$$' -fuzz FuzzEvent -fuzztime $(FUZZTIME)
+	go test ./actors/webhook -run '^$$' -fuzz FuzzURLs -fuzztime $(FUZZTIME)
+	go test ./cmd/pixd -run '^$$' -fuzz FuzzListen -fuzztime $(FUZZTIME)
 	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(FUZZTIME) -fuzzminimizetime 5x
 
-bench: ## measure speed and memory against a bare echo server, refunds, a million waiting payouts, open cases, and a journal's verification (13 minutes)
+bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, and a journal's verification (15 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x
 
 sim: ## live N lives in the simulation, or the one of SEED
