@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"pixd/wal"
 )
 
 // TestWebhooks checks webhooks over HTTP, from the subscription to the receiver: each event
@@ -143,9 +141,9 @@ func TestWebhooksOutliveACut(t *testing.T) {
 		if round%2 == 0 {
 			w.becomes("acknowledged", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 5*(round+1) })
 		}
-		var kept wal.FS = after(disk)
+		kept := after(disk).(*vfs.MemFS)
 		w.stop()
-		disk = kept.(*vfs.MemFS)
+		disk = kept
 		seen := len(r.all("/a"))
 		w = w.at(serveHarness(t, disk, insecure))
 		w.becomes("acknowledged", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered&per_page=100")) == 5*(round+1) })
