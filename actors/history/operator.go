@@ -183,7 +183,7 @@ func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b [
 // page reads the rows between lo and hi that come after the key after, and collects those
 // for which read returns true.
 func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
-	if len(after) > 0 {
+	if len(after) > 0 && string(after) >= string(lo) {
 		lo = slices.Concat(after, []byte{0})
 	}
 	var last []byte

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -133,7 +135,10 @@ func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.
 			lo, hi = ledger.SubscriptionsOf(a)
 		}
 		if t, ok := ledger.TargetOf(after); ok {
-			lo = ledger.SubscriptionKey(t.Account, t.Number)
+			lo = slices.MaxFunc([][]byte{lo, ledger.SubscriptionKey(t.Account, t.Number)}, bytes.Compare)
+			if bytes.Compare(lo, hi) >= 0 {
+				return nil // the key is of another list
+			}
 		}
 		looks := 0
 		return v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
@@ -146,7 +151,11 @@ func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.
 				next = ledger.PendingKey(t, 0, 0)
 				return false, nil
 			}
-			more, rest, err := h.ofTarget(v, t, state, after, limit-len(all))
+			from := after
+			if began, _ := ledger.TargetOf(after); began != t {
+				from = nil
+			}
+			more, rest, err := h.ofTarget(v, t, state, from, limit-len(all))
 			all, next = append(all, more...), rest
 			return rest == nil, err
 		})

@@ -67,6 +67,21 @@ func TestBury(t *testing.T) {
 	}
 }
 
+// TestBuryWhileOneRuns checks that a delivery that is due later ends as dead at once, although
+// an attempt of its subscription runs.
+func TestBuryWhileOneRuns(t *testing.T) {
+	r := newRig(t, nil)
+	r.emit(target(1), 1)
+	r.answers(r.one(), 500)
+	r.now += second
+	r.emit(target(1), 2)
+	r.one()
+	r.shelf.subscribe(target(1), ledger.SubscriptionRemoved)
+	r.Changed(target(1))
+	r.quiet()
+	r.shelf.expectState(t, target(1), 1, "dead")
+}
+
 // TestAgain checks that a delivery in any state is put back in line: it is due now, its
 // attempts stay listed, and its schedule begins anew.
 func TestAgain(t *testing.T) {

@@ -144,8 +144,11 @@ func TestAskedToWait(t *testing.T) {
 		due    ledger.Millis // of the delivery
 		pause  ledger.Millis // before the next attempt of another one
 	}{
-		{500, 4 * time.Second, 5 * second, 20}, {500, 6 * time.Second, 6 * second, 20}, {302, 7 * time.Second, 7 * second, 20},
-		{429, time.Second, 5 * second, second}, {503, 24 * time.Hour, 24 * hour, 24 * hour},
+		{500, 4 * time.Second, 5 * second, 20},
+		{500, 6 * time.Second, 6 * second, 20},
+		{302, 7 * time.Second, 7 * second, 20},
+		{429, time.Second, 5 * second, second},
+		{503, 24 * time.Hour, 24 * hour, 24 * hour},
 	} {
 		r := newRig(t, nil)
 		r.emit(target(1), 1)
@@ -159,6 +162,24 @@ func TestAskedToWait(t *testing.T) {
 		if task := r.one(); task.Sequence != 2 {
 			t.Errorf("%+v: delivery %d starts", c, task.Sequence)
 		}
+	}
+}
+
+// TestLongestPause checks that a receiver's wish to wait outlasts the failure of another attempt
+// that ran meanwhile.
+func TestLongestPause(t *testing.T) {
+	r := newRig(t, nil)
+	for n := range uint64(3) {
+		r.emit(target(1), n+1)
+	}
+	r.answers(r.one(), 200)
+	tasks := r.tick()
+	r.ends(tasks[0], Result{Answer: Answer{Status: 429, RetryAfter: time.Minute}})
+	r.answers(tasks[1], 500)
+	r.now += 59 * second
+	r.quiet()
+	if r.now += second; len(r.tick()) == 0 {
+		t.Error("nothing begins after the pause")
 	}
 }
 

@@ -162,7 +162,8 @@ func (v *verification) rows() error {
 	if err != nil {
 		return err
 	}
-	c := &comparison{derived: derived, kept: oldestKept(ledger.Millis(v.report.Time)), account: v.known,
+	c := &comparison{
+		derived: derived, kept: oldestKept(ledger.Millis(v.report.Time)), account: v.known,
 		young: youngDeliveries(ledger.Millis(v.report.Time)), store: rows{v.store},
 	}
 	c.next()

@@ -1,0 +1,419 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// desk is a dispatcher on rows in memory, with receivers that a test plays. Its journal makes
+// one entry after the other durable, on a goroutine of its own.
+type desk struct {
+	*Dispatcher
+	t       *testing.T
+	mu      sync.Mutex
+	shelf   *shelf
+	entries chan *wal.Entry
+	clock   atomic.Int64 // engine time at start
+	start   time.Time
+	doubted atomic.Bool
+	posts   chan Post // each attempt, when it begins
+	ended   []ledger.EndSubscription
+	alerts  []ledger.Alert
+	end     func() // ends Run, and waits for it
+}
+
+// newDesk makes a desk whose receivers answer what post returns; nil: 200.
+func newDesk(t *testing.T, post func(context.Context, Post) Answer) *desk {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	k := &desk{t: t, shelf: newShelf(), entries: make(chan *wal.Entry, 10_000), posts: make(chan Post, 10_000), start: time.Now()}
+	k.clock.Store(int64(t0) + 100*24*int64(hour))
+	k.Dispatcher = NewDispatcher(Options{
+		Rows: k, Journal: k, Alerts: k, Schedule: []time.Duration{time.Hour}, Log: slog.New(slog.DiscardHandler),
+		Record: func(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
+			if seq == 404 {
+				return nil, errors.New("no such record")
+			}
+			r := &ledger.Record{Account: 1, Seq: seq, Time: t0}
+			r.Events, r.Tx, r.Totals.Events = []ledger.EventKind{ledger.EventReceived}, &ledger.Transaction{}, seq
+			return r, nil
+		},
+		Render: func(e ledger.Event) []byte {
+			if e.Sequence == 500 {
+				panic("not rendered")
+			}
+			return []byte(e.ID.String())
+		},
+		Post: func(ctx context.Context, p Post) Answer {
+			k.posts <- p
+			if post == nil {
+				return Answer{Status: 200}
+			}
+			return post(ctx, p)
+		},
+		End: func(_ ledger.AccountID, c ledger.EndSubscription) error {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.ended = append(k.ended, c)
+			return errors.New("not now")
+		},
+		Now: func() ledger.Reading {
+			r := ledger.At(k.now())
+			r.Doubted = k.doubted.Load()
+			return r
+		},
+		Entropy: func() [10]byte { return [10]byte{} },
+	})
+	k.shelf.subscribe(target(1), ledger.SubscriptionActive)
+	go k.commit()
+	t.Cleanup(func() { close(k.entries) })
+	k.end = func() { k.cancel(); k.system.Shutdown() }
+	t.Cleanup(func() { k.end() })
+	return k
+}
+
+// run starts the dispatcher.
+func (k *desk) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() { k.Run(ctx); close(over) }()
+	k.end = sync.OnceFunc(func() { cancel(); <-over })
+}
+
+func (k *desk) commit() {
+	for e := range k.entries {
+		k.mu.Lock()
+		k.shelf.apply(e.Ops)
+		k.mu.Unlock()
+		for _, o := range e.Out {
+			o.Release(nil)
+		}
+	}
+}
+
+func (k *desk) Append(e *wal.Entry) wal.Ticket {
+	if !e.Shared || len(e.Records) > 0 {
+		k.t.Errorf("entry %+v", e)
+	}
+	k.entries <- e
+	return 0
+}
+
+func (k *desk) Get(key []byte) ([]byte, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.shelf.Get(key)
+}
+
+func (k *desk) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.shelf.Scan(lo, hi, fn)
+}
+
+func (k *desk) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.shelf.Subscription(t)
+}
+
+func (k *desk) Raise(_ ledger.AccountID, a ledger.Alert) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.alerts = append(k.alerts, a)
+}
+
+// rows calls a function that may change the rows.
+func (k *desk) rows(change func(s *shelf)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(k.shelf)
+}
+
+// becomes waits until a delivery stands as wanted, and returns its status.
+func (k *desk) becomes(sequence uint64, want string) (s *ledger.DeliveryStatus) {
+	k.t.Helper()
+	got := ""
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		k.rows(func(r *shelf) {
+			if got = r.stands(target(1), sequence); got == want {
+				_, s, _ = Find(r, target(1), sequence)
+			}
+		})
+		if got == want {
+			return s
+		}
+	}
+	k.t.Fatalf("delivery %d is %s, want %s", sequence, got, want)
+	return nil
+}
+
+func (k *desk) now() ledger.Millis {
+	return ledger.Millis(k.clock.Load() + time.Since(k.start).Milliseconds())
+}
+
+// TestInternalFaults checks that an event that cannot be read or rendered, and a fault of the sender,
+// are attempts that failed, and that the others are delivered.
+func TestInternalFaults(t *testing.T) {
+	k := newDesk(t, func(_ context.Context, p Post) Answer {
+		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 3 {
+			panic("not sent")
+		}
+		return Answer{Status: 204}
+	})
+	k.rows(func(s *shelf) {
+		for _, sequence := range []uint64{1, 2, 3, 404, 500} {
+			s.wait(target(1), sequence, t0)
+		}
+		p := ledger.Pending{Target: target(1), Due: t0, Sequence: 5, Record: 5, Event: 1}
+		s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()}})
+	})
+	k.run()
+	for _, sequence := range []uint64{3, 404, 500, 5} {
+		s := k.becomes(sequence, "pending")
+		if len(s.Attempts) != 1 || s.Attempts[0].Status != 0 || s.Attempts[0].Err != "internal error" || s.Due < k.now()+hour-10*second {
+			t.Errorf("delivery %d: %+v", sequence, s)
+		}
+	}
+	for _, sequence := range []uint64{1, 2} {
+		if s := k.becomes(sequence, "delivered"); s.CreatedAt != t0 || len(s.Attempts) != 1 || s.Attempts[0].Status != 204 {
+			t.Errorf("%+v", s)
+		}
+	}
+	k.clock.Add(int64(2 * hour))
+	for _, sequence := range []uint64{3, 5, 404, 500} {
+		k.becomes(sequence, "dead")
+	}
+	k.end()
+	if m := k.Measure(); len(k.alerts) != 1 || k.alerts[0].Kind != AlertDead || m.Dead != 4 || m.Delivered != 2 ||
+		m.Attempts["error"] != 8 || m.Attempts["2xx"] != 2 || m.Running != 0 || m.Due != 0 || m.Failing != 1 || m.Oldest != 0 {
+		t.Errorf("%+v %+v", k.alerts, m)
+	}
+}
+
+// TestEndOfRun checks that the end of the process cuts attempts short without counting them,
+// that an answer that came in time counts, and that nothing runs after Run has returned.
+func TestEndOfRun(t *testing.T) {
+	k := newDesk(t, func(ctx context.Context, p Post) Answer {
+		<-ctx.Done()
+		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 2 {
+			return Answer{Status: 200}
+		}
+		return Answer{Err: "cut"}
+	})
+	two := ledger.Target{Account: 1, Number: 2}
+	k.rows(func(s *shelf) {
+		s.subscribe(two, ledger.SubscriptionActive)
+		s.wait(target(1), 1, t0)
+		s.wait(two, 2, t0)
+	})
+	k.run()
+	<-k.posts
+	<-k.posts
+	if m := k.Measure(); m.Running != 2 || m.Due != 2 || m.Oldest < 100*24*hour || m.Oldest > k.now()-t0 {
+		t.Errorf("%+v", m)
+	}
+	k.end()
+	k.becomes(1, "new")
+	k.mu.Lock()
+	k.shelf.expectState(t, two, 2, "delivered")
+	k.mu.Unlock()
+	if err := k.Sweep(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGone checks that a receiver that answers 410 has its subscription stopped.
+func TestGone(t *testing.T) {
+	k := newDesk(t, func(context.Context, Post) Answer { return Answer{Status: 410} })
+	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
+	k.run()
+	if s := k.becomes(1, "dead"); s.Why == "" || len(s.Attempts) != 1 {
+		t.Errorf("%+v", s)
+	}
+	k.end()
+	if want := (ledger.EndSubscription{ID: k.shelf.subscriptions[target(1)].ID, Stop: true}); len(k.ended) != 1 || k.ended[0] != want || len(k.alerts) != 0 {
+		t.Errorf("%+v %+v", k.ended, k.alerts)
+	}
+}
+
+// TestPosted checks what a receiver gets.
+func TestPosted(t *testing.T) {
+	k := newDesk(t, nil)
+	k.rows(func(s *shelf) { s.wait(target(1), 9, t0) })
+	k.run()
+	p := <-k.posts
+	s, _ := k.Subscription(target(1))
+	if p.URL != s.URL || p.Secret != s.Shown() || !strings.HasPrefix(p.EventID, "evt_") || string(p.Body) != p.EventID || p.At.UnixMilli() > int64(k.now()) || p.At.UnixMilli() < k.clock.Load() {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestRetries checks that a delivery is put back in line whatever became of it, and what is
+// refused.
+func TestRetries(t *testing.T) {
+	var status atomic.Int64
+	hold := make(chan struct{})
+	k := newDesk(t, func(_ context.Context, p Post) Answer {
+		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 2 {
+			<-hold
+		}
+		return Answer{Status: int(status.Load())}
+	})
+	status.Store(200)
+	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
+	k.run()
+	k.becomes(1, "delivered")
+	status.Store(500)
+	retry := func(sequence uint64) {
+		t.Helper()
+		if err := k.Retry(target(1), sequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	retry(1)
+	if s := k.becomes(1, "pending"); len(s.Attempts) > 2 || s.CreatedAt != t0 {
+		t.Errorf("%+v", s)
+	}
+	for len(k.becomes(1, "pending").Attempts) != 2 {
+		time.Sleep(time.Millisecond)
+	}
+	retry(1) // although it is not due
+	for len(k.becomes(1, "pending").Attempts) != 3 {
+		time.Sleep(time.Millisecond)
+	}
+	k.clock.Add(int64(2 * hour))
+	if s := k.becomes(1, "dead"); len(s.Attempts) != 4 {
+		t.Errorf("%+v", s)
+	}
+	status.Store(200)
+	retry(1)
+	if s := k.becomes(1, "delivered"); len(s.Attempts) != 5 || s.Due != 0 || s.Why != "" {
+		t.Errorf("%+v", s)
+	}
+
+	for range len(k.posts) {
+		<-k.posts
+	}
+	k.rows(func(s *shelf) { s.wait(target(1), 2, k.now()) })
+	k.Emitted(waiting(2, k.now()))
+	<-k.posts
+	retry(2) // it runs: there is nothing to do
+	close(hold)
+	k.becomes(2, "delivered")
+	if len(k.posts) != 0 {
+		t.Errorf("%d more attempts", len(k.posts))
+	}
+	k.refusals()
+}
+
+// waiting is the record of an event for subscription 1 of account 1.
+func waiting(sequence uint64, at ledger.Millis) *ledger.Record {
+	r := &ledger.Record{Account: 1, Seq: sequence, Time: at}
+	r.Events, r.Totals.Events, r.Deliveries = []ledger.EventKind{ledger.EventReceived}, sequence, []ledger.Delivery{{Subscription: 1}}
+	return r
+}
+
+// refusals checks which deliveries are not put back in line.
+func (k *desk) refusals() {
+	k.t.Helper()
+	gone := ledger.Target{Account: 1, Number: 3}
+	for _, status := range []ledger.SubscriptionStatus{ledger.SubscriptionStopped, ledger.SubscriptionRemoved} {
+		k.rows(func(s *shelf) { s.subscribe(gone, status) })
+		_, err := k.RetryDead(gone)
+		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, 1), ledger.ErrSubscriptionEnded) {
+			k.t.Error(status, err)
+		}
+	}
+	_, err := k.RetryDead(target(77))
+	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), 1), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), 77), ledger.ErrNoDelivery) {
+		k.t.Error(err)
+	}
+}
+
+// TestRetryAllDead checks that all dead deliveries of a subscription, and no others, are put
+// back in line.
+func TestRetryAllDead(t *testing.T) {
+	k := newDesk(t, nil)
+	ended := func(sequence uint64, state ledger.DeliveryState) wal.Op {
+		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: t0, Attempts: []ledger.Attempt{{At: t0, Status: 500}}}
+		return wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(target(1), state, sequence), Value: s.Encode()}
+	}
+	const dead = 600
+	k.rows(func(s *shelf) {
+		for n := range uint64(dead) {
+			s.apply([]wal.Op{ended(1000+n, ledger.DeliveryDead)})
+		}
+		s.apply([]wal.Op{ended(1, ledger.DeliveryDelivered)})
+	})
+	k.run()
+	if n, err := k.RetryDead(target(1)); n != dead || err != nil {
+		t.Error(n, err)
+	}
+	for n := range uint64(dead) {
+		if s := k.becomes(1000+n, "delivered"); len(s.Attempts) != 2 {
+			t.Fatalf("%+v", s)
+		}
+	}
+	if n, err := k.RetryDead(target(1)); n != 0 || err != nil || len(k.posts) != dead {
+		t.Error(n, err, len(k.posts))
+	}
+}
+
+// TestSweep checks how long what became of deliveries is kept, and that nothing expires while
+// the time is doubted.
+func TestSweep(t *testing.T) {
+	k := newDesk(t, nil)
+	const day = 24 * hour
+	row := func(number uint32, sequence uint64, state ledger.DeliveryState, age ledger.Millis) string {
+		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: k.now() - age}
+		key := ledger.DeliveryKey(ledger.Target{Account: 1, Number: number}, state, sequence)
+		k.shelf.apply([]wal.Op{{Kind: wal.OpSet, Key: key, Value: s.Encode()}})
+		return string(key)
+	}
+	var old, young []string
+	k.rows(func(*shelf) {
+		for number := range uint32(3) {
+			for n := range uint64(1100) {
+				old = append(old, row(number, n, ledger.DeliveryDelivered, 7*day+2000-ledger.Millis(n)))
+			}
+			young = append(young, row(number, 5000, ledger.DeliveryDelivered, 7*day-100*second), row(number, 5001, ledger.DeliveryDelivered, 0),
+				row(number, 1, ledger.DeliveryPending, 99*day), row(number, 2, ledger.DeliveryDead, 90*day-100*second))
+			old = append(old, row(number, 1, ledger.DeliveryDead, 90*day))
+		}
+	})
+	has := func(keys []string) (n int) {
+		for _, key := range keys {
+			if _, ok, _ := k.Get([]byte(key)); ok {
+				n++
+			}
+		}
+		return n
+	}
+	k.doubted.Store(true)
+	if err := k.Sweep(); err != nil || has(old) != len(old) {
+		t.Error(err, has(old))
+	}
+	k.doubted.Store(false)
+	for range 2 {
+		if err := k.Sweep(); err != nil || has(old) != 0 || has(young) != len(young) {
+			t.Error(err, has(old), has(young))
+		}
+	}
+	k.rows(func(s *shelf) { s.fail = errors.New("no disk") })
+	if k.Sweep() == nil {
+		t.Error("an error is not reported")
+	}
+}

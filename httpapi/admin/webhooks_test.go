@@ -1,0 +1,113 @@
+package admin
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// fakeWebhooks gives the error that a test sets, and keeps what it was asked.
+type fakeWebhooks struct {
+	err   error
+	asked []ledger.DeliveryID
+}
+
+func (w *fakeWebhooks) Retry(t ledger.Target, sequence uint64) error {
+	w.asked = append(w.asked, ledger.DeliveryID{Target: t, Sequence: sequence})
+	return w.err
+}
+
+func (w *fakeWebhooks) RetryDead(t ledger.Target) (int, error) {
+	w.asked = append(w.asked, ledger.DeliveryID{Target: t})
+	return 7, w.err
+}
+
+// hooked makes an account with a webhook, and causes two events for it.
+func (f *fixture) hooked(n int) *ledger.Subscription {
+	f.t.Helper()
+	a, _ := ledger.ParseAccountID(f.account())
+	f.now++
+	got, err := f.options.Engine.Do(a, ledger.Subscribe{URL: "https://a.example/x", Events: ledger.EventMask(0).With(ledger.EventReceived).With(ledger.EventCompleted), Secret: make([]byte, 32)})
+	if err != nil || got.Subscription == nil {
+		f.t.Fatalf("%+v %v", got, err)
+	}
+	f.now++
+	c := ledger.ReceivePayment{EndToEnd: ledger.EndToEnd("60701190", f.now, "0000000000"+string(rune('0'+n))), Amount: 1000, Key: "k"}
+	if got, err := f.options.Engine.Do(a, c); err != nil || got.Refusal != nil {
+		f.t.Fatalf("%+v %v", got, err)
+	}
+	return got.Subscription
+}
+
+// TestWebhooks checks the operator's requests about webhooks and their deliveries, and input
+// that is refused.
+func TestWebhooks(t *testing.T) {
+	f, w := newFixture(t), &fakeWebhooks{}
+	f.options.Webhooks = w
+	f.handler = New(f.options)
+	const hooks, deliveries = "/admin/webhooks", "/admin/webhook-deliveries"
+	f.expect("GET", hooks, "", 200, `{"data":[],"next_cursor":null}`)
+	f.expect("GET", deliveries, "", 200, `{"data":[],"next_cursor":null}`)
+	one, two := f.hooked(1), f.hooked(2)
+	of := func(s *ledger.Subscription) string { return s.ID.Account().String() }
+	row := `{"id":"` + two.ID.String() + `","account_id":"` + of(two) + `","url":"https://a.example/x","events":["pix.received","pix.completed"],"active":true,"removed":false,"created_at":"` +
+		two.CreatedAt.String() + `","pending":2,"dead":0}`
+	f.expect("GET", hooks+"?account_id="+of(two), "", 200, `{"data":[`+row+`],"next_cursor":null}`)
+	first := ledger.DeliveryID{Target: ledger.Target{Account: two.ID.Account(), Number: 1}, Sequence: 1}
+	shown := f.expect("GET", deliveries+"/"+first.String(), "", 200, `{"id":"`+first.String()+`","account_id":"`+of(two)+`","webhook_id":"`+two.ID.String()+`","event_id":"evt_…`)
+	if !strings.Contains(shown, `"type":"pix.received","sequence":1,"status":"pending","reason":null,"created_at":"`) || !strings.HasSuffix(shown, `"attempts":[]}`) {
+		t.Error(shown)
+	}
+	f.expect("POST", deliveries+"/"+first.String()+"/retry", "", 202, shown)
+	f.expect("POST", hooks+"/"+two.ID.String()+"/retry", "", 202, `{"webhook_id":"`+two.ID.String()+`","retried":7}`)
+	if len(w.asked) != 2 || w.asked[0] != first || w.asked[1].Target != first.Target {
+		t.Errorf("%+v", w.asked)
+	}
+	for err, status := range map[error]int{ledger.ErrNoDelivery: 404, ledger.ErrSubscriptionEnded: 409, errors.New("no disk"): 500} {
+		w.err = err
+		for _, path := range []string{deliveries + "/" + first.String(), hooks + "/" + two.ID.String()} {
+			f.expect("POST", path+"/retry", "", status, `{"error":{…`)
+		}
+	}
+	f.badWebhooks(one, two)
+}
+
+// badWebhooks checks unknown names, and parameters that are refused.
+func (f *fixture) badWebhooks(one, two *ledger.Subscription) {
+	const hooks, deliveries = "/admin/webhooks", "/admin/webhook-deliveries"
+	other := one.ID
+	other[15] ^= 1
+	gone := ledger.DeliveryID{Target: ledger.Target{Account: two.ID.Account(), Number: 1}, Sequence: 99}
+	for _, id := range []string{"x", other.String(), ledger.NewSubscriptionID(77, 1, [4]byte{}).String()} {
+		f.expect("GET", deliveries+"?webhook_id="+id, "", 404, problem(404, `no webhook \"`+id+`\"`))
+		f.expect("POST", hooks+"/"+id+"/retry", "", 404, problem(404, `no webhook \"`+id+`\"`))
+	}
+	for _, id := range []string{"x", gone.String(), gone.String() + "a"} {
+		f.expect("GET", deliveries+"/"+id, "", 404, problem(404, `no delivery \"`+id+`\"`))
+		f.expect("POST", deliveries+"/"+id+"/retry", "", 404, problem(404, `no delivery \"`+id+`\"`))
+	}
+	f.expect("GET", deliveries+"?account_id="+one.ID.Account().String()+"&webhook_id="+two.ID.String(), "", 404, `{"error":{…`)
+	for _, list := range []string{hooks, deliveries} {
+		f.expect("GET", list+"?account_id=acc_nobody", "", 404, `{"error":{…`)
+		f.expect("GET", list+"?limit=x", "", 400, `{"error":{…`)
+		for _, cursor := range []string{"x", "zz", "00", "7070", hex.EncodeToString([]byte("a row of another kind, and long"))} {
+			f.expect("GET", list+"?cursor="+cursor, "", 400, problem(400, "cursor must be a next_cursor of this list"))
+		}
+	}
+	f.expect("GET", deliveries+"?status=open", "", 400, problem(400, "status must be pending, delivered or dead"))
+	for _, of := range []string{"", "&account_id=" + two.ID.Account().String()} { // a cursor of another account's list leads to nothing outside this one
+		for _, k := range [][]byte{ledger.PendingKey(ledger.Target{Account: 1, Number: 1}, 0, 0), ledger.PendingKey(ledger.Target{Account: 1 << 62, Number: 1}, 0, 0)} {
+			got := f.expect("GET", deliveries+"?cursor="+hex.EncodeToString(k)+of, "", 200, `{"data":[…`)
+			if of != "" && strings.Contains(got, one.ID.String()) {
+				f.t.Error(got)
+			}
+		}
+		got := f.expect("GET", hooks+"?cursor="+hex.EncodeToString(ledger.SubscriptionKey(1, 1))+of, "", 200, `{"data":[…`)
+		if of != "" && strings.Contains(got, one.ID.String()) {
+			f.t.Error(got)
+		}
+	}
+}
