@@ -225,7 +225,7 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	if want == ledger.DeliveryDelivered {
 		return
 	}
-	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], r.Now+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
+	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], l.clock+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
 	if want != ledger.DeliveryPending {
 		return
 	}

@@ -59,7 +59,7 @@ func (l *life) nothingForgotten() {
 		s := l.hooks.made[p.Target]
 		if s != nil && s.ended {
 			l.fail("event %d waits for subscription %v, which has ended", p.Sequence, p.Target)
-		} else if d := l.hooks.known[deliveryName{p.Target, p.Sequence}]; (p.Due <= now || d != nil && d.soon != 0 && d.soon < l.clock) && l.pump.paused[p.Target] < now {
+		} else if d := l.hooks.known[deliveryName{p.Target, p.Sequence}]; (p.Due <= now || d != nil && d.soon != 0 && d.soon < l.clock) && l.pump.paused[p.Target] < l.clock {
 			l.fail("event %d for subscription %v is due since %v, and is forgotten", p.Sequence, p.Target, p.Due)
 		}
 		return true, nil

@@ -47,7 +47,7 @@ type pump struct {
 	running []*attempt
 	ahead   ledger.Millis                   // how far engine time was behind the newest record at the start
 	handed  int                             // tasks that the machine has handed out and that have not begun
-	paused  map[ledger.Target]ledger.Millis // until when a subscription may pause after a failure
+	paused  map[ledger.Target]ledger.Millis // simulated time until which a subscription may pause after a failure
 
 	// What the machine is told before its next step.
 	changed []ledger.Target
