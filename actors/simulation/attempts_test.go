@@ -1,12 +1,14 @@
 package simulation
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
 
 	"pixd/actors/ledger"
 	"pixd/actors/webhook"
+	"pixd/httpapi"
 	"pixd/wal"
 )
 
@@ -126,8 +128,25 @@ func (l *life) arrives(a *attempt, d *hookDelivery, r *ledger.Record) {
 		l.fail("event %d of %v has the id %v, as another event or not as before", t.Sequence, t.Account, event.ID)
 	}
 	l.hooks.ids[event.ID], d.id, d.kind = name, event.ID, event.Kind
+	if l.odds(8) {
+		l.bodyOf(event)
+	}
 	l.receives(a, s)
 	d.acked = d.acked || a.answer.Status/100 == 2
+}
+
+// bodyOf checks that the body of an event says what its record says.
+func (l *life) bodyOf(e ledger.Event) {
+	var body struct {
+		ID       string
+		Type     string
+		Account  string `json:"account_id"`
+		Sequence uint64
+	}
+	err := json.Unmarshal(httpapi.Event(e, nil), &body)
+	if err != nil || body.ID != e.ID.String() || body.Type != e.Kind.String() || body.Account != e.Record.Account.String() || body.Sequence != e.Sequence {
+		l.fail("event %d of %v is told as %+v: %v", e.Sequence, e.Record.Account, body, err)
+	}
 }
 
 // receives draws what a receiver answers, and when.
@@ -204,6 +223,7 @@ func (l *life) finish(i int) {
 // rightOutcome checks what the machine makes of an attempt's result.
 func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *webhook.Outcome) {
 	tries := d.now.tries
+	d.last = false
 	want := ledger.DeliveryPending
 	switch {
 	case r.Status/100 == 2:
@@ -214,8 +234,9 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 		}
 	case r.Status == http.StatusGone:
 		want = ledger.DeliveryDead
-	case tries >= len(l.hooks.schedule):
+	case tries >= len(l.pump.schedule):
 		want = ledger.DeliveryDead
+		d.last = true
 		l.count("webhook: dead after its last attempt")
 	}
 	if o.State != want || o.Stop != (r.Status == http.StatusGone) {
@@ -229,7 +250,7 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	if want != ledger.DeliveryPending {
 		return
 	}
-	wait, asked := l.hooks.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
+	wait, asked := l.pump.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
 	if got := o.Next.Due - r.Now; got < max(wait, asked) || got > max(wait+wait/5, asked) || int(o.Next.Tries) != tries+1 {
 		l.fail("event %d for subscription %v is attempted again in %d ms as try %d, the schedule says %d, the receiver %d", a.task.Sequence, a.task.Target, got, o.Next.Tries, wait, asked)
 	}
@@ -246,6 +267,9 @@ func (l *life) bury(t *webhook.Task) {
 		d.next = &standing{state: ledger.DeliveryDead, tries: d.now.tries, attempts: d.now.attempts}
 		d.buried = true
 		l.count("webhook: ended with its subscription")
+		if d.now.due > l.hookTime() {
+			l.count("webhook: ended before it was due")
+		}
 	}
 	l.writeHook(*t, ops, nil)
 }
@@ -275,6 +299,9 @@ func (l *life) putBack() {
 		return
 	}
 	l.count("webhook: put back in line")
+	if state == ledger.DeliveryDelivered {
+		l.count("webhook: put back in line after it was delivered")
+	}
 	l.say("event %d for subscription %v is put back in line", name.sequence, name.Target)
 	task, o := l.pump.machine.Again(name.Target, name.sequence, state, status, l.hookTime())
 	d.busy, d.next = true, &standing{state: ledger.DeliveryPending, attempts: d.now.attempts, due: o.Next.Due}

@@ -19,6 +19,7 @@ type hookDelivery struct {
 	acked  bool          // the receiver has acknowledged the event
 	gone   bool          // the receiver answered 410 to the newest attempt
 	soon   ledger.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
+	last   bool          // its schedule was over at the newest attempt
 	buried bool          // it ended with its subscription
 }
 
@@ -200,13 +201,12 @@ func (c *chronicle) delivered(l *life) {
 			l.fail("event %d for subscription %v is %+v and %+v, it should be %+v", name.sequence, name.Target, *d, got, w)
 		}
 		ended := c.hooks.masks[name.Account][name.Number] == 0
-		last := d.now.tries == 1+len(l.hooks.schedule) && !d.gone
 		switch {
-		case d.made < d.now.attempts || d.now.tries > 1+len(l.hooks.schedule):
+		case d.made < d.now.attempts || d.now.tries > mostTries:
 			l.fail("event %d for subscription %v: %d attempts made, %+v", name.sequence, name.Target, d.made, d.now)
 		case got.state == ledger.DeliveryDelivered && !d.acked:
 			l.fail("event %d for subscription %v counts as delivered, and was not acknowledged", name.sequence, name.Target)
-		case got.state == ledger.DeliveryDead && !last && !d.gone && (!d.buried || !ended):
+		case got.state == ledger.DeliveryDead && !d.last && !d.gone && (!d.buried || !ended):
 			l.fail("event %d for subscription %v is dead after %d attempts", name.sequence, name.Target, d.now.tries)
 		}
 	}
