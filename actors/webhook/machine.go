@@ -43,10 +43,11 @@ type Machine struct {
 
 	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
 	queues  map[ledger.Target]*queue
-	ready   []*queue                  // queues in which something may be due, in the order in which they get their turn
-	waiting alarms                    // subscriptions of which something is due later
-	running [2]int                    // attempts that run: for good and for bad subscriptions
-	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
+	ready   []*queue                        // queues in which something may be due, in the order in which they get their turn
+	waiting alarms                          // subscriptions of which something is due later
+	asleep  map[ledger.Target]ledger.Millis // the earliest alarm of each of them
+	running [2]int                          // attempts that run: for good and for bad subscriptions
+	bad     map[ledger.Target]failure       // subscriptions whose last attempt failed
 	alerted map[ledger.Target]ledger.Millis
 }
 
@@ -56,7 +57,7 @@ func New(schedule []ledger.Millis, b Bounds) *Machine {
 	lo, _ := ledger.AllPending()
 	return &Machine{
 		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{},
-		bad: map[ledger.Target]failure{}, alerted: map[ledger.Target]ledger.Millis{},
+		asleep: map[ledger.Target]ledger.Millis{}, bad: map[ledger.Target]failure{}, alerted: map[ledger.Target]ledger.Millis{},
 	}
 }
 
@@ -121,7 +122,11 @@ func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	for len(m.waiting) > 0 && m.waiting[0].at <= now {
-		m.line(m.queue(heap.Pop(&m.waiting).(alarm).target))
+		a := heap.Pop(&m.waiting).(alarm)
+		if m.asleep[a.target] == a.at {
+			delete(m.asleep, a.target)
+		}
+		m.line(m.queue(a.target))
 	}
 	// Each queue gets one turn; a queue that has more to do goes to the end of the line.
 	for range len(m.ready) {
@@ -219,15 +224,20 @@ func (m *Machine) rest(q *queue) {
 	if len(q.running) > 0 {
 		return // the end of an attempt gives the queue its turn again
 	}
+	if !q.active() {
+		delete(m.bad, q.target) // it does not count as failing any more
+	}
 	m.sleep(q, q.next)
 }
 
 // sleep forgets a queue until a time; 0: until something wakes it.
 func (m *Machine) sleep(q *queue, until ledger.Millis) {
 	delete(m.queues, q.target)
-	if until != 0 {
-		heap.Push(&m.waiting, alarm{until, q.target})
+	if first, set := m.asleep[q.target]; until == 0 || set && first <= until {
+		return // each event wakes a queue that has a retry due in hours, and must not leave an alarm for it
 	}
+	m.asleep[q.target] = until
+	heap.Push(&m.waiting, alarm{until, q.target})
 }
 
 // Settled tells the machine that what Done or Buried returned for the task is durable. Only
@@ -249,7 +259,7 @@ func (m *Machine) Idle() bool { return m.find == nil && len(m.queues) == 0 }
 // Counts returns the number of subscriptions with something due or running, of those that wait
 // for a due time, and of those whose last attempt failed.
 func (m *Machine) Counts() (due, waiting, failing int) {
-	return len(m.queues), len(m.waiting), len(m.bad)
+	return len(m.queues), len(m.asleep), len(m.bad)
 }
 
 // failure is what is remembered of a subscription whose last attempt failed.
@@ -258,8 +268,8 @@ type failure struct {
 	pause ledger.Millis // no attempt begins before this time
 }
 
-// alarm is a subscription of which something is due at a time. A subscription may have several;
-// a needless one costs a look.
+// alarm is a subscription of which something is due at a time. A subscription may have a later
+// one too; a needless one costs a look.
 type alarm struct {
 	at     ledger.Millis
 	target ledger.Target
