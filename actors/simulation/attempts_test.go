@@ -20,9 +20,6 @@ type attempt struct {
 	made   ledger.Millis // time of the record
 }
 
-// hookTimeout is how long an attempt lasts at most, in ms.
-const hookTimeout = ledger.Millis(15_000)
-
 // dispatch lets the machine that delivers webhooks take one step, and reports whether there was
 // anything to start. As in the engine, tasks begin once everything that the machine may have
 // read is durable.
@@ -106,60 +103,6 @@ func (l *life) begin(t *webhook.Task) {
 	}
 }
 
-// arrives checks an event that leaves the engine, and draws the receiver's answer.
-func (l *life) arrives(a *attempt, d *hookDelivery, r *ledger.Record) {
-	t := &a.task
-	event := r.Event(int(t.Event))
-	l.say("event %d (%v) goes to subscription %v, try %d", event.Sequence, event.Kind, t.Target, t.Tries)
-	s := l.hooks.made[t.Target]
-	if s == nil { // its making is durable, and not confirmed to the merchant
-		s = &subscriber{Subscription: *t.Subscription}
-	}
-	if !l.durable(t.Account, t.Record) {
-		l.fail("event %d for subscription %v leaves before record %d is durable", t.Sequence, t.Target, t.Record)
-	}
-	if event.Sequence != t.Sequence || !s.Events.Has(event.Kind) || t.Subscription.URL != s.URL || string(t.Subscription.Secret) != string(s.Secret) {
-		l.fail("event %+v goes to subscription %+v as %d", event, *t.Subscription, t.Sequence)
-	}
-	name := eventName{t.Account, t.Sequence}
-	if first, seen := l.hooks.ids[event.ID]; seen && first != name || d.id != (ledger.EventID{}) && d.id != event.ID {
-		l.fail("event %d of %v has the id %v, as another event or not as before", t.Sequence, t.Account, event.ID)
-	}
-	l.hooks.ids[event.ID], d.id, d.kind = name, event.ID, event.Kind
-	l.receives(a, s)
-	d.acked = d.acked || a.answer.Status/100 == 2
-}
-
-// receives draws what a receiver answers, and when.
-func (l *life) receives(a *attempt, s *subscriber) {
-	a.answer.Status = http.StatusNoContent
-	if l.healed != 0 || !l.living {
-		return
-	}
-	a.until += ledger.Millis(l.rng.IntN(1_500) * l.rng.IntN(2))
-	if l.odds(150) {
-		a.answer.Status = http.StatusGone
-		return
-	}
-	if !l.odds(s.temper) {
-		return
-	}
-	switch l.rng.IntN(6) {
-	case 0:
-		l.count("webhook: no answer in time")
-		a.until, a.answer = l.clock+hookTimeout, webhook.Answer{Err: "timeout"}
-	case 1:
-		l.count("webhook: a late answer")
-		a.until = l.clock + hookTimeout - 1
-	case 2:
-		a.answer = webhook.Answer{Err: "connection refused"}
-	case 3:
-		a.answer = webhook.Answer{Status: http.StatusTooManyRequests, RetryAfter: time.Duration(l.rng.IntN(20)) * time.Second}
-	default:
-		a.answer.Status = [...]int{301, 404, 500, 503}[l.rng.IntN(4)]
-	}
-}
-
 // finishSome ends some of the attempts whose answer has come.
 func (l *life) finishSome() {
 	for i := 0; i < len(l.pump.running); i++ {
@@ -204,6 +147,7 @@ func (l *life) finish(i int) {
 // rightOutcome checks what the machine makes of an attempt's result.
 func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *webhook.Outcome) {
 	tries := d.now.tries
+	d.last = false
 	want := ledger.DeliveryPending
 	switch {
 	case r.Status/100 == 2:
@@ -214,8 +158,9 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 		}
 	case r.Status == http.StatusGone:
 		want = ledger.DeliveryDead
-	case tries >= len(l.hooks.schedule):
+	case tries >= len(l.pump.schedule):
 		want = ledger.DeliveryDead
+		d.last = true
 		l.count("webhook: dead after its last attempt")
 	}
 	if o.State != want || o.Stop != (r.Status == http.StatusGone) {
@@ -225,11 +170,15 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	if want == ledger.DeliveryDelivered {
 		return
 	}
-	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], r.Now+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
-	if want != ledger.DeliveryPending {
-		return
+	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], l.clock+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
+	if want == ledger.DeliveryPending {
+		l.rightWait(a, tries, r, o)
 	}
-	wait, asked := l.hooks.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
+}
+
+// rightWait checks when a delivery is attempted again.
+func (l *life) rightWait(a *attempt, tries int, r *webhook.Result, o *webhook.Outcome) {
+	wait, asked := l.pump.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
 	if got := o.Next.Due - r.Now; got < max(wait, asked) || got > max(wait+wait/5, asked) || int(o.Next.Tries) != tries+1 {
 		l.fail("event %d for subscription %v is attempted again in %d ms as try %d, the schedule says %d, the receiver %d", a.task.Sequence, a.task.Target, got, o.Next.Tries, wait, asked)
 	}
@@ -246,6 +195,9 @@ func (l *life) bury(t *webhook.Task) {
 		d.next = &standing{state: ledger.DeliveryDead, tries: d.now.tries, attempts: d.now.attempts}
 		d.buried = true
 		l.count("webhook: ended with its subscription")
+		if d.now.due > l.hookTime() {
+			l.count("webhook: ended before it was due")
+		}
 	}
 	l.writeHook(*t, ops, nil)
 }
@@ -256,10 +208,16 @@ func (l *life) putBack() {
 		return
 	}
 	name := l.hooks.names[l.rng.IntN(len(l.hooks.names))]
-	d := l.hooks.known[name]
-	if d.now.state != ledger.DeliveryDead && !l.odds(8) || l.flipped[name.Account] {
+	if l.hooks.known[name].now.state == ledger.DeliveryDead || l.odds(8) {
+		l.putBackThis(name)
+	}
+}
+
+func (l *life) putBackThis(name deliveryName) {
+	if l.flipped[name.Account] {
 		return
 	}
+	d := l.hooks.known[name]
 	s, err := l.hookRows().Subscription(name.Target)
 	if err != nil || s == nil {
 		l.fail("subscription %v: %v", name.Target, err)
@@ -275,6 +233,9 @@ func (l *life) putBack() {
 		return
 	}
 	l.count("webhook: put back in line")
+	if state == ledger.DeliveryDelivered {
+		l.count("webhook: put back in line after it was delivered")
+	}
 	l.say("event %d for subscription %v is put back in line", name.sequence, name.Target)
 	task, o := l.pump.machine.Again(name.Target, name.sequence, state, status, l.hookTime())
 	d.busy, d.next = true, &standing{state: ledger.DeliveryPending, attempts: d.now.attempts, due: o.Next.Due}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"slices"
 
 	"pixd/actors/ledger"
@@ -19,6 +20,7 @@ type hookDelivery struct {
 	acked  bool          // the receiver has acknowledged the event
 	gone   bool          // the receiver answered 410 to the newest attempt
 	soon   ledger.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
+	last   bool          // its schedule was over at the newest attempt
 	buried bool          // it ended with its subscription
 }
 
@@ -59,7 +61,7 @@ func (l *life) nothingForgotten() {
 		s := l.hooks.made[p.Target]
 		if s != nil && s.ended {
 			l.fail("event %d waits for subscription %v, which has ended", p.Sequence, p.Target)
-		} else if d := l.hooks.known[deliveryName{p.Target, p.Sequence}]; (p.Due <= now || d != nil && d.soon != 0 && d.soon < l.clock) && l.pump.paused[p.Target] < now {
+		} else if d := l.hooks.known[deliveryName{p.Target, p.Sequence}]; (p.Due <= now || d != nil && d.soon != 0 && d.soon < l.clock) && l.pump.paused[p.Target] < l.clock {
 			l.fail("event %d for subscription %v is due since %v, and is forgotten", p.Sequence, p.Target, p.Due)
 		}
 		return true, nil
@@ -89,26 +91,19 @@ func (l *life) dispatchAll() (busy bool) {
 // waits, with a status only if it has been attempted or put back, or the status of one that has
 // ended.
 func (l *life) deliveryRows() map[deliveryName]standing {
-	all := map[deliveryName]standing{}
+	all, statuses := map[deliveryName]standing{}, map[deliveryName]bool{}
 	lo, hi := ledger.AllPending()
-	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+	pending := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		p, err := ledger.DecodePending(k, v)
-		if err != nil {
-			return false, err
-		}
 		name := deliveryName{p.Target, p.Sequence}
 		if _, twice := all[name]; twice {
 			l.fail("event %d waits for subscription %v twice", p.Sequence, p.Target)
 		}
 		all[name] = standing{state: ledger.DeliveryPending, tries: int(p.Tries), due: p.Due}
-		return true, nil
+		return err == nil, err
 	})
-	if err != nil {
-		l.fail("pending deliveries: %v", err)
-	}
-	statuses := map[deliveryName]bool{}
 	lo, hi = ledger.AllDeliveries()
-	err = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+	ended := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		t, state, sequence, err := ledger.DecodeDeliveryKey(k)
 		if err != nil {
 			return false, err
@@ -118,15 +113,15 @@ func (l *life) deliveryRows() map[deliveryName]standing {
 			return false, err
 		}
 		name := deliveryName{t, sequence}
-		waits, pending := all[name]
-		if statuses[name] || pending != (state == ledger.DeliveryPending) || waits.due != s.Due {
+		waits, there := all[name]
+		if statuses[name] || there != (state == ledger.DeliveryPending) || waits.due != s.Due {
 			l.fail("event %d for subscription %v is %v, due %v, and has another row, or none, due %v", sequence, t, state, s.Due, waits.due)
 		}
 		statuses[name] = true
 		all[name] = standing{state, waits.tries, len(s.Attempts), s.Due}
 		return true, nil
 	})
-	if err != nil {
+	if err := errors.Join(pending, ended); err != nil {
 		l.fail("deliveries: %v", err)
 	}
 	return all
@@ -142,9 +137,9 @@ func (s standing) same(rows standing) bool {
 	return s == rows
 }
 
-// webhooksKept checks, at every start of a process, that subscriptions and deliveries are as
-// they were when they were last durable. What was being written is there or not.
-func (l *life) webhooksKept() {
+// subscriptionsKept checks, at every start of a process, that each subscription is as it was
+// confirmed.
+func (l *life) subscriptionsKept() {
 	for _, t := range l.hooks.targets {
 		want := l.hooks.made[t]
 		s, err := l.hookRows().Subscription(t)
@@ -155,6 +150,11 @@ func (l *life) webhooksKept() {
 			l.fail("subscription %v is %+v, and the journal has %+v: %v", t, *want, s, err)
 		}
 	}
+}
+
+// deliveriesKept checks, at every start of a process, that each delivery is as it was when it
+// was last durable. What was being written is there or not.
+func (l *life) deliveriesKept() {
 	rows := l.deliveryRows()
 	l.hooks.names = slices.DeleteFunc(l.hooks.names, func(name deliveryName) bool {
 		_, there := rows[name]
@@ -200,71 +200,16 @@ func (c *chronicle) delivered(l *life) {
 			l.fail("event %d for subscription %v is %+v and %+v, it should be %+v", name.sequence, name.Target, *d, got, w)
 		}
 		ended := c.hooks.masks[name.Account][name.Number] == 0
-		last := d.now.tries == 1+len(l.hooks.schedule) && !d.gone
 		switch {
-		case d.made < d.now.attempts || d.now.tries > 1+len(l.hooks.schedule):
+		case d.made < d.now.attempts || d.now.tries > mostTries:
 			l.fail("event %d for subscription %v: %d attempts made, %+v", name.sequence, name.Target, d.made, d.now)
 		case got.state == ledger.DeliveryDelivered && !d.acked:
 			l.fail("event %d for subscription %v counts as delivered, and was not acknowledged", name.sequence, name.Target)
-		case got.state == ledger.DeliveryDead && !last && !d.gone && (!d.buried || !ended):
+		case got.state == ledger.DeliveryDead && !d.last && !d.gone && (!d.buried || !ended):
 			l.fail("event %d for subscription %v is dead after %d attempts", name.sequence, name.Target, d.now.tries)
 		}
 	}
 	for name := range rows {
 		l.fail("event %d for subscription %v comes of no record", name.sequence, name.Target)
-	}
-}
-
-// hookBook is what the records say about webhooks.
-type hookBook struct {
-	masks  map[ledger.AccountID]map[uint32]ledger.EventMask // the kinds that each subscription gets; 0: it has ended
-	events map[ledger.AccountID]uint64                      // how many events each account has had
-	wanted map[deliveryName]hookWanted
-}
-
-// hookWanted is a delivery that a record causes.
-type hookWanted struct {
-	record uint64
-	event  uint8
-	kind   ledger.EventKind
-}
-
-func newHookBook() *hookBook {
-	return &hookBook{map[ledger.AccountID]map[uint32]ledger.EventMask{}, map[ledger.AccountID]uint64{}, map[deliveryName]hookWanted{}}
-}
-
-// take checks the events and deliveries of an account's next record: sequences have no gap,
-// and each active subscription gets each event that it wants.
-func (b *hookBook) take(l *life, r *ledger.Record) {
-	masks := b.masks[r.Account]
-	if masks == nil {
-		masks = map[uint32]ledger.EventMask{}
-		b.masks[r.Account] = masks
-	}
-	var want []ledger.Delivery
-	for i, kind := range r.Events {
-		b.events[r.Account]++
-		if e := r.Event(i); e.Sequence != b.events[r.Account] || e.Kind != kind || e.ID.Sequence() != e.Sequence {
-			l.fail("record %d of %v: event %+v, and %d is next", r.Seq, r.Account, e, b.events[r.Account])
-		}
-		for number := uint32(1); int(number) <= len(masks); number++ {
-			if masks[number].Has(kind) {
-				want = append(want, ledger.Delivery{Event: uint8(i), Subscription: number})
-				name := deliveryName{ledger.Target{Account: r.Account, Number: number}, b.events[r.Account]}
-				b.wanted[name] = hookWanted{r.Seq, uint8(i), kind}
-			}
-		}
-	}
-	if !slices.Equal(r.Deliveries, want) {
-		l.fail("record %d of %v has the deliveries %v, and should have %v", r.Seq, r.Account, r.Deliveries, want)
-	}
-	if s := r.Subscription; s != nil {
-		if r.Kind == ledger.SubscriptionMade && int(s.ID.Number()) != len(masks)+1 {
-			l.fail("record %d of %v makes subscription %d after %d", r.Seq, r.Account, s.ID.Number(), len(masks))
-		}
-		masks[s.ID.Number()] = 0
-		if s.Status == ledger.SubscriptionActive {
-			masks[s.ID.Number()] = s.Events
-		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // receivers, and what each receiver got. A crash of the engine changes nothing of it.
 type hooks struct {
 	wanted   bool                           // merchants subscribe in this run
-	schedule []ledger.Millis                // waits before the second and each later attempt
+	schedule []ledger.Millis                // most processes' waits before the second and each later attempt
 	bounds   webhook.Bounds                 // of every process of this run
 	targets  []ledger.Target                // subscriptions whose making was confirmed, in that order
 	made     map[ledger.Target]*subscriber  // the same by target
@@ -43,11 +43,12 @@ type eventName struct {
 
 // pump is the part of a process that delivers webhooks.
 type pump struct {
-	machine *webhook.Machine
-	running []*attempt
-	ahead   ledger.Millis                   // how far engine time was behind the newest record at the start
-	handed  int                             // tasks that the machine has handed out and that have not begun
-	paused  map[ledger.Target]ledger.Millis // until when a subscription may pause after a failure
+	machine  *webhook.Machine
+	schedule []ledger.Millis // waits before the second and each later attempt
+	running  []*attempt
+	ahead    ledger.Millis                   // how far engine time was behind the newest record at the start
+	handed   int                             // tasks that the machine has handed out and that have not begun
+	paused   map[ledger.Target]ledger.Millis // simulated time until which a subscription may pause after a failure
 
 	// What the machine is told before its next step.
 	changed []ledger.Target
@@ -55,14 +56,20 @@ type pump struct {
 	ended   []webhook.Task
 }
 
+// schedules are over within a run.
+var schedules = [][]ledger.Millis{{}, {1_000}, {500, 2_000}, {1_000, 5_000, 30_000}, {200, 200, 60_000, 600_000}}
+
+// mostTries is how many attempts the longest schedule has.
+const mostTries = 5
+
 // newHooks draws how webhooks behave in this run: the engine's own bounds or small ones, and a
-// schedule that is over within a run.
+// schedule.
 func (l *life) newHooks() *hooks {
 	h := &hooks{
 		wanted: l.odds(2), bounds: webhook.DefaultBounds(), made: map[ledger.Target]*subscriber{},
 		known: map[deliveryName]*hookDelivery{}, ids: map[ledger.EventID]eventName{},
 	}
-	h.schedule = [][]ledger.Millis{{}, {1_000}, {500, 2_000}, {1_000, 5_000, 30_000}, {200, 200, 60_000, 600_000}}[l.rng.IntN(5)]
+	h.schedule = schedules[l.rng.IntN(len(schedules))]
 	if l.odds(2) {
 		for _, bound := range []*int{&h.bounds.Each, &h.bounds.Good, &h.bounds.Bad, &h.bounds.Look, &h.bounds.Find, &h.bounds.Remember} {
 			*bound = [...]int{*bound, 4, 2, 1}[l.rng.IntN(4)]
@@ -71,9 +78,16 @@ func (l *life) newHooks() *hooks {
 	return h
 }
 
-// newPump returns the deliverer of a new process.
+// newPump returns the deliverer of a new process. Its flags may have another schedule.
 func (l *life) newPump() pump {
-	return pump{machine: webhook.New(l.hooks.schedule, l.hooks.bounds), paused: map[ledger.Target]ledger.Millis{}, ahead: l.time.Behind()}
+	schedule := l.hooks.schedule
+	if l.odds(8) {
+		schedule = schedules[l.rng.IntN(len(schedules))]
+	}
+	return pump{
+		machine: webhook.New(schedule, l.hooks.bounds), schedule: schedule,
+		paused: map[ledger.Target]ledger.Millis{}, ahead: l.time.Behind(),
+	}
 }
 
 // webhooks lets one random thing happen to the webhooks.
@@ -118,11 +132,19 @@ func (l *life) subscribe() {
 	}})
 }
 
-// unsubscribe has a merchant remove a subscription.
+// unsubscribe has a merchant remove a subscription, often one of which a delivery waits.
 func (l *life) unsubscribe() {
-	if len(l.hooks.targets) > 0 {
-		l.endSubscription(l.hooks.targets[l.rng.IntN(len(l.hooks.targets))], false)
+	if len(l.hooks.targets) == 0 {
+		return
 	}
+	t := l.hooks.targets[l.rng.IntN(len(l.hooks.targets))]
+	for i := len(l.hooks.names) - 1; i >= 0 && !l.odds(20); i-- {
+		if name := l.hooks.names[i]; l.hooks.known[name].now.state == ledger.DeliveryPending && l.hooks.made[name.Target] != nil {
+			t = name.Target
+			break
+		}
+	}
+	l.endSubscription(t, false)
 }
 
 func (l *life) endSubscription(t ledger.Target, stop bool) {

@@ -140,6 +140,9 @@ record: refund.settled
 record: refund.settled_late
 record: return.received
 record: settings.changed
+record: subscription.dropped
+record: subscription.ended
+record: subscription.made
 refused: an id of another's
 refused: case_over
 refused: case_result
@@ -159,11 +162,25 @@ refused: provider_rejected
 refused: safe_balance
 refused: same_institution_transfer
 refused: unknown_original
+refused: unknown_subscription
 registry: a key changed
 registry: a key made
 registry: a key of another's
 start: other flags
 told: a list
+webhook: 410
+webhook: a late answer
+webhook: a subscription ended
+webhook: an attempt lost
+webhook: an attempt's result lost
+webhook: dead after its last attempt
+webhook: delivered
+webhook: delivered by a later attempt
+webhook: ended before it was due
+webhook: ended with its subscription
+webhook: no answer in time
+webhook: put back in line
+webhook: put back in line after it was delivered
 `
 
 // TestNothingIsRare checks that each event in common happens often enough in 300 lives.

@@ -73,7 +73,8 @@ func (l *life) crash(why string) {
 	}
 	l.boot()
 	l.remembered()
-	l.webhooksKept()
+	l.subscriptionsKept()
+	l.deliveriesKept()
 	l.holdsHaveWork()
 	l.sentIsKnown()
 }

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
+	"pixd/wal"
 	"pixd/wal/waltest"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -98,6 +99,10 @@ func (l *life) settingsOf(j *transfer.Job) (s []ledger.Settings) {
 		}
 	}
 	for seq := newest; seq > 0; seq-- {
+		w, _, err := l.journal.Record(wal.Stream(j.Account), seq)
+		if kind := ledger.RecordKind(w.Kind); err == nil && kind != ledger.AccountOpened && kind != ledger.SettingsChanged {
+			continue // most records are decoded in vain
+		}
 		r, err := rows{l.journal}.Record(j.Account, seq)
 		if err != nil {
 			return nil // the record is damaged

@@ -122,13 +122,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		if err != nil {
 			d.Log.Error("webhook: deliveries not read; tried again", "error", err)
 		}
-		if len(tasks) > 0 {
-			d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
-		}
-		tasks = d.inbox.take()
-		for i := range tasks {
-			d.start(&tasks[i])
-		}
+		d.begin(tasks)
 		if err != nil {
 			select { // rows that cannot be read are not read in a loop without a pause
 			case <-ctx.Done():
@@ -156,6 +150,17 @@ func (d *Dispatcher) tick() ([]Task, error) {
 		d.machine.Limit(busyAttempts)
 	}
 	return d.machine.Tick(d.now(), d.Rows)
+}
+
+// begin holds the tasks of a tick, and starts those of earlier ticks that need not be held.
+func (d *Dispatcher) begin(tasks []Task) {
+	if len(tasks) > 0 {
+		d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
+	}
+	tasks = d.inbox.take()
+	for i := range tasks {
+		d.start(&tasks[i])
+	}
 }
 
 // held are tasks that begin once everything that Tick may have read is durable: the rows of a

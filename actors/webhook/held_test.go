@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -64,4 +65,22 @@ func TestHeld(t *testing.T) {
 		out.Release(nil)
 	}
 	<-posts
+}
+
+// TestRetryEnds checks that who puts a delivery back in line does not wait for a store that has
+// failed once the dispatcher has ended.
+func TestRetryEnds(t *testing.T) {
+	d := webhook.NewDispatcher(webhook.Options{
+		Rows: oneRow{}, Journal: make(appended, 8),
+		Now:     func() ledger.Reading { return ledger.Reading{} },
+		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
+	})
+	done := make(chan error)
+	go func() { done <- d.Retry(ledger.Target{Account: 1, Number: 1}, 1) }()
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.Run(ended)
+	if err := <-done; !errors.Is(err, ledger.ErrCut) {
+		t.Errorf("got %v", err)
+	}
 }

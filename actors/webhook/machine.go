@@ -231,7 +231,7 @@ func (m *Machine) rest(q *queue) {
 func (m *Machine) sleep(q *queue, until ledger.Millis) {
 	delete(m.queues, q.target)
 	if !q.active() {
-		delete(m.bad, q.target)
+		delete(m.bad, q.target) // it does not count as failing any more
 	}
 	m.waiting.set(q.target, until)
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // Retry puts one delivery back in line, whatever became of it: its next attempt is due now,
-// and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery; ledger.ErrSubscriptionEnded
-// where the subscription gets nothing any more; the store failed.
+// and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery;
+// ledger.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
+// the process ends first; the store failed.
 func (d *Dispatcher) Retry(t ledger.Target, sequence uint64) error {
 	if err := d.takes(t); err != nil {
 		return err
@@ -20,7 +21,18 @@ func (d *Dispatcher) Retry(t ledger.Target, sequence uint64) error {
 	if err != nil || !waits {
 		return err
 	}
-	return <-done
+	return d.await(done)
+}
+
+// await waits until a change is durable. A store that has failed says nothing any more: then
+// the end of the process ends the wait, and it is not known whether the change is durable.
+func (d *Dispatcher) await(done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-d.ending.Done():
+		return ledger.ErrCut
+	}
 }
 
 // RetryDead puts all dead deliveries of a subscription back in line and returns their number.
@@ -53,7 +65,7 @@ func (d *Dispatcher) RetryDead(t ledger.Target) (n int, err error) {
 			}
 		}
 		for range started {
-			if err := <-done; err != nil {
+			if err := d.await(done); err != nil {
 				return n, err
 			}
 			n++
