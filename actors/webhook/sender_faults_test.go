@@ -147,10 +147,10 @@ func TestFaults(t *testing.T) {
 func TestConnectionFaults(t *testing.T) {
 	p := event(accepting(t, func(c *net.TCPConn) {
 		_ = c.SetReadBuffer(4 << 10)
-		time.Sleep(10 * short)
+		time.Sleep(40 * short)
 	}).url)
 	p.Body = bytes.Repeat([]byte("x"), 8<<20) // more than the buffers of a connection hold
-	if a := sending(t, 3*short).Post(t.Context(), p); a != (Answer{Err: noHead}) {
+	if a := sending(t, 20*short).Post(t.Context(), p); a != (Answer{Err: noHead}) {
 		t.Error("unread:", a)
 	}
 	p = event(accepting(t, says("")).url)
