@@ -97,11 +97,18 @@ func (w *harness) retries(r *merchantServer, h hook, event string) {
 	if status != 401 || !strings.Contains(got, "Missing HMAC header") {
 		w.t.Errorf("unsigned: %d %s", status, got)
 	}
-	for _, id := range []string{"x", "evt_" + strings.Repeat("a", 26), event[:29] + "q"} {
+	for _, id := range []string{"x", "evt_" + strings.Repeat("a", 26), otherHash(event)} {
 		if status, got, _ := w.post("/webhooks/"+h.ID+"/deliveries/"+id+"/retry", `{}`); status != 404 || got != `{"errors":{"not_found":"delivery not found"}}` {
 			w.t.Errorf("%s: %d %s", id, status, got)
 		}
 	}
+}
+
+// otherHash returns the id of no event, with the sequence of an event.
+func otherHash(event string) string {
+	id, _ := ledger.ParseEventID(event)
+	id[0] ^= 1
+	return id.String()
 }
 
 // permissions checks which permission each request about webhooks needs.
