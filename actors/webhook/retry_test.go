@@ -1,0 +1,169 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// TestRetries checks that a delivery is put back in line whatever became of it, and what is
+// refused.
+func TestRetries(t *testing.T) {
+	var status atomic.Int64
+	hold := make(chan struct{})
+	k := newDesk(t, func(_ context.Context, p Post) Answer {
+		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 2 {
+			<-hold
+		}
+		return Answer{Status: int(status.Load())}
+	})
+	status.Store(200)
+	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
+	k.run()
+	k.becomes(1, "delivered")
+	status.Store(500)
+	retry := func(sequence uint64) {
+		t.Helper()
+		if err := k.Retry(target(1), sequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	retry(1)
+	if s := k.becomes(1, "pending"); len(s.Attempts) > 2 || s.CreatedAt != t0 {
+		t.Errorf("%+v", s)
+	}
+	for len(k.becomes(1, "pending").Attempts) != 2 {
+		time.Sleep(time.Millisecond)
+	}
+	retry(1) // although it is not due
+	for len(k.becomes(1, "pending").Attempts) != 3 {
+		time.Sleep(time.Millisecond)
+	}
+	k.clock.Add(int64(2 * hour))
+	if s := k.becomes(1, "dead"); len(s.Attempts) != 4 {
+		t.Errorf("%+v", s)
+	}
+	status.Store(200)
+	retry(1)
+	if s := k.becomes(1, "delivered"); len(s.Attempts) != 5 || s.Due != 0 || s.Why != "" {
+		t.Errorf("%+v", s)
+	}
+
+	for range len(k.posts) {
+		<-k.posts
+	}
+	k.rows(func(s *shelf) { s.wait(target(1), 2, k.now()) })
+	k.Emitted(waiting(2, k.now()))
+	<-k.posts
+	retry(2) // it runs: there is nothing to do
+	close(hold)
+	k.becomes(2, "delivered")
+	if len(k.posts) != 0 {
+		t.Errorf("%d more attempts", len(k.posts))
+	}
+	k.refusals()
+}
+
+// waiting is the record of an event for subscription 1 of account 1.
+func waiting(sequence uint64, at ledger.Millis) *ledger.Record {
+	r := &ledger.Record{Account: 1, Seq: sequence, Time: at}
+	r.Events, r.Totals.Events, r.Deliveries = []ledger.EventKind{ledger.EventReceived}, sequence, []ledger.Delivery{{Subscription: 1}}
+	return r
+}
+
+// refusals checks which deliveries are not put back in line.
+func (k *desk) refusals() {
+	k.t.Helper()
+	gone := ledger.Target{Account: 1, Number: 3}
+	for _, status := range []ledger.SubscriptionStatus{ledger.SubscriptionStopped, ledger.SubscriptionRemoved} {
+		k.rows(func(s *shelf) { s.subscribe(gone, status) })
+		_, err := k.RetryDead(gone)
+		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, 1), ledger.ErrSubscriptionEnded) {
+			k.t.Error(status, err)
+		}
+	}
+	_, err := k.RetryDead(target(77))
+	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), 1), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), 77), ledger.ErrNoDelivery) {
+		k.t.Error(err)
+	}
+}
+
+// TestRetryAllDead checks that all dead deliveries of a subscription, and no others, are put
+// back in line.
+func TestRetryAllDead(t *testing.T) {
+	k := newDesk(t, nil)
+	ended := func(sequence uint64, state ledger.DeliveryState) wal.Op {
+		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: t0, Attempts: []ledger.Attempt{{At: t0, Status: 500}}}
+		return wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(target(1), state, sequence), Value: s.Encode()}
+	}
+	const dead = 600
+	k.rows(func(s *shelf) {
+		for n := range uint64(dead) {
+			s.apply([]wal.Op{ended(1000+n, ledger.DeliveryDead)})
+		}
+		s.apply([]wal.Op{ended(1, ledger.DeliveryDelivered)})
+	})
+	k.run()
+	if n, err := k.RetryDead(target(1)); n != dead || err != nil {
+		t.Error(n, err)
+	}
+	for n := range uint64(dead) {
+		if s := k.becomes(1000+n, "delivered"); len(s.Attempts) != 2 {
+			t.Fatalf("%+v", s)
+		}
+	}
+	if n, err := k.RetryDead(target(1)); n != 0 || err != nil || len(k.posts) != dead {
+		t.Error(n, err, len(k.posts))
+	}
+}
+
+// TestSweep checks how long what became of deliveries is kept, and that nothing expires while
+// the time is doubted.
+func TestSweep(t *testing.T) {
+	k := newDesk(t, nil)
+	const day = 24 * hour
+	row := func(number uint32, sequence uint64, state ledger.DeliveryState, age ledger.Millis) string {
+		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: k.now() - age}
+		key := ledger.DeliveryKey(ledger.Target{Account: 1, Number: number}, state, sequence)
+		k.shelf.apply([]wal.Op{{Kind: wal.OpSet, Key: key, Value: s.Encode()}})
+		return string(key)
+	}
+	var old, young []string
+	k.rows(func(*shelf) {
+		for number := range uint32(3) {
+			for n := range uint64(1100) {
+				old = append(old, row(number, n, ledger.DeliveryDelivered, 7*day+2000-ledger.Millis(n)))
+			}
+			young = append(young, row(number, 5000, ledger.DeliveryDelivered, 7*day-100*second), row(number, 5001, ledger.DeliveryDelivered, 0),
+				row(number, 1, ledger.DeliveryPending, 99*day), row(number, 2, ledger.DeliveryDead, 90*day-100*second))
+			old = append(old, row(number, 1, ledger.DeliveryDead, 90*day))
+		}
+	})
+	has := func(keys []string) (n int) {
+		for _, key := range keys {
+			if _, ok, _ := k.Get([]byte(key)); ok {
+				n++
+			}
+		}
+		return n
+	}
+	k.doubted.Store(true)
+	if err := k.Sweep(); err != nil || has(old) != len(old) {
+		t.Error(err, has(old))
+	}
+	k.doubted.Store(false)
+	for range 2 {
+		if err := k.Sweep(); err != nil || has(old) != 0 || has(young) != len(young) {
+			t.Error(err, has(old), has(young))
+		}
+	}
+	k.rows(func(s *shelf) { s.fail = errors.New("no disk") })
+	if k.Sweep() == nil {
+		t.Error("an error is not reported")
+	}
+}
