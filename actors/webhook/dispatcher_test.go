@@ -229,9 +229,13 @@ func TestEndOfRun(t *testing.T) {
 	}
 	k.end()
 	k.becomes(1, "new")
-	k.mu.Lock()
-	k.shelf.expectState(t, two, 2, "delivered")
-	k.mu.Unlock()
+	got := ""
+	for end := time.Now().Add(5 * time.Second); got != "delivered" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		k.rows(func(r *shelf) { got = r.stands(two, 2) })
+	}
+	if got != "delivered" {
+		t.Errorf("delivery 2 of subscription 2 is %s, want delivered", got)
+	}
 	if err := k.Sweep(); err != nil {
 		t.Error(err)
 	}

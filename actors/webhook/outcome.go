@@ -169,6 +169,10 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 // caller must call Settled once the changes are durable.
 func (m *Machine) Again(t ledger.Target, sequence uint64, state ledger.DeliveryState, s *ledger.DeliveryStatus, now ledger.Millis) (Task, Outcome) {
 	q := m.queue(t)
+	if f, bad := m.bad[t]; bad { // whoever asks for an attempt now does not wait for the receiver's pause to end
+		f.pause = 0
+		m.bad[t] = f
+	}
 	q.running[sequence] = now
 	q.loaded = slices.DeleteFunc(q.loaded, func(p ledger.Pending) bool { return p.Sequence == sequence })
 	next := ledger.Pending{Target: t, Due: now, Sequence: sequence, Record: s.Record, Event: s.Event}

@@ -7,8 +7,8 @@ import (
 	"pixd/wal"
 )
 
-// Keep is how long, in ms, the status of a delivery that has ended is kept, counted from the
-// event: 7 days of one that was delivered, 90 days of a dead one.
+// Keep is how long, in ms, the status of a delivery that has ended is kept, counted from its
+// last attempt and at least from the event: 7 days of one that was delivered, 90 days of a dead one.
 func Keep(s ledger.DeliveryState) ledger.Millis {
 	const day = 24 * 60 * 60 * 1000
 	if s == ledger.DeliveryDelivered {
@@ -61,7 +61,7 @@ func (d *Dispatcher) old(lo, hi []byte, now ledger.Millis) (next []byte, ops []w
 		if err != nil {
 			return false, err
 		}
-		if state == ledger.DeliveryPending || s.CreatedAt+Keep(state) > now {
+		if state == ledger.DeliveryPending || ended(s)+Keep(state) > now {
 			next = over
 			return false, nil
 		}
@@ -74,6 +74,14 @@ func (d *Dispatcher) old(lo, hi []byte, now ledger.Millis) (next []byte, ops []w
 		return nil, nil, err
 	}
 	return next, ops, nil
+}
+
+// ended is when a delivery's last attempt began; of one without an attempt, when its event was.
+func ended(s *ledger.DeliveryStatus) ledger.Millis {
+	if n := len(s.Attempts); n > 0 {
+		return max(s.CreatedAt, s.Attempts[n-1].At)
+	}
+	return s.CreatedAt
 }
 
 // sweepRows is how many rows one entry of a sweep deletes at most.

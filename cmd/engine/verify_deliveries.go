@@ -70,6 +70,9 @@ func (c *comparison) attempted(key, value []byte) error {
 	if s.Due != p.Due || s.Record != p.Record || s.Event != p.Event {
 		return fmt.Errorf("%s is not what the delivery's status says", rowName(key))
 	}
+	if err := c.waitsAlone(p, key); err != nil {
+		return err
+	}
 	r, err := c.store.Record(p.Account, p.Record)
 	if err != nil {
 		return err
@@ -80,6 +83,20 @@ func (c *comparison) attempted(key, value []byte) error {
 		}
 	}
 	return fmt.Errorf("%s is there, and record %d of %v causes no such delivery", rowName(key), p.Record, p.Account)
+}
+
+// waitsAlone checks that a delivery with a row that waits has not ended.
+func (c *comparison) waitsAlone(p ledger.Pending, key []byte) error {
+	for _, state := range []ledger.DeliveryState{ledger.DeliveryDelivered, ledger.DeliveryDead} {
+		_, ended, err := c.store.Get(ledger.DeliveryKey(p.Target, state, p.Sequence))
+		if err != nil {
+			return err
+		}
+		if ended {
+			return fmt.Errorf("%s is there, and the delivery is %v", rowName(key), state)
+		}
+	}
+	return nil
 }
 
 // delivery checks a status row by itself. One of a delivery that waits must have its row with

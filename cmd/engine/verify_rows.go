@@ -46,6 +46,13 @@ func (c *comparison) there(key, value []byte) error {
 		return fmt.Errorf("%s is not what %s makes", rowName(key), recordName(d))
 	}
 	c.next()
+	if ledger.IsPending(key) {
+		p, err := ledger.DecodePending(key, value)
+		if err != nil {
+			return err
+		}
+		return c.waitsAlone(p, key)
+	}
 	return nil
 }
 

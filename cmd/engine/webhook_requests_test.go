@@ -224,6 +224,8 @@ func TestVerifyDeliveries(t *testing.T) {
 		"says that an attempt is due":       {Kind: wal.OpDelete, Key: waiting[1]},
 		"no record makes it":                {Kind: wal.OpDelete, Key: tried},
 		"is not what the delivery's status": {Kind: wal.OpSet, Key: tried, Value: moved.Encode()},
+		"the delivery is delivered":         {Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryDelivered, 5), Value: (&ledger.DeliveryStatus{Record: 5}).Encode()},
+		"the delivery is dead":              {Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryDead, 3), Value: (&ledger.DeliveryStatus{Record: 4}).Encode()},
 	} {
 		if err := verifyAfter(t, kept, op); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "is missing, and record") {
 			t.Errorf("want %q, got %v", want, err)
