@@ -10,8 +10,12 @@ import (
 // whatever the order in which they came: from a later one on the machine would miss the others.
 func TestInboxEarliest(t *testing.T) {
 	rows := []ledger.Pending{
-		{Target: target(1), Due: t0 + 1, Sequence: 5}, {Target: target(1), Due: t0, Sequence: 7}, {Target: target(1), Due: t0, Sequence: 6},
-		{Target: target(1), Due: t0, Sequence: 9}, {Target: target(1), Due: t0 + 2, Sequence: 1}, {Target: target(2), Due: t0 - 1, Sequence: 2},
+		{Target: target(1), Due: t0 + 1, Sequence: 5},
+		{Target: target(1), Due: t0, Sequence: 7},
+		{Target: target(1), Due: t0, Sequence: 6},
+		{Target: target(1), Due: t0, Sequence: 9},
+		{Target: target(1), Due: t0 + 2, Sequence: 1},
+		{Target: target(2), Due: t0 - 1, Sequence: 2},
 	}
 	for first := range rows {
 		var i inbox

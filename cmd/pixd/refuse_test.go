@@ -153,13 +153,13 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, kind := range []string{"pix.charge.paid", "pix.payout.confirmed", "pix.refund.completed"} {
-		if received := regexp.MustCompile(`(?m)^\S+Z  ` + regexp.QuoteMeta(kind) + `  sequence \d+  evt_\w+  verified$`).FindAll(out, -1); len(received) != 1 {
+		if received := regexp.MustCompile(`(?m)^\S+Z  `+regexp.QuoteMeta(kind)+`  sequence \d+  evt_\w+  verified$`).FindAll(out, -1); len(received) != 1 {
 			t.Errorf("%s was received %d times", kind, len(received))
 		}
 	}
 	rest := string(out)
 	for _, want := range []string{
-		`"secret":"whsec_`, // the webhook
+		`"secret":"whsec_`,             // the webhook
 		`"worked":true`, `"qr_code":"`, // the charge
 		`"amount":250000`, // the charge is paid
 		`"status":"completed"`, `"balance":10250000,"available":10250000,"pending":0`,
