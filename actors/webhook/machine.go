@@ -42,10 +42,13 @@ type Machine struct {
 	bounds   Bounds
 	schedule []ledger.Millis // waits before the second and each later attempt
 
-	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
-	queues  map[ledger.Target]*queue
-	ready   []*queue // queues in which something may be due, in the order in which they get their turn
-	waiting alarms   // subscriptions of which something is due later
+	find   []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
+	queues map[ledger.Target]*queue
+	// ready are the queues in which something may be due, in the order in which they get their
+	// turn: those of good subscriptions, and those of bad ones. While no attempt may begin in a
+	// pool, its queues wait and nothing of theirs is read.
+	ready   [2][]*queue
+	waiting alarms // subscriptions of which something is due later
 	pools   pools
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
 	limit   int                       // see Limit
@@ -111,10 +114,15 @@ func (m *Machine) queue(t ledger.Target) *queue {
 
 // line gives the queue its turn.
 func (m *Machine) line(q *queue) {
-	if !q.lined {
-		q.lined = true
-		m.ready = append(m.ready, q)
+	if q.lined {
+		return
 	}
+	q.lined = true
+	line := &m.ready[0]
+	if _, bad := m.bad[q.target]; bad {
+		line = &m.ready[1]
+	}
+	*line = append(*line, q)
 }
 
 // Limit sets how many attempts may run at once in all, for good and for bad subscriptions each;
@@ -128,18 +136,32 @@ func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
 	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
 		m.line(m.queue(t))
 	}
-	// Each queue gets one turn; a queue that has more to do goes to the end of the line.
-	for range len(m.ready) {
-		q := m.ready[0]
-		m.ready = m.ready[1:]
-		q.lined = false
-		if tasks, err = m.turn(q, now, rows, tasks); err != nil {
-			m.waiting.set(q.target, now+unreadAgain)
-			unread = errors.Join(unread, fmt.Errorf("deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err))
+	for bad := range m.ready {
+		if tasks, err = m.turns(bad, now, rows, tasks); err != nil {
+			unread = errors.Join(unread, err)
 		}
 	}
 	if unread != nil {
 		unread = fmt.Errorf("webhook: %w", unread)
+	}
+	return tasks, unread
+}
+
+// turns gives each queue of one line its turn, while attempts may begin in its pool. A queue
+// that has more to do goes to the end of the line.
+func (m *Machine) turns(line int, now ledger.Millis, rows Rows, tasks []Task) (_ []Task, unread error) {
+	for range len(m.ready[line]) {
+		if m.pools.full(line == 1, &m.bounds, m.limit) {
+			break
+		}
+		q := m.ready[line][0]
+		m.ready[line] = m.ready[line][1:]
+		q.lined = false
+		var err error
+		if tasks, err = m.turn(q, now, rows, tasks); err != nil {
+			m.waiting.set(q.target, now+unreadAgain)
+			unread = errors.Join(unread, fmt.Errorf("deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err))
+		}
 	}
 	return tasks, unread
 }
@@ -196,6 +218,10 @@ func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]
 	}
 	_, bad := m.bad[q.target]
 	for len(q.running) < q.width(m.bounds.Each) {
+		if q.active() && m.pools.full(bad, &m.bounds, m.limit) {
+			m.line(q) // its turn comes again when an attempt has ended
+			return tasks, nil
+		}
 		if len(q.loaded) == 0 && q.mayLoad(now) {
 			if err := q.load(now, rows, m.bounds.Look); err != nil {
 				return tasks, err
@@ -207,9 +233,6 @@ func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]
 			return tasks, nil
 		case !q.active():
 			tasks = append(tasks, q.bury())
-		case m.pools.full(bad, &m.bounds, m.limit):
-			m.line(q) // its turn comes again when an attempt has ended
-			return tasks, nil
 		default:
 			tasks = append(tasks, q.begin(m.pools.begin(bad, now)))
 		}

@@ -163,3 +163,37 @@ func TestDamagedRow(t *testing.T) {
 		t.Errorf("%d attempts start", len(got))
 	}
 }
+
+// TestFullPoolReadsNothing checks that queues which wait for a place take no rows into memory,
+// cost a step nothing, and get their turn when an attempt ends.
+func TestFullPoolReadsNothing(t *testing.T) {
+	b := DefaultBounds()
+	b.Good = 3
+	rows, m := newShelf(), New(nil, b)
+	for n := 1; n <= 500; n++ {
+		rows.subscribe(target(n), ledger.SubscriptionActive)
+		rows.wait(target(n), 1, t0)
+		rows.wait(target(n), 2, t0)
+	}
+	first, err := m.Tick(t0, rows)
+	if err != nil || len(first) != 3 {
+		t.Fatal(len(first), err)
+	}
+	read := rows.read
+	for range 100 {
+		if tasks, err := m.Tick(t0, rows); err != nil || len(tasks) != 0 {
+			t.Fatal(len(tasks), err)
+		}
+	}
+	loaded := 0
+	for _, q := range m.queues {
+		loaded += len(q.loaded)
+	}
+	if rows.read != read || loaded > 3 {
+		t.Errorf("%d rows were read in vain, %d are in memory", rows.read-read, loaded)
+	}
+	m.Done(first[0], Result{Answer: Answer{Status: 200}, Now: t0})
+	if next, err := m.Tick(t0, rows); err != nil || len(next) != 1 || next[0].Target == first[0].Target {
+		t.Errorf("%+v %v", next, err)
+	}
+}
