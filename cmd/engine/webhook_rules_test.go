@@ -32,7 +32,7 @@ func TestPayoutEvents(t *testing.T) {
 	}
 	all := 0
 	for key, events := range want {
-		if status, got := w.cashOut(`{"amount":100,"pix_key":"` + key + `"}`); status != 202 {
+		if status, got := w.cashOut(`{"amount":100,"pix_key":"` + key + `"}`); status != 202 && status != 200 {
 			t.Fatalf("%s: %d %s", key, status, got)
 		}
 		all += len(events)
