@@ -40,22 +40,35 @@ func (c *call) stored(a *ledger.Answer) {
 // idempotency key, or an earlier request under the key is still being handled and gets one,
 // that answer is sent instead of the refusal, whatever this request's body says.
 func (c *call) malformed(r *ledger.Refusal, refuse func(*ledger.Refusal, bool) (int, []byte)) {
-	if claim := c.claimed(); claim != nil {
-		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
-		if err != nil {
-			c.failed(err)
-			return
-		}
-		if a.Stored != nil {
-			c.stored(&a)
-			return
-		}
-		if a.Refusal != nil {
-			r = a.Refusal
-		}
+	refused, answered := c.recalled()
+	if answered {
+		return
+	}
+	if refused != nil {
+		r = refused
 	}
 	status, body := refuse(r, c.camel)
 	answer(c.ctx, status, body)
+}
+
+// recalled sends the answer that is kept under the request's idempotency key, if there is one;
+// it waits for an earlier request under the key. answered says that it, or a failure, was sent.
+// r is the refusal of that earlier request; nil: it was not refused, or there was none.
+func (c *call) recalled() (r *ledger.Refusal, answered bool) {
+	claim := c.claimed()
+	if claim == nil {
+		return nil, false
+	}
+	a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
+	switch {
+	case err != nil:
+		c.failed(err)
+	case a.Stored != nil:
+		c.stored(&a)
+	default:
+		return a.Refusal, false
+	}
+	return nil, true
 }
 
 // claimed returns the request's idempotency claim, or nil if the request has no

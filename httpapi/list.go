@@ -50,17 +50,7 @@ func (c *call) transactions(all []*ledger.Transaction, err error, page, perPage 
 func (c *call) list(n, page, perPage int, write func(o *object, i int)) {
 	o := opened(c.camel, 128+1024*n)
 	o.flag("worked", true)
-	o.name("data")
-	o.b = append(o.b, '[')
-	for i := range n {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		write(&o, i)
-		o.end()
-	}
-	o.b = append(o.b, ']')
+	o.entries("data", n, func(i int) { write(&o, i) })
 	o.number("page", int64(page))
 	o.number("per_page", int64(perPage))
 	answer(c.ctx, fasthttp.StatusOK, o.closed())

@@ -86,3 +86,18 @@ func appendText(b []byte, s string) []byte {
 	}
 	return append(append(b, s[from:]...), '"')
 }
+
+// entries writes a member that is a list of n objects; write writes the members of the i-th.
+func (o *object) entries(name string, n int, write func(i int)) {
+	o.name(name)
+	o.b = append(o.b, '[')
+	for i := range n {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, '{')
+		write(i)
+		o.end()
+	}
+	o.b = append(o.b, ']')
+}

@@ -100,21 +100,6 @@ func listWebhooks(c *call) {
 	answer(c.ctx, fasthttp.StatusOK, o.closed())
 }
 
-// entries writes a member that is a list of n objects; write writes the members of the i-th.
-func (o *object) entries(name string, n int, write func(i int)) {
-	o.name(name)
-	o.b = append(o.b, '[')
-	for i := range n {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		write(i)
-		o.end()
-	}
-	o.b = append(o.b, ']')
-}
-
 // webhookID returns the id of a subscription in the path; the id zero, which no subscription
 // has, where it is of another form.
 func (c *call) webhookID() ledger.SubscriptionID {
@@ -217,17 +202,8 @@ func (o *object) delivery(d *ledger.DeliveryItem) {
 // retryDelivery is POST /webhooks/:id/deliveries/:event_id/retry: it puts a delivery back in
 // line. To repeat it does no harm, so that only its answer is kept under an idempotency key.
 func retryDelivery(c *call) {
-	claim := c.claimed()
-	if claim != nil {
-		a, err := c.Engine.Do(c.key.Account, ledger.Recall{Claim: claim})
-		if err != nil {
-			c.failed(err)
-			return
-		}
-		if a.Stored != nil {
-			c.stored(&a)
-			return
-		}
+	if _, answered := c.recalled(); answered {
+		return
 	}
 	t, ok := c.ownWebhook()
 	if !ok {
@@ -236,10 +212,11 @@ func retryDelivery(c *call) {
 	name, _ := c.ctx.UserValue("event_id").(string)
 	text, _ := url.PathUnescape(name)
 	id, known := ledger.ParseEventID(text)
-	if !known || !c.retried(t, id) {
-		if !known {
-			c.unknownDelivery()
-		}
+	if !known {
+		c.unknownDelivery()
+		return
+	}
+	if !c.retried(t, id) {
 		return
 	}
 	o := opened(c.camel, 128)
@@ -247,11 +224,12 @@ func retryDelivery(c *call) {
 	o.text("event_id", id.String())
 	o.text("status", ledger.DeliveryPending.String())
 	kept := ledger.Stored{Code: fasthttp.StatusAccepted, Body: o.closed()}
+	claim := c.claimed()
 	if claim == nil {
 		answer(c.ctx, kept.Code, kept.Body)
 		return
 	}
-	c.do(ledger.KeepAnswer{Claim: c.claimed(), Stored: kept}, refuseOther)
+	c.do(ledger.KeepAnswer{Claim: claim, Stored: kept}, refuseOther)
 }
 
 // retried puts a delivery back in line. Where it cannot, it answers and returns false.
@@ -269,5 +247,5 @@ func (c *call) retried(t ledger.Target, id ledger.EventID) bool {
 }
 
 func (c *call) unknownDelivery() {
-	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "delivery not found")
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", ledger.ErrNoDelivery.Error())
 }

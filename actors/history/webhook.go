@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -192,30 +193,44 @@ func (h *History) ofTarget(v View, t ledger.Target, state ledger.DeliveryState, 
 }
 
 // delivery makes a delivery of its row: the one with the due time, or the one with the status.
-func (h *History) delivery(v View, k, b []byte) (d ledger.DeliveryItem, err error) {
-	var sequence uint64
-	if p, ok := ledger.DecodePending(k, b); ok == nil {
-		d.Target, d.State, sequence = p.Target, ledger.DeliveryPending, p.Sequence
-		b, known, err := v.Get(ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence))
-		if err != nil {
-			return d, err
-		}
-		d.Status = &ledger.DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
-		if known {
-			if d.Status, err = ledger.DecodeDeliveryStatus(b); err != nil {
-				return d, err
-			}
-		}
-	} else {
-		if d.Target, d.State, sequence, err = ledger.DecodeDeliveryKey(k); err != nil {
-			return d, err
-		}
-		if d.Status, err = ledger.DecodeDeliveryStatus(b); err != nil {
-			return d, err
+func (h *History) delivery(v View, k, b []byte) (ledger.DeliveryItem, error) {
+	if ledger.IsPending(k) {
+		return h.pending(v, k, b)
+	}
+	t, state, sequence, err := ledger.DecodeDeliveryKey(k)
+	if err != nil {
+		return ledger.DeliveryItem{}, err
+	}
+	s, err := ledger.DecodeDeliveryStatus(b)
+	if err != nil {
+		return ledger.DeliveryItem{}, err
+	}
+	return h.withEvent(t, sequence, state, s)
+}
+
+// pending makes a delivery of its row with the due time.
+func (h *History) pending(v View, k, b []byte) (ledger.DeliveryItem, error) {
+	p, err := ledger.DecodePending(k, b)
+	if err != nil {
+		return ledger.DeliveryItem{}, err
+	}
+	b, tried, err := v.Get(ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence))
+	if err != nil {
+		return ledger.DeliveryItem{}, err
+	}
+	s := p.Untried()
+	if tried {
+		if s, err = ledger.DecodeDeliveryStatus(b); err != nil {
+			return ledger.DeliveryItem{}, err
 		}
 	}
-	d.Event, err = h.event(d.Target.Account, d.Status.Record, d.Status.Event, sequence)
-	return d, err
+	return h.withEvent(p.Target, p.Sequence, ledger.DeliveryPending, s)
+}
+
+// withEvent joins a delivery with its event.
+func (h *History) withEvent(t ledger.Target, sequence uint64, state ledger.DeliveryState, s *ledger.DeliveryStatus) (ledger.DeliveryItem, error) {
+	e, err := h.event(t.Account, s.Record, s.Event, sequence)
+	return ledger.DeliveryItem{Target: t, Event: e, State: state, Status: s}, err
 }
 
 // event reads the event of a record.
@@ -233,32 +248,20 @@ func (h *History) event(a ledger.AccountID, seq uint64, index uint8, sequence ui
 }
 
 // Delivery returns one delivery of a subscription by the event's sequence; nil where there is
-// none. find finds its row; see webhook.Find.
+// none.
 func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
 	err = h.look(t.Account, func(v View) error {
-		for _, s := range []ledger.DeliveryState{ledger.DeliveryDelivered, ledger.DeliveryDead} {
-			k := ledger.DeliveryKey(t, s, sequence)
-			b, ok, err := v.Get(k)
-			if err != nil {
-				return err
-			}
-			if ok {
-				d, err := h.delivery(v, k, b)
-				found = &d
-				return err
-			}
+		state, s, err := ledger.FindDelivery(v, t, sequence)
+		if err != nil {
+			return err
 		}
-		lo, hi := ledger.PendingOf(t)
-		return v.Scan(lo, hi, func(k, b []byte) (bool, error) {
-			p, err := ledger.DecodePending(k, b)
-			if err != nil || p.Sequence != sequence {
-				return err == nil, err
-			}
-			d, err := h.delivery(v, k, b)
-			found = &d
-			return false, err
-		})
+		d, err := h.withEvent(t, sequence, state, s)
+		found = &d
+		return err
 	})
+	if errors.Is(err, ledger.ErrNoDelivery) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,39 @@ func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 	return s, nil
 }
 
+// FindDelivery returns what became of a delivery; ErrNoDelivery where the subscription never got
+// the event, or its row has expired. It reads all rows of deliveries that wait where the delivery
+// was not attempted yet: nothing leads to its row but the row's due time.
+func FindDelivery(r interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+}, t Target, sequence uint64,
+) (DeliveryState, *DeliveryStatus, error) {
+	for s := DeliveryPending; s <= DeliveryDead; s++ {
+		v, ok, err := r.Get(DeliveryKey(t, s, sequence))
+		if err != nil {
+			return 0, nil, fmt.Errorf("ledger: delivery %d: %w", sequence, err)
+		}
+		if ok {
+			status, err := DecodeDeliveryStatus(v)
+			return s, status, err
+		}
+	}
+	var untried *DeliveryStatus
+	lo, hi := PendingOf(t)
+	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		p, err := DecodePending(k, v)
+		if err == nil && p.Sequence == sequence {
+			untried = p.Untried()
+		}
+		return untried == nil, err
+	})
+	if err == nil && untried == nil {
+		err = ErrNoDelivery
+	}
+	return DeliveryPending, untried, err
+}
+
 // DeliveryItem is a webhook event for a subscription, and what became of it.
 type DeliveryItem struct {
 	Target Target

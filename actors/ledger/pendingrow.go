@@ -71,6 +71,12 @@ func PendingOf(t Target) (lo, hi []byte) {
 // AllPending is the key range of all deliveries that wait.
 func AllPending() (lo, hi []byte) { return []byte{rowPending}, []byte{rowPending + 1} }
 
+// Untried is the status of a delivery before its first attempt. Until then its row is due at the
+// time of its record.
+func (p *Pending) Untried() *DeliveryStatus {
+	return &DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
+}
+
 // Waiting returns the deliveries that the record causes, as their rows say.
 func (r *Record) Waiting() []Pending {
 	all := make([]Pending, len(r.Deliveries))

@@ -75,17 +75,6 @@ type Task struct {
 	attempt      *attempt               // nil with Bury
 }
 
-// Emitted tells the machine of a durable record that causes events for subscriptions, or that
-// is about a subscription.
-func (m *Machine) Emitted(r *ledger.Record) {
-	if s := r.Subscription; s != nil {
-		m.Changed(ledger.Target{Account: r.Account, Number: s.ID.Number()})
-	}
-	for _, p := range r.Waiting() {
-		m.Wake(p)
-	}
-}
-
 // Wake tells the machine of a row that was written: it looks at it again.
 func (m *Machine) Wake(p ledger.Pending) {
 	q := m.queue(p.Target)

@@ -154,8 +154,8 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 	for i := range t.Bury {
 		one := &t.Bury[i]
 		s := one.Status
-		if s == nil { // without an attempt a row is due at its record's time
-			s = &ledger.DeliveryStatus{Record: one.Record, Event: one.Event, CreatedAt: one.Due}
+		if s == nil {
+			s = one.Untried()
 		}
 		s.Due, s.Why = 0, why
 		ops = append(ops, one.without()...)

@@ -235,7 +235,7 @@ func (w *world) again() {
 	if w.attempts[d] {
 		w.failf("delivery %+v is put back in line during an attempt", d)
 	}
-	state, s, err := Find(w.shelf, d.Target, d.sequence)
+	state, s, err := ledger.FindDelivery(w.shelf, d.Target, d.sequence)
 	if err != nil {
 		w.failf("%v", err)
 	}

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"errors"
-	"fmt"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -98,7 +97,7 @@ func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) 
 	if d.machine.attempts(t, sequence) {
 		return false, nil
 	}
-	state, s, err := Find(d.Rows, t, sequence)
+	state, s, err := ledger.FindDelivery(d.Rows, t, sequence)
 	if err != nil {
 		return false, err
 	}
@@ -115,32 +114,3 @@ type written chan<- error
 
 // Release implements wal.Out.
 func (w written) Release(err error) { w <- err }
-
-// Find returns what became of a delivery; ledger.ErrNoDelivery where the subscription never got the
-// event, or its row has expired.
-func Find(rows Rows, t ledger.Target, sequence uint64) (ledger.DeliveryState, *ledger.DeliveryStatus, error) {
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDead, ledger.DeliveryDelivered} {
-		v, ok, err := rows.Get(ledger.DeliveryKey(t, state, sequence))
-		if err != nil {
-			return 0, nil, fmt.Errorf("webhook: delivery %d: %w", sequence, err)
-		}
-		if ok {
-			s, err := ledger.DecodeDeliveryStatus(v)
-			return state, s, err
-		}
-	}
-	// Before its first attempt a delivery has only the row with its due time.
-	var s *ledger.DeliveryStatus
-	lo, hi := ledger.PendingOf(t)
-	err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
-		if err == nil && p.Sequence == sequence {
-			s = &ledger.DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
-		}
-		return s == nil, err
-	})
-	if err == nil && s == nil {
-		err = ledger.ErrNoDelivery
-	}
-	return ledger.DeliveryPending, s, err
-}

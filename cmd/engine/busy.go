@@ -27,14 +27,14 @@ const (
 func (l *load) watch(ctx context.Context) {
 	ticker := time.NewTicker(loadEvery)
 	defer ticker.Stop()
-	at, used, keys, delivered := time.Now(), cpuTime(), l.keys(), l.delivered()
+	at, used, keys, delivered := time.Now(), CPUTime(), l.keys(), l.delivered()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now, usedNow, keysNow, deliveredNow := time.Now(), cpuTime(), l.keys(), l.delivered()
+		now, usedNow, keysNow, deliveredNow := time.Now(), CPUTime(), l.keys(), l.delivered()
 		available := float64(now.Sub(at)) * float64(runtime.GOMAXPROCS(0))
 		own := deliveredNow - delivered
 		l.busy.Store(float64(usedNow-used) > mostCPU*available && keysNow-keys > 2*own)
@@ -42,8 +42,8 @@ func (l *load) watch(ctx context.Context) {
 	}
 }
 
-// cpuTime is the processor time that the process has used; 0 where the system does not say.
-func cpuTime() time.Duration {
+// CPUTime is the processor time that the process has used; 0 where the system does not say.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"pixd/actors/history"
@@ -64,7 +64,7 @@ func (e *Engine) newWebhooks() error {
 func (e *Engine) endSubscription(id ledger.AccountID, c ledger.EndSubscription) error {
 	a, err := e.Accounts.Do(id, c)
 	if err == nil && a.Refusal != nil {
-		err = fmt.Errorf("%s", a.Refusal.Message)
+		err = errors.New(a.Refusal.Message)
 	}
 	return err
 }

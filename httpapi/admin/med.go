@@ -46,9 +46,9 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 		}
 		status = all[i]
 	}
-	after, err := hex.DecodeString(string(q.Peek("cursor")))
-	if err != nil || len(after) != 0 && !ledger.IsCaseIDKey(after) {
-		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	after, err := readCursor(ctx, ledger.IsCaseIDKey)
+	if err != nil {
+		return 0, nil, err
 	}
 	all, next, err := s.History.AllCases(status, after, limit)
 	if err != nil {

@@ -76,16 +76,9 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var account ledger.AccountID
-	if name := string(q.Peek("account_id")); name != "" {
-		id, ok := ledger.ParseAccountID(name)
-		if ok {
-			_, ok = s.Registry.Account(id)
-		}
-		if !ok {
-			return 0, nil, control.Missing("no account %q", name)
-		}
-		account = id
+	account, err := s.accountAsked(ctx)
+	if err != nil {
+		return 0, nil, err
 	}
 	text := string(q.Peek("status"))
 	statuses, flies := inFlight[text]
@@ -93,9 +86,13 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if text != "" && !flies && !over {
 		return 0, nil, control.Bad("status must be pending_approval, queued, sending, accepted, settled, rejected or failed")
 	}
-	after, err := hex.DecodeString(string(q.Peek("cursor")))
-	if err != nil || len(after) != 0 && (over && !ledger.IsItemKey(after) || !over && !ledger.IsOpenKey(after)) {
-		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	key := ledger.IsOpenKey
+	if over {
+		key = ledger.IsItemKey
+	}
+	after, err := readCursor(ctx, key)
+	if err != nil {
+		return 0, nil, err
 	}
 	var all []ledger.Owned
 	var next []byte

@@ -42,9 +42,9 @@ func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	after, err := hex.DecodeString(string(ctx.QueryArgs().Peek("cursor")))
-	if _, _, bad := ledger.DecodeSubscriptionKey(after); err != nil || len(after) != 0 && bad != nil {
-		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	after, err := readCursor(ctx, func(k []byte) bool { _, _, err := ledger.DecodeSubscriptionKey(k); return err == nil })
+	if err != nil {
+		return 0, nil, err
 	}
 	all, next, err := s.History.AllSubscriptions(account, after, limit)
 	if err != nil {
@@ -69,20 +69,6 @@ func (s *service) webhookRow(k *ledger.Subscription) (w webhookRow, err error) {
 	}
 	w.Pending, w.Dead, err = s.History.Backlog(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
 	return w, err
-}
-
-// accountAsked returns the account that the query's account_id names; 0: it names none.
-func (s *service) accountAsked(ctx *fasthttp.RequestCtx) (ledger.AccountID, error) {
-	name := string(ctx.QueryArgs().Peek("account_id"))
-	if name == "" {
-		return 0, nil
-	}
-	if id, ok := ledger.ParseAccountID(name); ok {
-		if _, ok := s.Registry.Account(id); ok {
-			return id, nil
-		}
-	}
-	return 0, control.Missing("no account %q", name)
 }
 
 // webhookAsked returns the subscription with an id; a Problem where there is none.
@@ -170,9 +156,9 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 			return 0, nil, control.Bad("status must be pending, delivered or dead")
 		}
 	}
-	after, err := hex.DecodeString(string(q.Peek("cursor")))
-	if _, is := ledger.TargetOf(after); err != nil || len(after) != 0 && !is {
-		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	after, err := readCursor(ctx, func(k []byte) bool { _, is := ledger.TargetOf(k); return is })
+	if err != nil {
+		return 0, nil, err
 	}
 	all, next, err := s.History.AllDeliveries(account, number, state, after, limit)
 	if err != nil {
