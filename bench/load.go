@@ -10,15 +10,18 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Load is a closed loop: every connection sends its next request when its previous request
-// is answered.
+// is answered. With a Rate it is an open loop: requests are due at fixed times, and a latency
+// counts from the time at which the request was due, so that a stall is not hidden.
 type Load struct {
 	Addr        string // address of the engine as host:port
 	Connections int
 	Duration    time.Duration
+	Rate        int // requests per second; 0: as fast as they are answered
 	// Next returns the bytes of the next request of a connection; nil closes the
 	// connection.
 	Next func(connection int) []byte
@@ -50,12 +53,12 @@ func (l Load) Run() (*Result, error) {
 	total := &Result{Status: map[int]int{}}
 	var failed error
 	begin := time.Now()
-	end := begin.Add(l.Duration)
+	p := &plan{rate: l.Rate, begin: begin, end: begin.Add(l.Duration)}
 	for c := range l.Connections {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			r, err := l.connection(c, end)
+			r, err := l.connection(c, p)
 			mu.Lock()
 			defer mu.Unlock()
 			failed = errors.Join(failed, err)
@@ -72,7 +75,25 @@ func (l Load) Run() (*Result, error) {
 	return total, failed
 }
 
-func (l Load) connection(c int, end time.Time) (*Result, error) {
+// plan says when requests are due.
+type plan struct {
+	rate       int
+	begin, end time.Time
+	next       atomic.Int64 // number of requests that were given out
+}
+
+// due waits until the next request is due and returns that time; false: the load is over. In a
+// closed loop it is due now.
+func (p *plan) due() (time.Time, bool) {
+	at := time.Now()
+	if p.rate > 0 {
+		at = p.begin.Add(time.Duration(p.next.Add(1)-1) * time.Second / time.Duration(p.rate))
+		time.Sleep(time.Until(at))
+	}
+	return at, at.Before(p.end)
+}
+
+func (l Load) connection(c int, p *plan) (*Result, error) {
 	r := &Result{Status: map[int]int{}}
 	conn, err := net.Dial("tcp", l.Addr)
 	if err != nil {
@@ -80,7 +101,11 @@ func (l Load) connection(c int, end time.Time) (*Result, error) {
 	}
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReaderSize(conn, 16<<10)
-	for start := time.Now(); start.Before(end); {
+	for {
+		start, more := p.due()
+		if !more {
+			return r, nil
+		}
 		request := l.Next(c)
 		if request == nil {
 			return r, nil
@@ -92,13 +117,10 @@ func (l Load) connection(c int, end time.Time) (*Result, error) {
 		if err != nil {
 			return r, fmt.Errorf("bench: receive: %w", err)
 		}
-		now := time.Now()
 		r.Done++
 		r.Status[status]++
-		r.Latencies = append(r.Latencies, now.Sub(start))
-		start = now
+		r.Latencies = append(r.Latencies, time.Since(start))
 	}
-	return r, nil
 }
 
 // readAnswer reads one HTTP/1.1 answer with a Content-Length and returns its status.

@@ -185,7 +185,7 @@ func (o *object) delivery(d *ledger.DeliveryItem) {
 	o.number("sequence", int64(d.Event.Sequence))
 	o.text("status", d.State.String())
 	o.text("created_at", d.Status.CreatedAt.String())
-	o.instant("next_attempt_at", d.Status.Due)
+	o.instant("next_attempt_at", d.Status.NextAttempt())
 	o.entries("attempts", len(d.Status.Attempts), func(i int) {
 		a := d.Status.Attempts[i]
 		o.text("at", a.At.String())

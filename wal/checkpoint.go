@@ -11,12 +11,19 @@ import (
 // system: files are linked and not copied, so Checkpoint is fast. The copy has everything
 // that is durable when Checkpoint is called, and perhaps later batches. Entries may be
 // appended meanwhile. Checkpoint returns the position, time and sum of the batch that the
-// copy's anchor names. After an error, such as a full disk, this store is unchanged.
+// copy's anchor names; an Open of the copy knows its end. After an error, such as a full
+// disk, this store is unchanged.
+//
+// Checkpoint flushes the memtables first: what is in tables is linked, and the log, which is
+// copied and then read again when the copy is opened, is short.
 func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {
 		return 0, 0, 0, err
 	}
 	defer s.readers.leave()
+	if err := s.db.Flush(); err != nil {
+		return 0, 0, 0, fmt.Errorf("wal: flush %s: %w", s.opts.Dir, err)
+	}
 	h := s.durableHead() // taken before the copy is made: the copy's anchor must not name a batch that the copy lacks
 	if err := s.checkpoint(dir, h); err != nil {
 		return 0, 0, 0, fmt.Errorf("wal: checkpoint %s to %s: %w", s.opts.Dir, dir, err)

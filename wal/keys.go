@@ -29,6 +29,14 @@ func RecordKey(stream Stream, seq uint64) []byte {
 	return k
 }
 
+// splitRecordKey returns a record's stream and sequence; a *Damage for a key that is no record's.
+func splitRecordKey(k []byte) (stream Stream, seq uint64, err error) {
+	if len(k) != recordKeyLen || k[0] != recordPrefix {
+		return 0, 0, damaged(0, 0, "key %x is not a record's", k)
+	}
+	return Stream(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint64(k[9:]), nil
+}
+
 func putBatchKey(k []byte, position uint64) {
 	k[0] = batchPrefix
 	binary.BigEndian.PutUint64(k[1:], position)

@@ -25,6 +25,10 @@ type Options struct {
 	OnFailure func(error)
 	Log       *slog.Logger // nil: messages are discarded
 
+	// NoCompactions leaves the tables as they are. It is for a copy that is opened only to be
+	// read and closed.
+	NoCompactions bool
+
 	CacheBytes    int64         // size of the cache of uncompressed blocks, beside the memtables; default 64 MiB
 	MemTableBytes uint64        // size of one memtable, of which two are in memory at times; default 64 MiB
 	AnchorEvery   time.Duration // time between two writes of the anchor; default 1 s
@@ -73,7 +77,9 @@ func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options
 		FormatMajorVersion: pebble.FormatNewest, // in older formats a flipped byte makes Pebble drop synced log records without an error
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,
-		ErrorIfNotExists:   true, // only createPebble may create a store
+
+		DisableAutomaticCompactions: o.NoCompactions,
+		ErrorIfNotExists:            true, // only createPebble may create a store
 
 		// Pebble subtracts its memtables from the cache's size. A cache no larger than two
 		// memtables would cache nothing at all, not even an index block.

@@ -2,7 +2,6 @@ package wal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -342,10 +341,10 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 		}
 		return 0, 0, nil
 	}
-	if len(it.Key()) != recordKeyLen {
-		return 0, 0, damaged(stream, 0, "key %x is not a record's", it.Key())
+	_, seq, err = splitRecordKey(it.Key())
+	if err != nil {
+		return 0, 0, err
 	}
-	seq = binary.BigEndian.Uint64(it.Key()[9:])
 	v, err := it.ValueAndErr()
 	if err != nil {
 		return 0, 0, unreadable(stream, seq, err)
@@ -357,12 +356,9 @@ func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
 // Last is Store.Last at the view's moment, without the checksum.
 func (v *View) Last(stream Stream) (seq uint64, err error) {
 	lo, hi := RecordRange(stream)
-	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
-		if len(k) != recordKeyLen {
-			return false, damaged(stream, 0, "key %x is not a record's", k)
-		}
-		seq = binary.BigEndian.Uint64(k[9:])
-		return false, nil
+	err = v.ScanBack(lo, hi, func(k, _ []byte) (_ bool, err error) {
+		_, seq, err = splitRecordKey(k)
+		return false, err
 	})
 	return seq, err
 }

@@ -112,6 +112,15 @@ func (s *Store) Free() (uint64, error) {
 	return usage.AvailBytes, nil
 }
 
+// DiskUsage returns how many bytes the store's files have, logs included.
+func (s *Store) DiskUsage() uint64 {
+	if s.readers.enter() != nil {
+		return 0
+	}
+	defer s.readers.leave()
+	return s.db.Metrics().DiskSpaceUsage()
+}
+
 // Head returns the position (0: there is no batch yet), the time in Unix milliseconds and
 // the sum of the newest durable batch.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {

@@ -50,15 +50,15 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 	var stream Stream
 	var seq uint64
 	return s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
-		if len(k) != recordKeyLen {
-			return false, fmt.Errorf("wal: key %x is not a record's", k)
+		at, got, err := splitRecordKey(k)
+		if err != nil {
+			return false, err
 		}
-		at := Stream(binary.BigEndian.Uint64(k[1:]))
 		if at != stream {
 			stream, seq = at, 0
 		}
 		seq++
-		if got := binary.BigEndian.Uint64(k[9:]); got != seq || got > tails[stream].seq {
+		if got != seq || got > tails[stream].seq {
 			return false, damaged(stream, got, "no batch names it")
 		}
 		return true, nil

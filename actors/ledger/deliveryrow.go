@@ -47,11 +47,19 @@ type DeliveryStatus struct {
 	Record    uint64    `cbor:"1,keyasint"` // sequence of the record that caused the event
 	Event     uint8     `cbor:"2,keyasint,omitempty"`
 	CreatedAt Millis    `cbor:"3,keyasint"`           // time of that record
-	Due       Millis    `cbor:"4,keyasint,omitempty"` // engine time of the next attempt; 0: there is none
+	Due       Millis    `cbor:"4,keyasint,omitempty"` // engine time of the next attempt; 0: there is none; Held
 	Attempts  []Attempt `cbor:"5,keyasint,omitempty"` // oldest first; of more than 50, the first and the newest
 	// Why no attempt follows although the schedule had more; empty: the schedule is over, or
 	// the delivery is not dead.
 	Why string `cbor:"6,keyasint,omitempty"`
+}
+
+// NextAttempt is the engine time of the next attempt; 0: none follows, or the delivery is held.
+func (s *DeliveryStatus) NextAttempt() Millis {
+	if s.Due == Held {
+		return 0
+	}
+	return s.Due
 }
 
 // maxAttempts is how many attempts of a delivery are kept; an operator may put a delivery back

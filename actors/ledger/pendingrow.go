@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"math"
 )
 
 // Target names a subscription by its account and its number.
@@ -21,6 +22,10 @@ type Pending struct {
 	Event    uint8  // index of the event in that record
 	Tries    uint8  // number of attempts so far, in this run through the schedule
 }
+
+// Held is the due time of a delivery that no attempt follows until it is put back in line: it was
+// open when a restored journal was taken into use.
+const Held Millis = math.MaxInt64
 
 const (
 	pendingKeyBytes = 1 + 8 + 4 + 8 + 8

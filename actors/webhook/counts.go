@@ -79,7 +79,7 @@ func (d *Dispatcher) Oldest() (ledger.Millis, error) {
 		if err != nil || next == nil {
 			return d.since(oldest), err
 		}
-		if from = next; at.Tries == 0 {
+		if from = next; at.Tries == 0 && at.Due != ledger.Held {
 			older(at.Due) // the row of a first attempt is due at the event's time
 		}
 		lo, hi := ledger.DeliveriesOf(at.Target, ledger.DeliveryPending, 0)

@@ -34,43 +34,73 @@ func (d *Dispatcher) await(done <-chan error) error {
 	}
 }
 
-// RetryDead puts all dead deliveries of a subscription back in line and returns their number.
-// Where it fails, some may be back in line.
-func (d *Dispatcher) RetryDead(t ledger.Target) (n int, err error) {
+// RetryAll puts all dead deliveries of a subscription, and all that are held, back in line and
+// returns their number. Where it fails, some may be back in line.
+func (d *Dispatcher) RetryAll(t ledger.Target) (n int, err error) {
 	if err := d.takes(t); err != nil {
 		return 0, err
 	}
-	const together = 256
-	for from := uint64(0); ; {
-		var dead []uint64
-		lo, hi := ledger.DeliveriesOf(t, ledger.DeliveryDead, from)
-		err := d.Rows.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-			_, _, sequence, err := ledger.DecodeDeliveryKey(k)
-			dead = append(dead, sequence)
-			return len(dead) < together, err
-		})
-		if err != nil || len(dead) == 0 {
+	for _, state := range []ledger.DeliveryState{ledger.DeliveryDead, ledger.DeliveryPending} {
+		for from := uint64(0); ; {
+			all, err := d.left(t, state, from)
+			if err != nil || len(all) == 0 {
+				if err != nil {
+					return n, err
+				}
+				break
+			}
+			started, err := d.retryThese(t, all)
+			n += started
+			if err != nil {
+				return n, err
+			}
+			from = all[len(all)-1] + 1
+		}
+	}
+	return n, nil
+}
+
+// retryTogether is how many deliveries RetryAll puts back in line at once.
+const retryTogether = 256
+
+// left returns the events of the next deliveries in a state, from a sequence on, of which no
+// attempt follows.
+func (d *Dispatcher) left(t ledger.Target, state ledger.DeliveryState, from uint64) (all []uint64, err error) {
+	lo, hi := ledger.DeliveriesOf(t, state, from)
+	err = d.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		_, _, sequence, err := ledger.DecodeDeliveryKey(k)
+		if err != nil {
+			return false, err
+		}
+		s, err := ledger.DecodeDeliveryStatus(v)
+		if err == nil && s.NextAttempt() == 0 {
+			all = append(all, sequence)
+		}
+		return len(all) < retryTogether, err
+	})
+	return all, err
+}
+
+// retryThese puts deliveries back in line and returns how many of them are durable.
+func (d *Dispatcher) retryThese(t ledger.Target, all []uint64) (n int, err error) {
+	done := make(chan error, len(all))
+	started := 0
+	for _, sequence := range all {
+		waits, err := d.again(t, sequence, done)
+		if err != nil && !errors.Is(err, ledger.ErrNoDelivery) {
 			return n, err
 		}
-		done := make(chan error, together)
-		started := 0
-		for _, sequence := range dead {
-			waits, err := d.again(t, sequence, done)
-			if err != nil && !errors.Is(err, ledger.ErrNoDelivery) {
-				return n, err
-			}
-			if waits {
-				started++
-			}
+		if waits {
+			started++
 		}
-		for range started {
-			if err := d.await(done); err != nil {
-				return n, err
-			}
-			n++
-		}
-		from = dead[len(dead)-1] + 1
 	}
+	for range started {
+		if err := d.await(done); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // takes returns ledger.ErrNoDelivery or ledger.ErrSubscriptionEnded where the subscription gets no deliveries.

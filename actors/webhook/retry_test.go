@@ -82,12 +82,12 @@ func (k *desk) refusals() {
 	gone := ledger.Target{Account: 1, Number: 3}
 	for _, status := range []ledger.SubscriptionStatus{ledger.SubscriptionStopped, ledger.SubscriptionRemoved} {
 		k.rows(func(s *shelf) { s.subscribe(gone, status) })
-		_, err := k.RetryDead(gone)
+		_, err := k.RetryAll(gone)
 		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, 1), ledger.ErrSubscriptionEnded) {
 			k.t.Error(status, err)
 		}
 	}
-	_, err := k.RetryDead(target(77))
+	_, err := k.RetryAll(target(77))
 	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), 1), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), 77), ledger.ErrNoDelivery) {
 		k.t.Error(err)
 	}
@@ -109,7 +109,7 @@ func TestRetryAllDead(t *testing.T) {
 		s.apply([]wal.Op{ended(1, ledger.DeliveryDelivered)})
 	})
 	k.run()
-	if n, err := k.RetryDead(target(1)); n != dead || err != nil {
+	if n, err := k.RetryAll(target(1)); n != dead || err != nil {
 		t.Error(n, err)
 	}
 	for n := range uint64(dead) {
@@ -117,7 +117,7 @@ func TestRetryAllDead(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 	}
-	if n, err := k.RetryDead(target(1)); n != 0 || err != nil || len(k.posts) != dead {
+	if n, err := k.RetryAll(target(1)); n != 0 || err != nil || len(k.posts) != dead {
 		t.Error(n, err, len(k.posts))
 	}
 }

@@ -56,6 +56,14 @@ type Config struct {
 	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit
 	MinFreeDisk      int64 // least number of free bytes on the disk; with fewer, merchants' new work is refused
 
+	SnapshotDir     string        // folder of the snapshots; empty: <data-dir>/snapshots
+	SnapshotEvery   time.Duration // time between two snapshots that the engine makes by itself; 0: it makes none
+	SnapshotKeep    int           // how many snapshots are kept; 0: all
+	SnapshotMaxSize int64         // bytes of all kept snapshots together; 0: no limit
+
+	AcceptRestoredGap bool   // serve a journal that was restored from a snapshot, although payments since then are missing in it
+	Version           string // of the program, for snapshots' manifests
+
 	FS        wal.FS         // nil: the machine's file system
 	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger
@@ -84,7 +92,7 @@ func Defaults() Config {
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		},
-		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotKeep: 24,
 	}
 }
 
@@ -141,6 +149,10 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--failed-auth-limit %d: 0 (none) or more", c.FailedAuthLimit)
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
+	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
+		return fmt.Errorf("--snapshot-every %v: 0 (none) or 1s and longer", c.SnapshotEvery)
+	case c.SnapshotKeep < 0:
+		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}
 	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
 }

@@ -20,6 +20,7 @@ import (
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/webhook"
+	"pixd/snapshot"
 	"pixd/wal"
 )
 
@@ -44,6 +45,7 @@ type Engine struct {
 	targets   *webhook.Targets
 	sender    *webhook.Sender
 	webhooks  *webhook.Dispatcher
+	snapshots snapshots
 	load      load
 	scanner   *due.Scanner
 	ready     atomic.Bool
@@ -72,6 +74,9 @@ func (e *Engine) open() error {
 		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable,
 	}); err != nil {
+		return err
+	}
+	if err := e.acceptRestored(); err != nil {
 		return err
 	}
 	secret, err := endToEndSecret(e.Store)
@@ -145,9 +150,13 @@ func (e *Engine) connect() (err error) {
 // Lookups returns the number of directory lookups that this process has made.
 func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
 
-// makeFolder makes the data folder, readable by its owner alone. On a test's file system it
-// does nothing.
+// makeFolder makes the data folder, readable by its owner alone; on a test's file system it
+// does nothing. It refuses a folder that a snapshot was being restored to: a start would make
+// an empty journal in it.
 func makeFolder(c *Config) error {
+	if snapshot.Unfinished(c.files(), filepath.Clean(c.DataDir)) {
+		return fmt.Errorf("%s: a snapshot is being restored to it, or that was interrupted: restore it again", c.DataDir)
+	}
 	if c.FS != nil {
 		return nil
 	}
@@ -212,6 +221,10 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
+	e.snapshots.e = e
+	if err := e.snapshots.begin(ctx); err != nil {
+		return err
+	}
 	e.work.Add(10)
 	go func() { defer e.work.Done(); e.load.watch(ctx) }()
 	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
@@ -266,6 +279,7 @@ func (e *Engine) closeAll() error {
 		errs = append(errs, e.Accounts.Close())
 	}
 	e.auditor.end()
+	e.snapshots.end()
 	e.work.Wait()
 	if e.uses != nil {
 		errs = append(errs, e.uses.keep())

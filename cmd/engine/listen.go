@@ -76,6 +76,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Version = b.Version
 	s := &Served{
 		MerchantAddr: p.merchant.Addr(), AdminAddr: p.admin.Addr(), schemePort: p.scheme,
 		certs: certs, banks: banks, meters: newMeters(), failed: make(chan error, 3),
@@ -266,6 +267,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:      s.Config.alerts.book.read,
 		Audit:       s.audit,
+		Snapshots:   &s.snapshots,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,

@@ -23,11 +23,13 @@ type VerifyOptions struct {
 
 // Progress is the progress of a verification.
 type Progress struct {
-	Stage   string // the part that is being verified: "records", "rows" or "tables"
+	Stage   string // the part that is being verified: "records", "rows" or "tables", and of a snapshot "checksum" or "files" before
 	Records uint64
 	Rows    uint64
 	Batches uint64
 	Of      uint64 // number of batches in all, as the journal's head says
+
+	Bytes, OfBytes int64 // of a snapshot's file, or of the files in it
 }
 
 // Verified is the result of Verify.

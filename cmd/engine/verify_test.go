@@ -365,7 +365,7 @@ func TestVerifyProgress(t *testing.T) {
 	last := reported[len(reported)-1]
 	if reported[0].Stage != "records" || reported[0].Batches != 1 || reported[0].Of != v.Batches || reported[0].Records != 0 || // the first batch holds only the secret, so it has no records
 		reported[1].Records == 0 ||
-		last != (Progress{"tables", v.Records, v.Rows, v.Batches, v.Batches}) || v.Rows < v.Records {
+		last != (Progress{Stage: "tables", Records: v.Records, Rows: v.Rows, Batches: v.Batches, Of: v.Batches}) || v.Rows < v.Records {
 		t.Errorf("%+v, then %+v of %+v", reported[0], last, v)
 	}
 }

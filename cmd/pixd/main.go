@@ -32,7 +32,7 @@ func root() *cobra.Command {
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
 	c.AddCommand(serveCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), webhookCommand(), statementCommand(), auditCommand(), clockCommand(), simCommand(), signCommand(),
-		listenCommand(), journalCommand(), versionCommand())
+		listenCommand(), snapshotCommand(), journalCommand(), versionCommand())
 	return c
 }
 

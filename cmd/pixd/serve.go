@@ -76,6 +76,11 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
 	flags.Var((*size)(&f.MinFreeDisk), "min-free-disk", "with less disk free, merchants' new work is refused; reads and outcomes go on; 0 turns it off")
+	flags.StringVar(&f.SnapshotDir, "snapshot-dir", "", "folder of the snapshots, of no other engine (default <data-dir>/snapshots)")
+	flags.DurationVar(&f.SnapshotEvery, "snapshot-every", 0, "between two snapshots that the engine makes by itself; 0: none")
+	flags.IntVar(&f.SnapshotKeep, "snapshot-keep", f.SnapshotKeep, "how many snapshots are kept, the newest ones; 0: all")
+	flags.Var((*size)(&f.SnapshotMaxSize), "snapshot-max-size", "of all snapshots together, beyond which the oldest ones are removed; 0: no limit")
+	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a folder that was restored from a snapshot, although payments since then are missing in it and may be repeated")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
 	f.logFlags.add(flags)
 }

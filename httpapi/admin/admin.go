@@ -46,6 +46,8 @@ type Options struct {
 	// report is sent as JSON. It may take a minute.
 	Audit func() (any, error)
 
+	Snapshots Snapshots // makes and lists snapshots
+
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
 	GuardMetrics bool                    // /metrics needs the operators' token too
 
@@ -117,6 +119,8 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
+	handle("POST", "/admin/snapshots", s.createSnapshot)
+	handle("GET", "/admin/snapshots", s.listSnapshots)
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)

@@ -15,7 +15,7 @@ import (
 // ledger.ErrSubscriptionEnded.
 type Webhooks interface {
 	Retry(t ledger.Target, sequence uint64) error
-	RetryDead(t ledger.Target) (n int, err error)
+	RetryAll(t ledger.Target) (n int, err error)
 }
 
 // webhookRow is a subscription, as operators see it.
@@ -103,6 +103,7 @@ type deliveryRow struct {
 	Status    string       `json:"status"`
 	Reason    *string      `json:"reason"` // why it is dead, where not after its last attempt
 	CreatedAt string       `json:"created_at"`
+	Held      bool         `json:"held"` // no attempt follows until it is retried
 	Next      *string      `json:"next_attempt_at"`
 	Attempts  []attemptRow `json:"attempts"`
 }
@@ -112,9 +113,10 @@ func deliveryOf(d *ledger.DeliveryItem, webhook ledger.SubscriptionID) deliveryR
 		ID: ledger.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
 		Webhook: webhook.String(), Event: d.Event.ID.String(), Type: d.Event.Kind.String(), Sequence: d.Event.Sequence,
 		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []attemptRow{},
+		Held: d.Status.Due == ledger.Held,
 	}
-	if d.Status.Due != 0 {
-		next := d.Status.Due.String()
+	if at := d.Status.NextAttempt(); at != 0 {
+		next := at.String()
 		row.Next = &next
 	}
 	for _, a := range d.Status.Attempts {
@@ -228,8 +230,8 @@ func (s *service) retryDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusAccepted, row, err
 }
 
-// retryWebhook is POST /admin/webhooks/:id/retry: it puts all dead deliveries of a subscription
-// back in line.
+// retryWebhook is POST /admin/webhooks/:id/retry: it puts all dead and all held deliveries of a
+// subscription back in line.
 func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
 	name, _ := ctx.UserValue("id").(string)
 	text, _ := url.PathUnescape(name)
@@ -237,7 +239,7 @@ func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	n, err := s.Webhooks.RetryDead(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
+	n, err := s.Webhooks.RetryAll(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
 	if err := retried(err); err != nil {
 		return 0, nil, err
 	}

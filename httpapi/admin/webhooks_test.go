@@ -20,7 +20,7 @@ func (w *fakeWebhooks) Retry(t ledger.Target, sequence uint64) error {
 	return w.err
 }
 
-func (w *fakeWebhooks) RetryDead(t ledger.Target) (int, error) {
+func (w *fakeWebhooks) RetryAll(t ledger.Target) (int, error) {
 	w.asked = append(w.asked, ledger.DeliveryID{Target: t})
 	return 7, w.err
 }

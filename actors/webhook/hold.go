@@ -1,0 +1,68 @@
+package webhook
+
+import (
+	"fmt"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// Hold holds every delivery that waits, until an operator or the merchant puts it back in line:
+// it is due at ledger.Held. It returns how many it held. write makes changes of rows durable; a
+// crash between two calls of it leaves some deliveries held. No Dispatcher may run meanwhile.
+func Hold(rows Rows, write func([]wal.Op) error) (held int, err error) {
+	lo, hi := ledger.AllPending()
+	for lo != nil {
+		var ops []wal.Op
+		n, next := 0, []byte(nil)
+		err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+			p, err := ledger.DecodePending(k, v)
+			if err != nil {
+				return false, err
+			}
+			next = append(p.Key(), 0)
+			if p.Due == ledger.Held {
+				return true, nil
+			}
+			changes, err := hold(rows, p)
+			ops = append(ops, changes...)
+			n++
+			return n < holdRows, err
+		})
+		if err == nil && len(ops) > 0 {
+			err = write(ops)
+		}
+		if err != nil {
+			return held, fmt.Errorf("webhook: hold: %w", err)
+		}
+		held += n
+		if lo = next; n < holdRows {
+			lo = nil
+		}
+	}
+	return held, nil
+}
+
+// holdRows is how many deliveries are held at most with one call of write.
+const holdRows = 500
+
+// hold returns the changes of rows that hold a delivery.
+func hold(rows Rows, p ledger.Pending) ([]wal.Op, error) {
+	status := p.Untried()
+	name := ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence)
+	b, tried, err := rows.Get(name)
+	if err == nil && tried {
+		status, err = ledger.DecodeDeliveryStatus(b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	status.Due = ledger.Held
+	waits := p
+	waits.Due = ledger.Held
+	return []wal.Op{
+		{Kind: wal.OpDelete, Key: p.Key()},
+		{Kind: wal.OpSet, Key: waits.Key(), Value: waits.Value()},
+		{Kind: wal.OpSet, Key: name, Value: status.Encode()},
+	}, nil
+}

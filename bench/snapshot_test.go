@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"pixd/cmd/engine"
+)
+
+// The load beside which snapshots are made, and how much they may add to its latency.
+const (
+	snapshotRate   = 3000 // cash-outs per second, open loop
+	snapshotRounds = 5
+	snapshotAdds   = 50 * time.Millisecond // to the p99.9
+)
+
+// snapshotOnce makes a snapshot through the operator API and returns how long that took.
+func snapshotOnce(s *engine.Served) time.Duration {
+	ask := func(method string, into any) {
+		r, err := http.NewRequest(method, "http://"+s.AdminAddr.String()+"/admin/snapshots", nil)
+		if err != nil {
+			panic(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+s.Token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+			panic(err)
+		}
+	}
+	began := time.Now()
+	ask(http.MethodPost, &struct{}{})
+	for {
+		var l struct {
+			Running *struct{}
+			Last    *struct{ Error *string }
+		}
+		if ask(http.MethodGet, &l); l.Running == nil {
+			if l.Last == nil || l.Last.Error != nil {
+				panic(fmt.Sprint("no snapshot: ", l.Last))
+			}
+			return time.Since(began)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// BenchmarkSnapshot measures the latency of cash-outs at a fixed rate, in turn without and
+// during a snapshot of a journal of 300,000 payouts (or of the number in PIXD_BENCH_SNAPSHOT).
+func BenchmarkSnapshot(b *testing.B) {
+	n := 300_000
+	if v, err := strconv.Atoi(os.Getenv("PIXD_BENCH_SNAPSHOT")); err == nil {
+		n = v
+	}
+	for b.Loop() {
+		s := start(b, "engine", b.TempDir())
+		var keys []Credentials
+		s.ask(b, "/accounts?n=1000", &keys)
+		made := 0
+		load := func(n int) *requests {
+			made += n
+			return prepare(n, func(i int) []byte { return cashOut(keys[i%len(keys)], made+i) })
+		}
+		for filled := 0; filled < n; {
+			r, err := Load{Addr: s.addr, Connections: postConnections, Duration: time.Minute, Next: load(100_000).take}.Run()
+			if err != nil {
+				b.Fatal(err)
+			}
+			filled += r.Done
+		}
+		time.Sleep(3 * time.Second) // compactions of what was filled
+		var without, during []time.Duration
+		for range snapshotRounds {
+			var took time.Duration
+			s.beside(b, load(4*snapshotRate), 4*time.Second, &without, nil)
+			s.beside(b, load(10*snapshotRate), 10*time.Second, &during, func() { s.ask(b, "/snapshot", &took) })
+			fmt.Printf("%-22s took %v\n", "Snapshot", took.Round(time.Millisecond))
+		}
+		slices.Sort(without)
+		slices.Sort(during)
+		a, d := Result{Latencies: without}, Result{Latencies: during}
+		fmt.Printf("%-22s p50 %v p99.9 %v max %v without; during p50 %v p99.9 %v max %v\n", "Snapshot",
+			a.Quantile(.5), a.Quantile(.999), a.Quantile(1), d.Quantile(.5), d.Quantile(.999), d.Quantile(1))
+		adds := d.Quantile(.999) - a.Quantile(.999)
+		b.ReportMetric(float64(adds.Milliseconds()), "ms-added")
+		if adds > snapshotAdds {
+			b.Errorf("a snapshot adds %v to the p99.9, at most %v are allowed", adds, snapshotAdds)
+		}
+	}
+}
+
+// beside sends a load at the fixed rate and adds the latencies of its requests to all. With
+// while, the load ends when that returns.
+func (s *server) beside(b *testing.B, load *requests, most time.Duration, all *[]time.Duration, while func()) {
+	over := make(chan struct{})
+	next := load.take
+	if while != nil {
+		next = func(c int) []byte {
+			select {
+			case <-over:
+				return nil
+			default:
+				return load.take(c)
+			}
+		}
+		go func() {
+			defer close(over)
+			while()
+		}()
+	}
+	r, err := Load{Addr: s.addr, Connections: postConnections, Duration: most, Rate: snapshotRate, Next: next}.Run()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if while != nil {
+		<-over
+	}
+	if r.Status[202] != r.Done {
+		b.Fatalf("answers by status: %v, want 202 alone", r.Status)
+	}
+	*all = append(*all, r.Latencies...)
+}

@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/admin"
+	"pixd/httpapi/control"
+	"pixd/snapshot"
+)
+
+// checkpointFolder is the folder within a data folder in which a snapshot's copy of the
+// journal lies while it is packed. Its files are links to the journal's, so it must be on the
+// journal's file system.
+const checkpointFolder = "checkpoint"
+
+// alertSnapshot is the kind of the alert that a snapshot could not be made.
+const alertSnapshot = "snapshot_failed"
+
+// snapshots makes snapshots of a running engine, one at a time.
+type snapshots struct {
+	e *Engine
+
+	mu           sync.Mutex
+	run          *admin.SnapshotRun // the snapshot that is being made; nil: none
+	last         *admin.SnapshotRun // the one that ended last since the start; nil: none
+	made, unmade uint64             // how many were finished since the start, and how many failed
+	ended        bool
+	work         sync.WaitGroup
+}
+
+func (c *Config) snapshotDir() string {
+	if c.SnapshotDir != "" {
+		return c.SnapshotDir
+	}
+	return filepath.Join(c.DataDir, "snapshots")
+}
+
+// files is the file system of the data folder and of the snapshots.
+func (c *Config) files() snapshot.FS {
+	if c.FS != nil {
+		return c.FS
+	}
+	return snapshot.Disk
+}
+
+// begin removes what a crash has left, and starts the schedule of --snapshot-every.
+func (s *snapshots) begin(ctx context.Context) error {
+	c := &s.e.Config
+	if err := errors.Join(c.files().RemoveAll(filepath.Join(c.DataDir, checkpointFolder)), snapshot.Sweep(c.files(), c.snapshotDir())); err != nil {
+		return fmt.Errorf("what an unfinished snapshot has left: %w", err)
+	}
+	if c.SnapshotEvery > 0 {
+		s.e.work.Go(func() { s.schedule(ctx) })
+	}
+	return nil
+}
+
+// schedule makes a snapshot each SnapshotEvery, counted from the newest one in the folder.
+func (s *snapshots) schedule(ctx context.Context) {
+	timer := time.NewTimer(s.untilNext(time.Now()))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if _, err := s.Start(); err != nil && !errors.Is(err, errSnapshotRuns) && ctx.Err() == nil {
+			s.failed(err)
+		}
+		timer.Reset(s.e.Config.SnapshotEvery)
+	}
+}
+
+// untilNext is how long the schedule waits for its first snapshot.
+func (s *snapshots) untilNext(now time.Time) time.Duration {
+	c := &s.e.Config
+	all, err := snapshot.List(c.files(), c.snapshotDir())
+	if err != nil {
+		return 0
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Err == nil {
+			return min(max(all[i].Manifest.CreatedAt.Add(c.SnapshotEvery).Sub(now), 0), c.SnapshotEvery)
+		}
+	}
+	return 0
+}
+
+var errSnapshotRuns = control.Refuse(fasthttp.StatusConflict, "a snapshot is under way")
+
+// Start implements admin.Snapshots.
+func (s *snapshots) Start() (admin.SnapshotRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return admin.SnapshotRun{}, errNotReady
+	case s.run != nil:
+		return *s.run, errSnapshotRuns
+	}
+	if err := s.room(int64(s.e.Store.DiskUsage())); err != nil {
+		return admin.SnapshotRun{}, err
+	}
+	s.run = &admin.SnapshotRun{StartedAt: s.e.Clock.Now()}
+	s.work.Add(1)
+	go s.carryOut()
+	return *s.run, nil
+}
+
+// room refuses a snapshot after which less than the free-disk mark would be left. need is how
+// many bytes it may still write: compressed it is smaller.
+func (s *snapshots) room(need int64) error {
+	c := &s.e.Config
+	dir := c.snapshotDir()
+	if err := c.files().MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("folder of snapshots: %w", err)
+	}
+	usage, err := c.files().GetDiskUsage(dir)
+	if err != nil {
+		return fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	if free, mark := int64(usage.AvailBytes), max(c.MinFreeDisk, 0); free-need < mark {
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "too little disk is free for a snapshot: it may need %s, %s has %s, and %s must stay free",
+			humanize.IBytes(uint64(need)), dir, humanize.IBytes(usage.AvailBytes), humanize.IBytes(uint64(mark)))
+	}
+	return nil
+}
+
+// carryOut makes the snapshot that Start began, and says how it ended.
+func (s *snapshots) carryOut() {
+	defer s.work.Done()
+	path, err := s.create()
+	if err != nil && s.e.ending.Err() == nil {
+		s.failed(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.run = s.run, nil
+	s.last.FinishedAt, s.last.Path = s.e.Clock.Now(), path
+	if err != nil {
+		s.last.Err = err.Error()
+		return
+	}
+	s.made++
+	s.e.Config.Log.Info("snapshot made", "file", path, "took", (time.Duration(s.last.FinishedAt-s.last.StartedAt) * time.Millisecond).String())
+}
+
+func (s *snapshots) failed(err error) {
+	s.mu.Lock()
+	s.unmade++
+	s.mu.Unlock()
+	s.e.Config.alerts.raise(alertSnapshot, "no snapshot was made: "+err.Error())
+}
+
+// create copies the journal, packs the copy, and removes it and the oldest snapshots.
+func (s *snapshots) create() (path string, err error) {
+	c := &s.e.Config
+	folder := filepath.Join(c.DataDir, checkpointFolder)
+	defer func() { err = errors.Join(err, c.files().RemoveAll(folder)) }()
+	m, err := s.checkpoint(folder)
+	if err != nil {
+		return "", err
+	}
+	s.stage("packing")
+	if path, err = snapshot.Create(c.files(), folder, c.snapshotDir(), m, s.step()); err != nil {
+		return "", err
+	}
+	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), c.SnapshotKeep, c.SnapshotMaxSize)
+	for _, r := range removed {
+		c.Log.Info("old snapshot removed", "file", r)
+	}
+	return path, err
+}
+
+func (s *snapshots) stage(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run.Stage = name
+}
+
+// roomEvery is the number of bytes that are packed between two looks at the free disk space.
+const roomEvery = 64 << 20
+
+// step returns the step of a snapshot that is being packed. It ends the work when the engine
+// ends, and when the disk gets full beside it.
+func (s *snapshots) step() snapshot.Step {
+	looked := int64(0)
+	return func(done, total int64) error {
+		s.mu.Lock()
+		s.run.Done, s.run.Total = done, total
+		s.mu.Unlock()
+		if done-looked >= roomEvery {
+			looked = done
+			if err := s.room(0); err != nil {
+				return err
+			}
+		}
+		return s.e.ending.Err()
+	}
+}
+
+// end waits for the snapshot that is being made, which the engine's end cuts short, and refuses
+// every later one.
+func (s *snapshots) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// Runs implements admin.Snapshots.
+func (s *snapshots) Runs() (run, last *admin.SnapshotRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return copied(s.run), copied(s.last)
+}
+
+func copied(r *admin.SnapshotRun) *admin.SnapshotRun {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	return &c
+}
+
+// List implements admin.Snapshots.
+func (s *snapshots) List() ([]admin.Snapshot, error) {
+	return ListSnapshots(s.e.Config.files(), s.e.Config.snapshotDir())
+}
+
+// ListSnapshots returns the snapshots in a folder, newest first. A nil fsys is the machine's.
+func ListSnapshots(fsys snapshot.FS, dir string) ([]admin.Snapshot, error) {
+	if fsys == nil {
+		fsys = snapshot.Disk
+	}
+	listed, err := snapshot.List(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]admin.Snapshot, 0, len(listed))
+	for i := len(listed) - 1; i >= 0; i-- {
+		l := &listed[i]
+		row := admin.Snapshot{File: filepath.Base(l.Path), Path: l.Path, Size: l.Size}
+		if l.Err != nil {
+			why := l.Err.Error()
+			row.Err = &why
+		} else {
+			m := l.Manifest
+			created, newest, position := stamp(m.CreatedAt), stamp(m.Logs[0].Time), m.Position()
+			row.CreatedAt, row.Newest, row.Position, row.Accounts = &created, &newest, &position, &m.Accounts
+			row.Balance, row.Pending, row.MEDHeld = m.Balance, m.Pending, m.MEDHeld
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+// stamp is a time as operators see it.
+func stamp(t time.Time) string { return ledger.Millis(t.UnixMilli()).String() }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/goccy/go-json"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
+)
+
+func snapshotCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Make, list, verify and restore snapshots",
+		Long: "Makes, lists, verifies and restores snapshots. A snapshot is one file with everything that the engine\n" +
+			"keeps, as it was at one moment. It has the merchants' data and the service's secrets: keep it as safe\n" +
+			"as the data folder. The simulator's book and the operators' token are not in it.",
+		Example: "  pixd snapshot create",
+		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(snapshotCreate(), snapshotList(), snapshotVerify(), snapshotRestore())
+	return c
+}
+
+func snapshotCreate() *cobra.Command {
+	f := &adminFlags{}
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Make a snapshot of a running engine",
+		Long: "Has a running engine make a snapshot, waits for it, and prints the file's path on the engine's machine.\n" +
+			"Requests go on meanwhile. If the command is ended, the engine goes on. Progress goes to standard error." + adminHelp,
+		Example: "  pixd snapshot create",
+		Args:    exactly(0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return f.createSnapshot(c) },
+	}
+	f.add(c)
+	return c
+}
+
+// snapshotRun is the making of a snapshot, in an answer of the operator API.
+type snapshotRun struct {
+	Status    string
+	StartedAt string `json:"started_at"`
+	Stage     *string
+	Done      int64 `json:"bytes_done"`
+	Total     int64 `json:"bytes_total"`
+	Path      *string
+	Error     *string
+}
+
+// pollEvery is the time between two questions whether the snapshot is finished.
+const pollEvery = 100 * time.Millisecond
+
+func (f *adminFlags) createSnapshot(c *cobra.Command) error {
+	o, err := f.client()
+	if err != nil {
+		return err
+	}
+	var begun snapshotRun
+	if err := o.post(c.Context(), "/admin/snapshots", nil, &begun); err != nil {
+		return err
+	}
+	p := newProgress(c.ErrOrStderr(), isTerminal(os.Stderr))
+	defer p.end()
+	for {
+		at, raw, err := snapshotState(c.Context(), o, begun.StartedAt)
+		switch {
+		case err != nil:
+			return err
+		case at.Error != nil:
+			return errors.New("the engine made no snapshot: " + plain(*at.Error))
+		case at.Path != nil:
+			p.end()
+			if f.json {
+				return printJSON(c.OutOrStdout(), raw)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), plain(*at.Path))
+			return err
+		}
+		p.now(func(took time.Duration) string { return at.line(took) })
+		select {
+		case <-c.Context().Done():
+			return c.Context().Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// snapshotState asks what became of the snapshot that was begun at a time.
+func snapshotState(ctx context.Context, o *adminClient, begun string) (at snapshotRun, raw json.RawMessage, err error) {
+	got, err := o.do(ctx, http.MethodGet, "/admin/snapshots?limit=1", nil)
+	if err != nil {
+		return at, nil, err
+	}
+	var l struct{ Running, Last json.RawMessage }
+	if err := json.Unmarshal(got, &l); err != nil {
+		return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.base, err)
+	}
+	for _, raw := range []json.RawMessage{l.Last, l.Running} {
+		var run *snapshotRun
+		if err := json.Unmarshal(raw, &run); err != nil {
+			return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.base, err)
+		}
+		if run != nil && run.StartedAt == begun {
+			return *run, raw, nil
+		}
+	}
+	return at, nil, errors.New("the engine no longer says what became of the snapshot: pixd snapshot list shows whether there is one")
+}
+
+func (r *snapshotRun) line(took time.Duration) string {
+	line := "starting"
+	if r.Stage != nil {
+		line = plain(*r.Stage)
+	}
+	if r.Total > 0 {
+		line += ": " + bytesOf(r.Done, r.Total)
+	}
+	return line + fmt.Sprintf(", %v", took.Round(time.Second))
+}
+
+func snapshotList() *cobra.Command {
+	f := &adminFlags{}
+	var p listFlags
+	var dir string
+	c := &cobra.Command{
+		Use:   "list [--snapshot-dir DIR]",
+		Short: "List snapshots, newest first",
+		Long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
+			"an engine. Amounts are base units. It reads what each file says of itself; pixd snapshot verify checks\n" +
+			"whether that is true." + listHelp + adminHelp,
+		Example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
+		Args:    exactly(0, ""),
+	}
+	f.add(c)
+	p.add(c)
+	c.Flags().StringVar(&dir, "snapshot-dir", "", "the snapshots in this `FOLDER`, without an engine")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("snapshot-dir") {
+			return f.listFolder(c, dir)
+		}
+		return showList(c, f, &p, "/admin/snapshots", "pixd snapshot list", snapshots)
+	}
+	return c
+}
+
+// listFolder lists the snapshots in a folder of this machine.
+func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
+	if _, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("--snapshot-dir: %w", err)
+	}
+	all, err := engine.ListSnapshots(nil, dir)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(map[string]any{"data": all, "next_cursor": nil})
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), raw)
+	}
+	var l list
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return err
+	}
+	rows, err := entries[snapshotFile](l)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.OutOrStdout(), snapshots(rows))
+	return err
+}
+
+// snapshotFile is a snapshot in an answer of the operator API.
+type snapshotFile struct {
+	File      string
+	CreatedAt string `json:"created_at"`
+	Position  uint64
+	Accounts  int
+	Balance   *big.Int
+	Size      uint64
+	Error     *string
+}
+
+func snapshots(all []snapshotFile) string {
+	t := newTable()
+	t.AppendHeader(table.Row{"file", "time", "position", "accounts", "balance", "size", "error"})
+	rightAligned(t, "position", "accounts", "balance", "size")
+	for _, s := range all {
+		row := table.Row{plain(s.File), moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), ""}
+		if s.Error != nil {
+			row = table.Row{plain(s.File), "", "", "", "", humanize.IBytes(s.Size), plain(*s.Error)}
+		}
+		t.AppendRow(row)
+	}
+	return t.Render() + "\n"
+}

@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"math/big"
+	"regexp"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/ledger"
+	"pixd/httpapi/control"
+)
+
+// Snapshots makes and lists snapshots of the journal.
+type Snapshots interface {
+	// Start begins a snapshot and does not wait for it. Errors: a Problem where one is under
+	// way, or too little disk is free.
+	Start() (SnapshotRun, error)
+	// Runs returns the snapshot that is being made, and the one that ended last since the
+	// start; nil: there is none.
+	Runs() (running, last *SnapshotRun)
+	// List returns all snapshots, newest first.
+	List() ([]Snapshot, error)
+}
+
+// SnapshotRun is the making of a snapshot.
+type SnapshotRun struct {
+	StartedAt   ledger.Millis
+	Stage       string // what is being done: copying, reading or packing
+	Done, Total int64  // bytes that were packed, of all that are
+	FinishedAt  ledger.Millis
+	Path        string // of the finished snapshot
+	Err         string // why there is none; empty: it is finished, or being made
+}
+
+// Snapshot is a snapshot's file, as operators see it. Only File, Path, Size and Err are set where
+// Err is: the file has a snapshot's name and cannot be used.
+type Snapshot struct {
+	File      string   `json:"file"`
+	Path      string   `json:"path"`
+	CreatedAt *string  `json:"created_at"`
+	Position  *uint64  `json:"position"`  // of the newest batch in it
+	Newest    *string  `json:"newest_at"` // time of that batch
+	Accounts  *int     `json:"accounts"`
+	Balance   *big.Int `json:"balance"` // sums over all accounts, in base units
+	Pending   *big.Int `json:"pending"`
+	MEDHeld   *big.Int `json:"med_held"`
+	Size      int64    `json:"size"` // in bytes
+	Err       *string  `json:"error"`
+}
+
+// runRow is the making of a snapshot, as operators see it.
+type runRow struct {
+	Status     string  `json:"status"` // running, finished or failed
+	StartedAt  string  `json:"started_at"`
+	Stage      *string `json:"stage"`
+	Done       int64   `json:"bytes_done"`
+	Total      int64   `json:"bytes_total"`
+	FinishedAt *string `json:"finished_at"`
+	Path       *string `json:"path"`
+	Err        *string `json:"error"`
+}
+
+func runOf(r *SnapshotRun) *runRow {
+	if r == nil {
+		return nil
+	}
+	row := &runRow{
+		Status: "running", StartedAt: r.StartedAt.String(), Stage: orNull(r.Stage), Done: r.Done, Total: r.Total,
+		Path: orNull(r.Path), Err: orNull(r.Err),
+	}
+	if r.FinishedAt != 0 {
+		finished := r.FinishedAt.String()
+		row.Status, row.Stage, row.FinishedAt = "finished", nil, &finished
+	}
+	if r.Err != "" {
+		row.Status = "failed"
+	}
+	return row
+}
+
+// createSnapshot is POST /admin/snapshots.
+func (s *service) createSnapshot(ctx *fasthttp.RequestCtx) (int, any, error) {
+	if body := ctx.PostBody(); len(body) > 0 { // it has no fields
+		if err := control.Read(body).Fault(); err != nil {
+			return 0, nil, err
+		}
+	}
+	run, err := s.Snapshots.Start()
+	if err != nil {
+		return 0, nil, err
+	}
+	return fasthttp.StatusAccepted, runOf(&run), nil
+}
+
+// snapshotCursor is the form of the cursors of the list of snapshots: a snapshot's name.
+var snapshotCursor = regexp.MustCompile(`^pixd-[0-9TZ-]{1,64}\.snap$`)
+
+// listSnapshots is GET /admin/snapshots?cursor=&limit=: newest first, with the one that is
+// being made and the one that ended last.
+func (s *service) listSnapshots(ctx *fasthttp.RequestCtx) (int, any, error) {
+	limit, err := control.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	after := string(ctx.QueryArgs().Peek("cursor"))
+	if after != "" && !snapshotCursor.MatchString(after) {
+		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+	}
+	all, err := s.Snapshots.List()
+	if err != nil {
+		return 0, nil, err
+	}
+	l := struct {
+		control.List
+		Running *runRow `json:"running"`
+		Last    *runRow `json:"last"`
+	}{List: control.List{Data: []any{}}}
+	running, last := s.Snapshots.Runs()
+	l.Running, l.Last = runOf(running), runOf(last)
+	for i := range all {
+		if after != "" && all[i].File >= after {
+			continue
+		}
+		if len(l.Data) == limit {
+			l.Next = orNull(l.Data[limit-1].(*Snapshot).File)
+			break
+		}
+		l.Data = append(l.Data, &all[i])
+	}
+	return fasthttp.StatusOK, l, nil
+}

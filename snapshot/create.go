@@ -1,0 +1,214 @@
+package snapshot
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/klauspost/compress/zstd"
+)
+
+// FS is the file system that snapshots and folders are on. It is Pebble's type under a name of
+// this package, so that tests of other packages need not import Pebble.
+type FS = vfs.FS
+
+// Disk is the machine's file system.
+var Disk FS = vfs.Default
+
+// Step is called after some bytes were read or written. done of total bytes are finished. An
+// error ends the work, which returns the same error and leaves nothing behind.
+type Step func(done, total int64) error
+
+// chunk is how many bytes are read or written between two calls of a Step.
+const chunk = 256 << 10
+
+const manifestName = "manifest.json"
+
+// Create writes a snapshot of the folder, whose files must not change meanwhile, into the
+// folder dir, and returns the snapshot's path. m is the manifest without its files, which
+// Create adds. The snapshot has the mode 0600. It replaces one of the same name.
+//
+// The files are read twice, because the manifest with their checksums comes first. After an
+// error, nothing of the snapshot is left.
+func Create(fsys FS, folder, dir string, m *Manifest, step Step) (string, error) {
+	name := fsys.PathJoin(dir, m.Name())
+	if err := create(fsys, folder, name, m, step); err != nil {
+		return "", fmt.Errorf("snapshot: write %s: %w", name, err)
+	}
+	return name, nil
+}
+
+func create(fsys FS, folder, name string, m *Manifest, step Step) error {
+	if err := fsys.MkdirAll(fsys.PathDir(name), 0o700); err != nil {
+		return err
+	}
+	if err := m.list(fsys, folder, step); err != nil {
+		return err
+	}
+	temporary := name + unfinished
+	file, err := createPrivate(fsys, temporary)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(pack(fsys, folder, m, file, step), file.Close()); err != nil {
+		return errors.Join(err, fsys.Remove(temporary))
+	}
+	if err := fsys.Rename(temporary, name); err != nil {
+		return errors.Join(err, fsys.Remove(temporary))
+	}
+	return syncFolder(fsys, fsys.PathDir(name))
+}
+
+// createPrivate creates a file that only its owner may read.
+func createPrivate(fsys FS, name string) (vfs.File, error) {
+	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err == nil && fsys == vfs.Default {
+		err = os.Chmod(name, 0o600)
+	}
+	return file, err
+}
+
+// list puts the folder's files and their checksums into the manifest.
+func (m *Manifest) list(fsys FS, folder string, step Step) error {
+	names, total, err := walk(fsys, folder, "")
+	if err != nil {
+		return err
+	}
+	p := &pace{step: step, total: 2 * total}
+	for _, name := range names {
+		sum := sha256.New()
+		n, err := copyFile(fsys, fsys.PathJoin(folder, name), io.MultiWriter(sum, p))
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, File{name, n, hex.EncodeToString(sum.Sum(nil))})
+	}
+	return nil
+}
+
+// walk returns the paths of all files below a folder, in order, and their size together.
+func walk(fsys FS, root, below string) (names []string, size int64, err error) {
+	entries, err := fsys.List(fsys.PathJoin(root, below))
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.Sort(entries)
+	for _, e := range entries {
+		name := path.Join(below, e)
+		info, err := fsys.Stat(fsys.PathJoin(root, name))
+		if err != nil {
+			return nil, 0, err
+		}
+		if !info.IsDir() {
+			names, size = append(names, name), size+info.Size()
+			continue
+		}
+		deeper, n, err := walk(fsys, root, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		names, size = append(names, deeper...), size+n
+	}
+	return names, size, nil
+}
+
+// pack writes the whole snapshot and syncs it.
+func pack(fsys FS, folder string, m *Manifest, file vfs.File, step Step) error {
+	// The kernel writes each MiB to the disk soon, and not all of them at the end: a long
+	// write at once would delay the syncs of the journal.
+	out := vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: 1 << 20})
+	sum := sha256.New()
+	all := io.MultiWriter(out, sum)
+	z, err := zstd.NewWriter(all, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(archive(fsys, folder, m, z, step), z.Close()); err != nil {
+		return err
+	}
+	if _, err := all.Write(trailerHead()); err != nil {
+		return err
+	}
+	if _, err := out.Write(sum.Sum(nil)); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// window is the size of the buffer in which zstd finds repeated bytes. The tables in a journal
+// are compressed already; a larger window finds little more.
+const window = 1 << 20
+
+// archive writes the manifest and the files as a tar archive.
+func archive(fsys FS, folder string, m *Manifest, to io.Writer, step Step) error {
+	manifest, err := m.encode()
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(to)
+	if err := t.WriteHeader(m.header(manifestName, int64(len(manifest)))); err != nil {
+		return err
+	}
+	if _, err := t.Write(manifest); err != nil {
+		return err
+	}
+	p := &pace{step: step, done: m.Size(), total: 2 * m.Size()}
+	for _, f := range m.Files {
+		if err := t.WriteHeader(m.header(f.Name, f.Size)); err != nil {
+			return err
+		}
+		n, err := copyFile(fsys, fsys.PathJoin(folder, f.Name), io.MultiWriter(t, p))
+		if err != nil {
+			return err
+		}
+		if n != f.Size {
+			return fmt.Errorf("%s has changed from %d to %d bytes", f.Name, f.Size, n)
+		}
+	}
+	return t.Close()
+}
+
+func (m *Manifest) header(name string, size int64) *tar.Header {
+	return &tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt, Typeflag: tar.TypeReg}
+}
+
+// copyFile copies a file's bytes and returns their number.
+func copyFile(fsys FS, name string, to io.Writer) (int64, error) {
+	file, err := fsys.Open(name, vfs.SequentialReadsOption)
+	if err != nil {
+		return 0, err
+	}
+	// Neither side may hide the copy's buffer: the Step is called once for each buffer.
+	n, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{file}, make([]byte, chunk))
+	return n, errors.Join(err, file.Close())
+}
+
+// pace counts the bytes that pass, and calls the step.
+type pace struct {
+	step        Step
+	done, total int64
+}
+
+// Write implements io.Writer.
+func (p *pace) Write(b []byte) (int, error) {
+	p.done += int64(len(b))
+	if p.step == nil {
+		return len(b), nil
+	}
+	return len(b), p.step(p.done, p.total)
+}
+
+func syncFolder(fsys FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,86 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Listed is a file with a snapshot's name.
+type Listed struct {
+	Snapshot
+	Err error // why it is no usable snapshot; nil: the manifest was read
+}
+
+// List returns the files in dir that have a snapshot's name, oldest first by their names. It
+// reads their manifests and does not compare their checksums. A folder that does not exist
+// has none.
+func List(fsys FS, dir string) ([]Listed, error) {
+	names, err := fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+	}
+	slices.Sort(names)
+	var all []Listed
+	for _, name := range names {
+		if !IsName(name) {
+			continue
+		}
+		l := Listed{Snapshot: Snapshot{Path: fsys.PathJoin(dir, name), fs: fsys}}
+		if l.Err = l.open(); errors.Is(l.Err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// Retain removes the oldest snapshots in dir until at most keep are left and their files have
+// at most maxSize bytes together; 0 stands for no such limit. It always leaves the newest
+// usable one, and it removes no file that cannot be read as a snapshot. It returns the paths of
+// the removed ones.
+func Retain(fsys FS, dir string, keep int, maxSize int64) (removed []string, err error) {
+	listed, err := List(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	usable := slices.DeleteFunc(listed, func(l Listed) bool { return l.Err != nil })
+	slices.Reverse(usable) // the newest one first
+	var size int64
+	for i, l := range usable {
+		size += l.Size
+		if i == 0 || (keep == 0 || i < keep) && (maxSize == 0 || size <= maxSize) {
+			continue
+		}
+		if err := fsys.Remove(l.Path); err != nil {
+			return removed, fmt.Errorf("snapshot: remove %s: %w", l.Path, err)
+		}
+		removed = append(removed, l.Path)
+	}
+	if len(removed) > 0 {
+		err = syncFolder(fsys, dir)
+	}
+	return removed, err
+}
+
+// Sweep removes the unfinished snapshots that a crash has left in dir. No snapshot may be
+// written there meanwhile.
+func Sweep(fsys FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot: list %s: %w", dir, err)
+	}
+	for _, name := range names {
+		if whole, left := strings.CutSuffix(name, unfinished); left && IsName(whole) {
+			if err := fsys.Remove(fsys.PathJoin(dir, name)); err != nil {
+				return fmt.Errorf("snapshot: remove %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
