@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -27,7 +28,7 @@ var Disk FS = vfs.Default
 type Step func(done, total int64) error
 
 // chunk is how many bytes are read or written between two calls of a Step.
-const chunk = 256 << 10
+const chunk = 128 << 10
 
 const manifestName = "manifest.json"
 
@@ -46,7 +47,7 @@ func Create(fsys FS, folder, dir string, m *Manifest, step Step) (string, error)
 }
 
 func create(fsys FS, folder, name string, m *Manifest, step Step) error {
-	if err := fsys.MkdirAll(fsys.PathDir(name), 0o700); err != nil {
+	if err := makeFolder(fsys, fsys.PathDir(name)); err != nil {
 		return err
 	}
 	if err := m.list(fsys, folder, step); err != nil {
@@ -57,7 +58,7 @@ func create(fsys FS, folder, name string, m *Manifest, step Step) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(pack(fsys, folder, m, file, step), file.Close()); err != nil {
+	if err := errors.Join(pack(fsys, folder, m, m.Files, file, step), file.Close()); err != nil {
 		return errors.Join(err, fsys.Remove(temporary))
 	}
 	if err := fsys.Rename(temporary, name); err != nil {
@@ -119,8 +120,8 @@ func walk(fsys FS, root, below string) (names []string, size int64, err error) {
 	return names, size, nil
 }
 
-// pack writes the whole snapshot and syncs it.
-func pack(fsys FS, folder string, m *Manifest, file vfs.File, step Step) error {
+// pack writes the whole snapshot, the manifest and the files, and syncs it.
+func pack(fsys FS, folder string, m *Manifest, files []File, file vfs.File, step Step) error {
 	// The kernel writes each MiB to the disk soon, and not all of them at the end: a long
 	// write at once would delay the syncs of the journal.
 	out := vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: 1 << 20})
@@ -130,7 +131,7 @@ func pack(fsys FS, folder string, m *Manifest, file vfs.File, step Step) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(archive(fsys, folder, m, z, step), z.Close()); err != nil {
+	if err := errors.Join(archive(fsys, folder, m, files, z, step), z.Close()); err != nil {
 		return err
 	}
 	if _, err := all.Write(trailerHead()); err != nil {
@@ -147,7 +148,7 @@ func pack(fsys FS, folder string, m *Manifest, file vfs.File, step Step) error {
 const window = 1 << 20
 
 // archive writes the manifest and the files as a tar archive.
-func archive(fsys FS, folder string, m *Manifest, to io.Writer, step Step) error {
+func archive(fsys FS, folder string, m *Manifest, files []File, to io.Writer, step Step) error {
 	manifest, err := m.encode()
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func archive(fsys FS, folder string, m *Manifest, to io.Writer, step Step) error
 		return err
 	}
 	p := &pace{step: step, done: m.Size(), total: 2 * m.Size()}
-	for _, f := range m.Files {
+	for _, f := range files {
 		if err := t.WriteHeader(m.header(f.Name, f.Size)); err != nil {
 			return err
 		}
@@ -203,6 +204,22 @@ func (p *pace) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	return len(b), p.step(p.done, p.total)
+}
+
+// makeFolder makes a folder, and the folders above it, where they are missing, and syncs what
+// it has made.
+func makeFolder(fsys FS, dir string) error {
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	above := fsys.PathDir(dir)
+	if err := makeFolder(fsys, above); err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncFolder(fsys, above)
 }
 
 func syncFolder(fsys FS, dir string) error {

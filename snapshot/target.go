@@ -40,7 +40,7 @@ func (t *Target) begin() (err error) {
 	if t.tmp = t.dir + restoring; t.existed {
 		t.tmp = t.fs.PathJoin(t.dir, restoring)
 	}
-	if err := t.fs.MkdirAll(t.fs.PathDir(t.tmp), 0o700); err != nil {
+	if err := makeFolder(t.fs, t.fs.PathDir(t.tmp)); err != nil {
 		return err
 	}
 	if t.lock, err = t.fs.Lock(t.lockName()); err != nil {
