@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Target is a folder that is being filled from a snapshot. Until Finish it has nothing but, if
@@ -85,11 +88,15 @@ func Unfinished(fsys FS, dir string) bool {
 // Folder is the temporary folder, which the caller fills with a single folder named name.
 func (t *Target) Folder() string { return t.tmp }
 
-// Free is how many bytes can be written to the folder's disk.
-func (t *Target) Free() (uint64, error) {
-	usage, err := t.fs.GetDiskUsage(t.tmp)
+// Free is how many bytes this process can write to the disk of a folder; of a file system that
+// does not tell, as many as there are numbers.
+func Free(fsys FS, dir string) (uint64, error) {
+	usage, err := fsys.GetDiskUsage(dir)
+	if errors.Is(err, vfs.ErrUnsupported) {
+		return math.MaxUint64, nil
+	}
 	if err != nil {
-		return 0, fmt.Errorf("snapshot: free space of %s: %w", t.dir, err)
+		return 0, fmt.Errorf("snapshot: free space of %s: %w", dir, err)
 	}
 	return usage.AvailBytes, nil
 }

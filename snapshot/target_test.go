@@ -102,7 +102,7 @@ func TestTargetAborts(t *testing.T) {
 			t.Fatal(err)
 		}
 		someFiles().write(t, Disk, target.Folder())
-		if free, err := target.Free(); err != nil || free == 0 {
+		if free, err := Free(Disk, target.Folder()); err != nil || free == 0 {
 			t.Errorf("free: %d, %v", free, err)
 		}
 		if err := target.Abort(); err != nil {

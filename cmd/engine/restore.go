@@ -108,7 +108,7 @@ func (u *unpacking) step(stage string) snapshot.Step {
 
 // unpack unpacks the snapshot into the target's folder and verifies the journal there.
 func (u *unpacking) unpack(t *snapshot.Target) (Verified, error) {
-	free, err := t.Free()
+	free, err := snapshot.Free(u.fs, t.Folder())
 	if err != nil {
 		return Verified{}, err
 	}

@@ -108,7 +108,7 @@ func (s *snapshots) Start() (admin.SnapshotRun, error) {
 	case s.run != nil:
 		return *s.run, errSnapshotRuns
 	}
-	if err := s.room(int64(s.e.Store.DiskUsage())); err != nil {
+	if err := s.room(s.e.Store.DiskUsage()); err != nil {
 		return admin.SnapshotRun{}, err
 	}
 	s.run = &admin.SnapshotRun{StartedAt: s.e.Clock.Now()}
@@ -119,19 +119,19 @@ func (s *snapshots) Start() (admin.SnapshotRun, error) {
 
 // room refuses a snapshot after which less than the free-disk mark would be left. need is how
 // many bytes it may still write: compressed it is smaller.
-func (s *snapshots) room(need int64) error {
+func (s *snapshots) room(need uint64) error {
 	c := &s.e.Config
 	dir := c.snapshotDir()
 	if err := c.files().MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("folder of snapshots: %w", err)
 	}
-	usage, err := c.files().GetDiskUsage(dir)
+	free, err := snapshot.Free(c.files(), dir)
 	if err != nil {
-		return fmt.Errorf("free space of %s: %w", dir, err)
+		return err
 	}
-	if free, mark := int64(usage.AvailBytes), max(c.MinFreeDisk, 0); free-need < mark {
+	if mark := uint64(max(c.MinFreeDisk, 0)); free < need+mark {
 		return control.Refuse(fasthttp.StatusServiceUnavailable, "too little disk is free for a snapshot: it may need %s, %s has %s, and %s must stay free",
-			humanize.IBytes(uint64(need)), dir, humanize.IBytes(usage.AvailBytes), humanize.IBytes(uint64(mark)))
+			humanize.IBytes(need), dir, humanize.IBytes(free), humanize.IBytes(mark))
 	}
 	return nil
 }
