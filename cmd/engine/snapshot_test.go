@@ -654,3 +654,60 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 	}
 	return judge(kept, nil)
 }
+
+// smallDisk is a file system that has some bytes left.
+type smallDisk struct {
+	vfs.FS
+	free uint64
+}
+
+// GetDiskUsage implements vfs.FS.
+func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free}, nil
+}
+
+// TestRestoreOnFullDisk fills the disk before many writes of a restore, and restores to one that
+// is too small from the beginning: the error says so, and nothing is left.
+func TestRestoreOnFullDisk(t *testing.T) {
+	t.Parallel()
+	fs, file := snapshotOf(t)
+	s, err := snapshot.Open(fs, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := smallDisk{fs, uint64(s.Manifest.Size()) - 1}
+	_, err = RestoreSnapshot(SnapshotOptions{File: file, FS: small, DataDir: "new"})
+	if err == nil || !strings.Contains(err.Error(), file+" needs ") || !strings.Contains(err.Error(), "new") {
+		t.Errorf("one byte too few: %v", err)
+	}
+	before, err := fs.List("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := false
+	for at := 1; !done; at += 3 {
+		n := 0
+		full := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpCreate {
+				if n++; n >= at {
+					return syscall.ENOSPC
+				}
+			}
+			return nil
+		}))
+		// Each time another folder: Pebble leaves a lock in memory where it fails to open.
+		_, err := RestoreSnapshot(SnapshotOptions{File: file, FS: full, DataDir: fmt.Sprint("new", at), TempDir: t.TempDir()})
+		after, _ := fs.List("")
+		switch {
+		case n < at:
+			done = true
+			if err != nil || at < 20 {
+				t.Errorf("with room for all %d writes: %v", n, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), "no space left"):
+			t.Errorf("write %d: %v", at, err)
+		case !slices.Equal(before, after):
+			t.Errorf("write %d: left %q, was %q", at, after, before)
+		}
+	}
+}
