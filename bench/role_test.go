@@ -113,6 +113,7 @@ func playEngine() {
 		_ = json.NewEncoder(w).Encode(n)
 	})
 	webhookHandlers(s)
+	http.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(isReady(s)) })
 	http.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(snapshotOnce(s)) })
 	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(overdue(s)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")

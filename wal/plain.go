@@ -16,7 +16,7 @@ func IsDamage(err error) bool {
 // plain removes the part of Pebble's message about damage that only Pebble's developers
 // understand.
 func plain(err error) error {
-	if err == nil || !strings.Contains(err.Error(), carrier) {
+	if err == nil || !strings.Contains(err.Error(), carrier[2:]) {
 		return err
 	}
 	return plainError{err}
@@ -27,7 +27,9 @@ const carrier = "; <corruption detail carrier>"
 type plainError struct{ error }
 
 // Error returns the message without that part.
-func (e plainError) Error() string { return strings.ReplaceAll(e.error.Error(), carrier, "") }
+func (e plainError) Error() string {
+	return strings.NewReplacer(carrier, "", "\n"+carrier[2:], "").Replace(e.error.Error())
+}
 
 // Unwrap returns Pebble's error.
 func (e plainError) Unwrap() error { return e.error }
