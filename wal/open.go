@@ -113,6 +113,14 @@ func (s *Store) verify(anchor slot) error {
 	if err := s.checkHard(); err != nil {
 		return err
 	}
+	err := s.verifyBatches(anchor)
+	if s.opts.ReadOnly && s.opts.Doubtful {
+		s.doubt, err = err, nil
+	}
+	return err
+}
+
+func (s *Store) verifyBatches(anchor slot) error {
 	newest, err := s.newestBatch()
 	if err != nil {
 		return err

@@ -132,6 +132,52 @@ func TestShorterJournalRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuses(t, older, Options{}, "the journal ends at batch", "its anchor says that it reached")
+	refuses(t, older, Options{ReadOnly: true}, "the journal ends at batch")
+	refuses(t, older, Options{Doubtful: true}, "the journal ends at batch")
+	doubtful(t, older, "the journal ends at batch", 20)
+}
+
+// doubtful checks that Open with Doubtful opens a store whose batches cannot be verified, says
+// why they cannot, and lets the records be read that are left.
+func doubtful(t *testing.T, fs *vfs.MemFS, why string, atLeast uint64) {
+	t.Helper()
+	before := listing(t, fs)
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs, ReadOnly: true, Doubtful: true})
+	if err := s.Doubt(); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v does not say %q", err, why)
+	}
+	read := uint64(0)
+	r, err := s.Verify(func(Record) error { read++; return nil }, nil)
+	if read < atLeast || read != r.Records {
+		t.Errorf("%d records were read: %+v, %v", read, r, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if after := listing(t, fs); !slices.Equal(before, after) {
+		t.Errorf("files changed: %d before, %d after", len(before), len(after))
+	}
+}
+
+// TestDoubtful checks that a store whose newest batch is damaged can be read up to the damage,
+// and that there is no doubt about a whole store.
+func TestDoubtful(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs, ReadOnly: true, Doubtful: true})
+	newest, _, _ := s.Head()
+	if err := errors.Join(s.Doubt(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	spoil(t, fs, func(db *pebble.DB) error {
+		v, _, err := get(db, BatchKey(newest))
+		if err != nil {
+			return err
+		}
+		v[len(v)-1] ^= 1
+		return errors.Join(db.Set(BatchKey(newest), v, pebble.Sync), db.Delete(metaKey(markName), pebble.Sync))
+	})
+	refuses(t, fs, Options{ReadOnly: true}, fmt.Sprintf("batch %d", newest))
+	doubtful(t, fs, fmt.Sprintf("batch %d", newest), 10)
 }
 
 // TestOtherJournalRefused checks that Open refuses a store together with another store's

@@ -15,6 +15,10 @@ type Options struct {
 	FS       FS   // the file system; nil: the disk
 	ReadOnly bool // Append panics, and nothing but the lock file is written
 
+	// Doubtful opens a store, with ReadOnly, although its batches cannot be verified, so that
+	// what is left of it can be read. Store.Doubt says why they cannot.
+	Doubtful bool
+
 	// Hard are the caller's settings whose values may never change once the store exists.
 	// They are stored at the creation; Open refuses the store if it is called with other
 	// values. Nil: no setting is compared, for tools that work on any store.

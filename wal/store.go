@@ -33,6 +33,8 @@ type Store struct {
 	wake    chan struct{} // wakes the writer; capacity 1
 	stopped chan struct{} // closed when the writer has ended
 
+	doubt error // why the batches could not be verified; see Options.Doubtful
+
 	headMu   sync.Mutex
 	head     Head // the newest durable batch
 	anchored Head // the batch that the anchor names, never newer than head
@@ -133,6 +135,10 @@ func (s *Store) durableHead() Head {
 	defer s.headMu.Unlock()
 	return s.head
 }
+
+// Doubt returns why the batches of a store that was opened with Options.Doubtful could not be
+// verified; nil where they could.
+func (s *Store) Doubt() error { return s.doubt }
 
 // Err returns why the store has failed; nil: it has not failed.
 func (s *Store) Err() error { return s.fail.cause() }

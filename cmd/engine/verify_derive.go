@@ -42,10 +42,7 @@ var errDerive = errors.New("a record handed on does not hold")
 
 // take copies a record for the deriver.
 func (d *deriver) take(r numbered) error {
-	at := len(d.next.bytes)
-	d.next.bytes = append(d.next.bytes, r.Body...)
-	r.Body = d.next.bytes[at:len(d.next.bytes):len(d.next.bytes)]
-	d.next.records = append(d.next.records, r)
+	d.next.add(r)
 	if len(d.next.bytes) >= chunkBytes {
 		d.send()
 	}
@@ -78,7 +75,7 @@ func (d *deriver) run() {
 				d.failed.Store(true)
 			}
 		}
-		c.records, c.bytes = c.records[:0], c.bytes[:0]
+		c.clear()
 		select {
 		case d.free <- c:
 		default:

@@ -27,11 +27,23 @@ type numbered struct {
 	batches uint64 // number of batches written before the record's batch
 }
 
-// chunk is a number of records of one deriver's streams; bytes holds the records' bodies.
+// chunk is a number of records that one goroutine hands to another; bytes holds the records'
+// bodies.
 type chunk struct {
 	records []numbered
 	bytes   []byte
 }
+
+// add copies a record into the chunk.
+func (c *chunk) add(r numbered) {
+	at := len(c.bytes)
+	c.bytes = append(c.bytes, r.Body...)
+	r.Body = c.bytes[at:len(c.bytes):len(c.bytes)]
+	c.records = append(c.records, r)
+}
+
+// clear empties the chunk, to be filled again.
+func (c *chunk) clear() { c.records, c.bytes = c.records[:0], c.bytes[:0] }
 
 // begin creates the derivers.
 func (v *verification) begin(dir string) error {

@@ -15,11 +15,11 @@ func journalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "journal",
 		Short:   "Look into a journal without an engine",
-		Example: "  pixd journal verify --data-dir ./pixd-data",
+		Example: "  pixd journal verify --data-dir ./pixd-data\n  pixd journal dump --data-dir ./pixd-data",
 		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(verifyCommand())
+	c.AddCommand(verifyCommand(), dumpCommand())
 	return c
 }
 

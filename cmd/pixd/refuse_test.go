@@ -89,6 +89,7 @@ func TestRefuses(t *testing.T) {
 		{"", "serve --log-level loud", "--log-level"},
 		{"", "serve --log-format xml", "--log-format"},
 		{"", "journal verify", "pixd: wal: open "},
+		{"", "journal dump", "pixd: wal: open "},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
 		args := strings.Fields(c.args)
@@ -114,6 +115,7 @@ func TestInUse(t *testing.T) {
 	for _, args := range [][]string{
 		{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
 		{"journal", "verify", "--data-dir", dir},
+		{"journal", "dump", "--data-dir", dir},
 	} {
 		code, _, errs := run(t, nil, args...)
 		if want := fmt.Sprintf("in use by process %d", p.cmd.Process.Pid); code != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {

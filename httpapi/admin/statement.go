@@ -28,7 +28,7 @@ func (s *service) exportStatement(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, err
 	}
 	q := ctx.QueryArgs()
-	from, until, err := readSpan(string(q.Peek("from")), string(q.Peek("to")))
+	from, until, err := ReadSpan(string(q.Peek("from")), string(q.Peek("to")))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -58,9 +58,10 @@ func (s *service) exportStatement(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, answer, nil
 }
 
-// readSpan reads the query's from and to: a day, all of which counts, or an instant. Movements
-// with from <= booked_at < until lie in the span; 0 is no bound.
-func readSpan(from, to string) (first, until ledger.Millis, err error) {
+// ReadSpan reads the two ends of a span of time: days in UTC, all of which counts, or instants.
+// An instant lies in the span if first <= instant < until; 0 is no bound. An error begins with
+// the name of the end that is at fault.
+func ReadSpan(from, to string) (first, until ledger.Millis, err error) {
 	begin, _, err := readBound("from", from)
 	if err != nil {
 		return 0, 0, err
