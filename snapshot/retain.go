@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Listed is a file with a snapshot's name.
@@ -38,6 +39,17 @@ func List(fsys FS, dir string) ([]Listed, error) {
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// Newest returns when the newest usable snapshot in dir was made; false where there is none.
+func Newest(fsys FS, dir string) (at time.Time, ok bool, err error) {
+	all, err := List(fsys, dir)
+	for _, l := range all {
+		if l.Err == nil {
+			at, ok = l.Manifest.CreatedAt, true
+		}
+	}
+	return at, ok, err
 }
 
 // Retain removes the oldest snapshots in dir until at most keep are left and their files have

@@ -483,6 +483,11 @@ func TestSnapshotSchedule(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].File < all[1].File {
 		t.Errorf("%+v, %v", all, err)
 	}
+	for _, want := range []string{"\npixd_snapshots_total{result=\"finished\"} ", "\npixd_snapshots_total{result=\"failed\"} 0\n", "\npixd_snapshot_newest_seconds 1.", "\npixd_journal_epoch 0\n"} {
+		if _, got := w.operate("GET", "/metrics", ""); !strings.Contains(got, want) {
+			t.Errorf("metrics lack %q", want)
+		}
+	}
 	w.stop()
 	every := &snapshots{e: &Engine{Config: Config{FS: fs, SnapshotDir: "elsewhere", SnapshotEvery: time.Hour}}}
 	listed, err := snapshot.List(fs, "elsewhere")

@@ -84,16 +84,11 @@ func (s *snapshots) schedule(ctx context.Context) {
 // untilNext is how long the schedule waits for its first snapshot.
 func (s *snapshots) untilNext(now time.Time) time.Duration {
 	c := &s.e.Config
-	all, err := snapshot.List(c.files(), c.snapshotDir())
-	if err != nil {
+	at, ok, err := snapshot.Newest(c.files(), c.snapshotDir())
+	if err != nil || !ok {
 		return 0
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Err == nil {
-			return min(max(all[i].Manifest.CreatedAt.Add(c.SnapshotEvery).Sub(now), 0), c.SnapshotEvery)
-		}
-	}
-	return 0
+	return min(max(at.Add(c.SnapshotEvery).Sub(now), 0), c.SnapshotEvery)
 }
 
 var errSnapshotRuns = control.Refuse(fasthttp.StatusConflict, "a snapshot is under way")
