@@ -72,6 +72,9 @@ func inParallel(n int, do func(i int)) {
 // dearestRefund is the most that a refund may cost, as a multiple of a cash-out.
 const dearestRefund = 1.3
 
+// partTime is the longest time that a part of a load may take, also on a busy machine.
+const partTime = time.Minute
+
 // BenchmarkRefund compares refunds with cash-outs on one engine: parts of both loads in turn, so
 // that the store and the machine are in the same state for both.
 func BenchmarkRefund(b *testing.B) {
@@ -139,11 +142,14 @@ func (c *cost) String() string {
 func (c *cost) add(b *testing.B, s *server, load *requests, n int) {
 	var before, after counters
 	s.ask(b, "/counters", &before)
-	r := measure(b, s.addr, postConnections, load.first(n).take)
+	r, err := Load{Addr: s.addr, Connections: postConnections, Duration: partTime, Next: load.first(n).take}.Run()
+	if err != nil {
+		b.Fatal(err)
+	}
 	time.Sleep(500 * time.Millisecond) // settlements that come after the answers count towards the CPU
 	s.ask(b, "/counters", &after)
-	if r.Status[202] != n {
-		b.Fatalf("answers by status: %v, want %d times 202", r.Status, n)
+	if r.Status[200]+r.Status[202] != n { // on a busy machine some settle inside the call
+		b.Fatalf("answers by status: %v, want 200 or 202 %d times", r.Status, n)
 	}
 	c.Requests += n
 	c.Took += r.Elapsed

@@ -70,6 +70,8 @@ func (b *book) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { ret
 
 func (b *book) Carried(ledger.TxID) *ledger.Transaction { return nil }
 
+func (b *book) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
+
 func (b *book) Recent(ledger.TxID) *ledger.Transaction { return nil }
 
 // step carries a command out, one millisecond after the one before.

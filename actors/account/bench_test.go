@@ -51,8 +51,10 @@ const testAccount = ledger.AccountID(7)
 const startOfTest = ledger.Millis(1772366400000)
 
 func newBench(t *testing.T) *bench {
+	config := *testConfig
+	config.Recent = NewRecent(recentSlots) // the ids of two tests are the same
 	return &bench{
-		t: t, store: newMemory(), machine: newMachine(testConfig, testAccount), now: startOfTest,
+		t: t, store: newMemory(), machine: newMachine(&config, testAccount), now: startOfTest,
 		durable: true,
 	}
 }

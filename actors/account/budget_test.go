@@ -48,10 +48,10 @@ func TestBudget(t *testing.T) {
 		{"charge under a key", func() ledger.Command { return ledger.CreateCharge{Amount: 500, Key: k, Claim: &ledger.Claim{}} }, 4, 390},
 		{"payment of a charge", func() ledger.Command {
 			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "1"), Amount: 500, TxID: charge.Answer.Tx.Public(), Key: k.Value}
-		}, 4, 345},
+		}, 4, 355},
 		{"payment without one", func() ledger.Command {
 			return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011s", "2"), Amount: 500, Key: k.Value}
-		}, 5, 370},
+		}, 5, 378},
 		{"payout held", func() ledger.Command { return request }, 3, 272},
 		{"payout accepted", func() ledger.Command { return resolve(ledger.TransferIsAccepted) }, 4, 357},
 		{"payout settled", func() ledger.Command { return resolve(ledger.TransferIsSettled) }, 5, 383},

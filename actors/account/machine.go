@@ -256,6 +256,9 @@ func ops(rows []ledger.Row) []wal.Op {
 func (m *Machine) Submitted(t wal.Ticket) {
 	m.overlay.add(t, m.records, m.rows, m.before)
 	for i := range m.records {
+		if s := m.records[i].Sums; s != nil {
+			m.config.Recent.changed(m.head.ID, s)
+		}
 		if tx := m.records[i].Tx; tx != nil && tx.AwaitsScheme() {
 			m.config.Recent.put(m.head.ID, tx)
 		} else if tx != nil {

@@ -6,7 +6,8 @@ import (
 
 // reader is the ledger.Reader of a machine. It looks first among the machine's own rows and
 // records that are not durable yet, then asks a filter whether the key can exist at all,
-// and then reads the store. It also returns payouts that are in memory.
+// and then reads the store. It also returns payouts, refunds and refund
+// sums that are in memory.
 type reader struct {
 	machine *Machine
 	store   Rows
@@ -92,6 +93,11 @@ func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
 		return p.tx
 	}
 	return nil
+}
+
+// RecentSums implements ledger.Reader.
+func (r *reader) RecentSums(original ledger.TxID) *ledger.RefundSums {
+	return r.machine.config.Recent.sumsOf(r.machine.head.ID, original)
 }
 
 // claimant is the part of an idempotency row's key that names the claim itself, without the

@@ -25,6 +25,7 @@ func (r reader) Record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
 
 func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Row(k) }
 func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
+func (r reader) RecentSums(ledger.TxID) *ledger.RefundSums                { return nil }
 func (r reader) Recent(ledger.TxID) *ledger.Transaction                   { return nil }
 
 // gather carries out a command with the facts that the ledger itself gathers.

@@ -109,11 +109,11 @@ func (h *History) received(v View, only ledger.AccountID, e2e string, consider f
 		if err != nil {
 			return false, err
 		}
-		seq, err := ledger.DecodeSeqRow(b)
+		row, err := ledger.DecodeReceivedRow(e2e, b)
 		if err != nil {
 			return false, err
 		}
-		tx, err := h.transaction(a, seq)
+		tx, err := h.transaction(a, row.Seq)
 		if err != nil {
 			return false, err
 		}

@@ -193,7 +193,7 @@ func TestInFlight(t *testing.T) {
 	b.payout(1, e2eB, ledger.Facts{}, ledger.TransferIsSettled)
 	b.payout(1, e2eD, ledger.Facts{}, 0)
 	p := b.received(1, payment(1), 1000)
-	of := ledger.Facts{Original: p, Sums: ledger.RefundSums{Original: p.ID, Amount: p.Amount}, Durable: b.accounts[1].Totals}
+	of := ledger.Facts{Refunded: &ledger.Original{ID: p.ID, EndToEnd: p.EndToEnd, Amount: p.Amount}, Sums: ledger.RefundSums{Original: p.ID, Amount: p.Amount}, Durable: b.accounts[1].Totals}
 	refund := b.do(1, ledger.RequestRefund{Original: p.ID.String(), Amount: 1000, Reason: "MD06"}, of)
 	b.do(1, ledger.ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: ledger.TransferIsAccepted}, ledger.Facts{Tx: refund})
 	seen := map[ledger.TxID]bool{}

@@ -281,8 +281,9 @@ type Facts struct {
 	Inactive bool         // the account is inactive; see NeedsActive
 
 	// Facts about refunds and special-return cases.
-	Original  *Transaction // the received payment to refund, or that a case is about; nil: the account received no such payment
-	Sums      RefundSums   // refund sums of Original
+	Refunded  *Original    // the received payment to refund; nil: the account received no such payment
+	Original  *Transaction // the received payment that a case is about
+	Sums      RefundSums   // refund sums of Refunded, of Original, or of the payment that the refund to resolve gives back
 	Case      *Case        // the case of the command, or of the refund to resolve; nil: there is none
 	Elsewhere bool         // another account has a case for the same report
 	Durable   Totals       // the account's totals after its newest durable record; set by the caller

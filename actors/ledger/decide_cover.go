@@ -8,7 +8,7 @@ import (
 // Owing is a case for which the engine still has to make refunds, with what a refund needs.
 type Owing struct {
 	Case     *Case
-	Original *Transaction
+	Original *Original
 	Sums     RefundSums
 }
 
@@ -102,7 +102,7 @@ func (d *draft) owing(ordinal uint64) *Owing {
 		}
 	}
 	if changed != nil && d.facts.Original != nil && d.facts.Original.ID == changed.Original {
-		return &Owing{Case: changed, Original: d.facts.Original}
+		return &Owing{Case: changed, Original: originalOf(d.facts.Original)}
 	}
 	return nil
 }

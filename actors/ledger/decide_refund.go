@@ -20,12 +20,12 @@ const DefaultRefundDescription = "Devolução PIX"
 // payment, more than is left of it, balance. Neither money that is not durable yet nor money
 // that is held already is refunded.
 func (d *draft) requestRefund(c RequestRefund, f Facts) Decision {
-	if f.Original == nil {
+	if f.Refunded == nil {
 		return Decision{Refusal: refuse(RefuseUnknownOriginal, "transaction not found")}
 	}
 	amount := c.Amount
 	if amount == 0 {
-		amount = f.Original.Amount
+		amount = f.Refunded.Amount
 	}
 	if amount > f.Sums.Left() {
 		return Decision{Refusal: refuse(RefuseOverRefund, "the refunds would exceed the original amount")}
@@ -33,7 +33,7 @@ func (d *draft) requestRefund(c RequestRefund, f Facts) Decision {
 	if amount > min(d.totals.Available(), f.Durable.Available()) {
 		return Decision{Refusal: refuse(RefuseSafeBalance, "insufficient balance")}
 	}
-	t := d.refundOf(d.stamp.ID, f.Original, amount)
+	t := d.refundOf(d.stamp.ID, f.Refunded, amount)
 	t.Description, t.Refund.Code, t.Transfer.Claim = c.Description, c.Reason, c.Claim
 	d.holdRefund(&t, c.Claim)
 	out := d.done(&t)
@@ -42,7 +42,7 @@ func (d *draft) requestRefund(c RequestRefund, f Facts) Decision {
 }
 
 // refundOf makes the transaction of a refund of the received payment o.
-func (d *draft) refundOf(id TxID, o *Transaction, amount Amount) Transaction {
+func (d *draft) refundOf(id TxID, o *Original, amount Amount) Transaction {
 	return Transaction{
 		ID: id, Kind: TxRefund, Status: StatusHeld, Amount: amount, Description: DefaultRefundDescription,
 		EndToEnd:     ReturnID(d.stamp.Terms.OwnISPB, d.stamp.Clock, base62Of(sha256.Sum256(id[:]))),

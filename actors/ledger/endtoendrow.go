@@ -13,14 +13,6 @@ func EndToEndKey(e2e string) []byte {
 	return append(append(k, e2e[cut:]...), e2e[:cut]...)
 }
 
-// ReceivedKey is the row key of a received payment's end-to-end id. The account is part of
-// the key, so that no payout and no other account can have the same key.
-func ReceivedKey(e2e string, a AccountID) []byte {
-	k := EndToEndKey(e2e)
-	k[0] = rowReceived
-	return binary.BigEndian.AppendUint64(k, uint64(a))
-}
-
 // SuffixKey is the row key of the newest payout whose end-to-end id the engine computed and
 // which ends in this suffix.
 func SuffixKey(suffix string) []byte { return append([]byte{rowEndToEnd}, suffix...) }
@@ -122,20 +114,4 @@ func (r EndToEndRow) refused(id TxID, seq uint64) EndToEndRow {
 	}
 	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m Member) bool { return m.ID == id })
 	return r
-}
-
-// ReceivedRange is the key range of all rows, of any account, for payments received under
-// one end-to-end id.
-func ReceivedRange(e2e string) (lo, hi []byte) {
-	lo = EndToEndKey(e2e)
-	lo[0] = rowReceived
-	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
-}
-
-// DecodeReceivedKey reads the account from the key of a received row.
-func DecodeReceivedKey(k []byte) (AccountID, error) {
-	if len(k) < 8 {
-		return 0, shortRow("received key", k)
-	}
-	return AccountID(binary.BigEndian.Uint64(k[len(k)-8:])), nil
 }

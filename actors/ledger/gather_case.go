@@ -5,74 +5,10 @@ import (
 	"fmt"
 )
 
-// original reads the received payment that a refund request names by id, transaction_id or
-// end-to-end id, and its refund sums. Any other transaction counts as unknown.
-func (g *gathering) original(f *Facts, name string) error {
-	t, err := g.named(name)
-	if err != nil || t == nil || t.Status != StatusCompleted || t.Kind != TxCharge && t.Kind != TxReceipt {
-		return err
-	}
-	return g.originalIs(f, t)
-}
-
-// named finds a transaction that the merchant can see by its id or transaction_id, or one
-// that was received by its end-to-end id.
-func (g *gathering) named(name string) (*Transaction, error) {
-	if id, ok := ParseTxID(name); ok {
-		t, err := g.shown(id.Short())
-		if t != nil && t.ID != id {
-			t = nil
-		}
-		return t, err
-	}
-	if short, ok := ParsePublic(name); ok {
-		t, err := g.shown(short)
-		if t != nil && t.Public() != name {
-			t = nil
-		}
-		return t, err
-	}
-	if !ValidEndToEnd(name) {
-		return nil, nil
-	}
-	return g.received(name)
-}
-
-// originalIs takes a received payment and its refund sums into the facts.
+// originalIs takes the received payment of a case and its refund sums into the facts.
 func (g *gathering) originalIs(f *Facts, t *Transaction) (err error) {
 	f.Original = t
 	f.Sums, err = g.sums(t.ID, t.Amount)
-	return err
-}
-
-// sums reads the refund sums of a received payment; all are zero where nothing of it was
-// refunded or held yet.
-func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
-	row, ok, err := g.Row(RefundSumsKey(g.account.ID, original))
-	if err != nil || !ok {
-		return RefundSums{Original: original, Amount: amount}, err
-	}
-	return DecodeRefundSums(original, row)
-}
-
-// refund reads what the outcome of a refund changes: the refund sums and, where the refund
-// was made for a special-return case, the case; where the refund settles although it had
-// failed, also the other cases of its payment.
-func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
-	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil {
-		return err
-	}
-	if late := f.Tx.Voided() && result == TransferIsSettled; late && f.Sums.Held > 0 {
-		if f.Rivals, err = g.holdersOf(&f.Sums); err != nil {
-			return err
-		}
-	}
-	if f.Tx.Refund.Case == nil {
-		return nil
-	}
-	if err = g.caseByID(f, *f.Tx.Refund.Case); err == nil && f.Case == nil {
-		err = fmt.Errorf("%v, for which %v was made, has no row", *f.Tx.Refund.Case, f.Tx.ID)
-	}
 	return err
 }
 
@@ -272,7 +208,7 @@ func (g *gathering) owed(f *Facts, ordinal uint64) (err error) {
 	if err = g.payment(&of); err != nil {
 		return err
 	}
-	f.Owing = append(f.Owing, Owing{of.Case, of.Original, of.Sums})
+	f.Owing = append(f.Owing, Owing{of.Case, originalOf(of.Original), of.Sums})
 	return nil
 }
 

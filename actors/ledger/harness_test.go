@@ -96,6 +96,9 @@ func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
 // Recent implements Reader. No payout is in memory.
 func (h *harness) Recent(TxID) *Transaction { return nil }
 
+// RecentSums implements Reader. No refund sums are in memory.
+func (h *harness) RecentSums(TxID) *RefundSums { return nil }
+
 func (h *harness) draw() (c [10]byte) {
 	h.entropy++
 	binary.BigEndian.PutUint64(c[2:], h.entropy*0x9E3779B97F4A7C15)

@@ -66,11 +66,6 @@ func referenceRow(rows []Row, r *Record) []Row {
 	return append(rows, Row{ReferenceKey(r.Account, r.Tx.Credit.Reference), seqRow(r.Seq)})
 }
 
-// receivedRow writes the row that finds a received payment or return by its end-to-end id.
-func receivedRow(rows []Row, r *Record) []Row {
-	return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), seqRow(r.Seq)})
-}
-
 // endToEndRow returns the end-to-end row that the record contains or, if it contains none,
 // a row that names the record's payout alone.
 func endToEndRow(r *Record) []byte {

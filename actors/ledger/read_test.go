@@ -75,7 +75,7 @@ func TestReadsThatFail(t *testing.T) {
 	key := emailKey(t, "a@example.com")
 	h.step(Credit{Kind: TxTED, Amount: 1, Reference: "r"})
 	charge := h.step(CreateCharge{Amount: 5, Key: key, Claim: claim(1)}).Tx
-	h.step(ReceivePayment{EndToEnd: storyID("paid"), Amount: 7})
+	paid := h.step(ReceivePayment{EndToEnd: storyID("paid"), Amount: 7}).Tx
 	first := h.step(RequestPayout{Amount: 1, Key: key, Claim: claim(2)}).Launch[0].Tx
 	second := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
 	third := h.step(RequestPayout{Amount: 1, Key: key}).Launch[0].Tx
@@ -99,6 +99,9 @@ func TestReadsThatFail(t *testing.T) {
 		ReceiveReturn{ID: first.ID, EndToEnd: first.EndToEnd, ReturnID: "D" + storyID("back")[1:], Amount: 1},
 		Attend{ID: EntityID(second.ID), Seq: second.Record()},
 		DecideApproval{ID: queued.ID, Word: Approved},
+		RequestRefund{Original: storyID("paid"), Amount: 1},
+		RequestRefund{Original: paid.ID.String(), Amount: 1},
+		RequestRefund{Original: paid.Public(), Amount: 1},
 	} {
 		for _, doubted := range []bool{false, true} {
 			h.doubted = doubted

@@ -28,6 +28,9 @@ type Reader interface {
 	// Recent returns the newest state of one of the account's payouts or refunds where that
 	// state is in memory; nil where it must be read from rows.
 	Recent(id TxID) *Transaction
+	// RecentSums returns the newest refund sums of a payment that the account received, where
+	// they are in memory; nil where they must be read from their row.
+	RecentSums(original TxID) *RefundSums
 }
 
 // ErrUnknownTransfer says that a result was reported for a payout or refund that the account
@@ -77,7 +80,21 @@ func (g *gathering) credit(reference string) (*Transaction, error) {
 // received reads the transaction that was received under an end-to-end id; nil where no
 // payment came under that id.
 func (g *gathering) received(endToEnd string) (*Transaction, error) {
-	return g.at(ReceivedKey(endToEnd, g.account.ID))
+	row, ok, err := g.receivedRow(endToEnd)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return g.transaction(g.account.ID, row.Seq)
+}
+
+// receivedRow reads the account's received row of an end-to-end id.
+func (g *gathering) receivedRow(endToEnd string) (ReceivedRow, bool, error) {
+	row, ok, err := g.Row(ReceivedKey(endToEnd, g.account.ID))
+	if err != nil || !ok {
+		return ReceivedRow{}, false, err
+	}
+	r, err := DecodeReceivedRow(endToEnd, row)
+	return r, err == nil, err
 }
 
 // returned reads the transaction of this account that was credited for a return's id, and

@@ -284,8 +284,8 @@ func DecodeIdempotencyRow(b []byte) (IdempotencyRow, error) {
 	}, nil
 }
 
-// seqRow is the value of open, reference, received and due rows: the sequence of the record
-// that contains the whole transaction.
+// seqRow is the value of open, reference and due rows: the sequence of the record that
+// contains the whole transaction.
 func seqRow(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
 // DecodeSeqRow decodes the value that seqRow makes.

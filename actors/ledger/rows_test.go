@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -117,6 +119,33 @@ func TestDueRows(t *testing.T) {
 	}
 }
 
+// TestReceivedRows checks that received rows are decoded as they were encoded, and that a row is
+// refused that is cut at any place, continues behind its end, or has an amount that no payment
+// has.
+func TestReceivedRows(t *testing.T) {
+	o := Original{ID: TxID{3}, EndToEnd: storyID("x"), Amount: 7}
+	paid := o
+	paid.Counterparty = Party{Name: strings.Repeat("ç", 140), Document: "12345678909", ISPB: "60701190"}
+	for _, want := range []ReceivedRow{{Seq: 5}, {Seq: 5, Payment: &o}, {Seq: 5, Payment: &paid}} {
+		b := want.encode()
+		if got, err := DecodeReceivedRow(storyID("x"), b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v is decoded as %+v, %v", want, got, err)
+		}
+		for n := range b {
+			if _, err := DecodeReceivedRow(storyID("x"), b[:n]); err == nil && n != returnRowBytes {
+				t.Errorf("%d bytes of %x are taken", n, b)
+			}
+		}
+		if _, err := DecodeReceivedRow(storyID("x"), append(b, 0)); err == nil {
+			t.Errorf("%x and a byte more is taken", b)
+		}
+	}
+	o.Amount = 0
+	if _, err := DecodeReceivedRow(storyID("x"), ReceivedRow{Seq: 5, Payment: &o}.encode()); err == nil {
+		t.Error("a payment of nothing is taken")
+	}
+}
+
 // TestQueueRows checks that a queue's payouts sort in the order of their requests, and
 // apart from other queues' payouts.
 func TestQueueRows(t *testing.T) {
@@ -149,6 +178,7 @@ func TestRowsOfNoForm(t *testing.T) {
 		"sequence":    func(b []byte) error { _, err := DecodeSeqRow(b); return err },
 		"end-to-end":  func(b []byte) error { _, err := DecodeEndToEndRow(b); return err },
 		"received":    func(b []byte) error { _, err := DecodeReceivedKey(b); return err },
+		"payment":     func(b []byte) error { _, err := DecodeReceivedRow(storyID("x"), b); return err },
 		"due":         func(b []byte) error { _, err := DecodeDue(b, seqRow(1)); return err },
 		"queue":       func(b []byte) error { _, err := DecodeQueued(b, queueRow(1)); return err },
 		"open":        func(b []byte) error { _, _, err := DecodeOpenKey(b); return err },

@@ -184,11 +184,11 @@ func (l *life) cashInFee(m sim.Movement) ledger.Amount {
 	if err != nil || !ok {
 		return 0 // the payment was not credited: the check of the balance will fail
 	}
-	seq, err := ledger.DecodeSeqRow(b)
+	row, err := ledger.DecodeReceivedRow(m.EndToEnd, b)
 	if err != nil {
 		return 0
 	}
-	r, err := rows{l.journal}.Record(m.Account, seq)
+	r, err := rows{l.journal}.Record(m.Account, row.Seq)
 	if err != nil || r.Tx == nil {
 		return 0
 	}

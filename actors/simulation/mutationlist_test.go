@@ -474,6 +474,18 @@ var mutations = []mutation{
 		"return max(0, s.Amount-s.Settled-s.Held) }",
 	},
 	{
+		"received-row-of-more", "the row of a received payment says more than was received",
+		"actors/ledger/receivedrow.go",
+		"AppendUint64(b, uint64(o.Amount))",
+		"AppendUint64(b, uint64(o.Amount+UnitsPerCentavo))",
+	},
+	{
+		"stale-refund-sums", "a settled refund still counts as in flight in the sums that are in memory",
+		"actors/account/recent.go",
+		"\t} else if old := slot.Load(); old != nil && old.account == a && old.sums.Original == s.Original {",
+		"\t} else if old := slot.Load(); old != nil && old.account == a && old.sums.Original != s.Original {",
+	},
+	{
 		"held-and-refunded-at-once", "what a case holds of a payment can be refunded by the merchant too",
 		"actors/ledger/refundsums.go",
 		"return max(0, s.Amount-s.Settled-s.InFlight-s.Held) }",

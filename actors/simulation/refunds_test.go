@@ -97,11 +97,11 @@ func (l *life) receivedAs(endToEnd string, id ledger.AccountID) *ledger.Transact
 	if err != nil || !ok {
 		return nil
 	}
-	seq, err := ledger.DecodeSeqRow(b)
+	row, err := ledger.DecodeReceivedRow(endToEnd, b)
 	if err != nil {
 		return nil
 	}
-	r, err := rows{l.journal}.Record(id, seq)
+	r, err := rows{l.journal}.Record(id, row.Seq)
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,73 @@
+package ledger
+
+import "fmt"
+
+// original reads the received payment that a refund request names by id, transaction_id or
+// end-to-end id, and its refund sums. Any other transaction counts as unknown.
+func (g *gathering) original(f *Facts, name string) error {
+	o, err := g.named(name)
+	if err != nil || o == nil {
+		return err
+	}
+	f.Refunded = o
+	f.Sums, err = g.sums(o.ID, o.Amount)
+	return err
+}
+
+// named finds a received payment by its id, transaction_id or end-to-end id; nil where there
+// is none.
+func (g *gathering) named(name string) (*Original, error) {
+	if id, ok := ParseTxID(name); ok {
+		t, err := g.shown(id.Short())
+		if t != nil && t.ID != id {
+			t = nil
+		}
+		return originalOf(t), err
+	}
+	if short, ok := ParsePublic(name); ok {
+		t, err := g.shown(short)
+		if t != nil && t.Public() != name {
+			t = nil
+		}
+		return originalOf(t), err
+	}
+	if !ValidEndToEnd(name) {
+		return nil, nil
+	}
+	row, _, err := g.receivedRow(name)
+	return row.Payment, err
+}
+
+// sums reads the refund sums of a received payment; all are zero where nothing of it was
+// refunded or held yet.
+func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
+	if s := g.RecentSums(original); s != nil {
+		return *s, nil
+	}
+	row, ok, err := g.Row(RefundSumsKey(g.account.ID, original))
+	if err != nil || !ok {
+		return RefundSums{Original: original, Amount: amount}, err
+	}
+	return DecodeRefundSums(original, row)
+}
+
+// refund reads what the outcome of a refund changes: the refund sums and, where the refund
+// was made for a special-return case, the case; where the refund settles although it had
+// failed, also the other cases of its payment.
+func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
+	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil {
+		return err
+	}
+	if late := f.Tx.Voided() && result == TransferIsSettled; late && f.Sums.Held > 0 {
+		if f.Rivals, err = g.holdersOf(&f.Sums); err != nil {
+			return err
+		}
+	}
+	if f.Tx.Refund.Case == nil {
+		return nil
+	}
+	if err = g.caseByID(f, *f.Tx.Refund.Case); err == nil && f.Case == nil {
+		err = fmt.Errorf("%v, for which %v was made, has no row", *f.Tx.Refund.Case, f.Tx.ID)
+	}
+	return err
+}
