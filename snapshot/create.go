@@ -122,9 +122,7 @@ func walk(fsys FS, root, below string) (names []string, size int64, err error) {
 
 // pack writes the whole snapshot, the manifest and the files, and syncs it.
 func pack(fsys FS, folder string, m *Manifest, files []File, file vfs.File, step Step) error {
-	// The kernel writes each MiB to the disk soon, and not all of them at the end: a long
-	// write at once would delay the syncs of the journal.
-	out := vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: 1 << 20})
+	out := &oftenSynced{File: file}
 	sum := sha256.New()
 	all := io.MultiWriter(out, sum)
 	z, err := zstd.NewWriter(all, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
@@ -141,6 +139,24 @@ func pack(fsys FS, folder string, m *Manifest, files []File, file vfs.File, step
 		return err
 	}
 	return out.Sync()
+}
+
+// oftenSynced is a file that is synced after each few MiB. One long sync at the end would delay
+// the syncs of the journal, on the same disk.
+type oftenSynced struct {
+	vfs.File
+	unsynced int
+}
+
+const syncEvery = 4 << 20
+
+// Write implements io.Writer.
+func (f *oftenSynced) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if f.unsynced += n; err == nil && f.unsynced >= syncEvery {
+		f.unsynced, err = 0, f.SyncData()
+	}
+	return n, err
 }
 
 // window is the size of the buffer in which zstd finds repeated bytes. The tables in a journal

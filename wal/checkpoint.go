@@ -11,8 +11,9 @@ import (
 // system: files are linked and not copied, so Checkpoint is fast. The copy has everything
 // that is durable when Checkpoint is called, and perhaps later batches. Entries may be
 // appended meanwhile. Checkpoint returns the position, time and sum of the batch that the
-// copy's anchor names; an Open of the copy knows its end. After an error, such as a full
-// disk, this store is unchanged.
+// copy's anchor names; an Open of the copy knows its end, and with Options.Verified need not
+// verify again what this process has written. After an error, such as a full
+// disk, this store is unchanged. The copy is not synced: a power cut may leave half of it.
 //
 // Checkpoint flushes the memtables first: what is in tables is linked, and the log, which is
 // copied and then read again when the copy is opened, is short.
@@ -32,7 +33,7 @@ func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64,
 }
 
 func (s *Store) checkpoint(dir string, h Head) error {
-	fs := s.opts.FS
+	fs := Unsynced(s.opts.FS)
 	if _, err := fs.Stat(dir); err == nil {
 		return errors.New("it exists")
 	}
@@ -44,6 +45,6 @@ func (s *Store) checkpoint(dir string, h Head) error {
 	}
 	// The anchor is written last: a copy without an anchor cannot be opened.
 	o := s.opts
-	o.Dir = dir
+	o.Dir, o.FS = dir, fs
 	return writeFirstAnchor(o, slot{state: stateReady, generation: 1, at: h})
 }

@@ -47,11 +47,16 @@ func (s *Store) readMark(anchored uint64) (Head, error) {
 	case mark.Position == 0:
 		return Head{}, nil
 	}
+	return mark, s.isBatch(mark)
+}
+
+// isBatch returns an error where the batch at the mark's position is another one.
+func (s *Store) isBatch(mark Head) error {
 	at, err := s.batchHead(mark.Position)
 	if err == nil && at != mark {
 		err = damagedBatch(mark.Position, "is not the one that the verified mark names")
 	}
-	return mark, err
+	return err
 }
 
 // writeMark sets the mark to the newest position that has been flushed into tables. It

@@ -29,6 +29,11 @@ type Options struct {
 	OnFailure func(error)
 	Log       *slog.Logger // nil: messages are discarded
 
+	// Verified is a batch up to which the caller knows the batches to be right, because its
+	// process has written or verified them: Open verifies only those after it, if the journal's
+	// own mark is not later. It is for a Checkpoint's copy. Zero: there is none.
+	Verified Head
+
 	// NoCompactions leaves the tables as they are. It is for a copy that is opened only to be
 	// read and closed.
 	NoCompactions bool

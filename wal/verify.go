@@ -70,6 +70,10 @@ func (s *Store) findUnnamed(tails map[Stream]tail) error {
 // says.
 func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	mark, err := s.readMark(anchored)
+	if err == nil && s.opts.Verified.Position > mark.Position {
+		mark = s.opts.Verified
+		err = s.isBatch(mark)
+	}
 	if err != nil {
 		return Head{}, err
 	}

@@ -30,13 +30,14 @@ func (s *snapshots) checkpoint(folder string) (*snapshot.Manifest, error) {
 		return nil, err
 	}
 	dir := filepath.Join(folder, journalFolder)
-	if _, _, _, err := s.e.Store.Checkpoint(dir); err != nil {
+	position, newest, sum, err := s.e.Store.Checkpoint(dir)
+	if err != nil {
 		return nil, err
 	}
 	s.stage("reading")
 	store, err := wal.Open(wal.Options{
-		Dir: dir, FS: c.FS, Hard: hard(c.ISPB), Log: slog.New(slog.DiscardHandler), NoCompactions: true,
-		CacheBytes: copyCache, MemTableBytes: copyMemTable,
+		Dir: dir, FS: wal.Unsynced(c.files()), Hard: hard(c.ISPB), Log: slog.New(slog.DiscardHandler), NoCompactions: true,
+		Verified: wal.Head{Position: position, Time: newest, Sum: sum}, CacheBytes: copyCache, MemTableBytes: copyMemTable,
 	})
 	if err != nil {
 		return nil, err
@@ -60,21 +61,23 @@ func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 			m.SimDir = abs
 		}
 	}
-	v := store.View()
+	v, r := store.View(), rest{time.Now()}
 	err := v.Newest(func(sealed wal.Record) error {
 		if sealed.Stream == registry.Stream || s.e.ending.Err() != nil {
 			return s.e.ending.Err()
 		}
-		r := ledger.Record{
+		newest := ledger.Record{
 			Account: ledger.AccountID(sealed.Stream), Seq: sealed.Seq, Time: ledger.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind),
 		}
-		if err := r.Decode(sealed.Body); err != nil {
+		if err := newest.Decode(sealed.Body); err != nil {
 			return err
 		}
-		m.Accounts++
-		add(m.Balance, r.Totals.Balance)
-		add(m.Pending, r.Totals.Held)
-		add(m.MEDHeld, r.Totals.MEDHeld)
+		if m.Accounts++; m.Accounts%100 == 0 {
+			r.rest()
+		}
+		add(m.Balance, newest.Totals.Balance)
+		add(m.Pending, newest.Totals.Held)
+		add(m.MEDHeld, newest.Totals.MEDHeld)
 		return nil
 	})
 	return m, errors.Join(err, v.Close())

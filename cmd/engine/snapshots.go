@@ -186,18 +186,25 @@ func (s *snapshots) stage(name string) {
 // roomEvery is the number of bytes that are packed between two looks at the free disk space.
 const roomEvery = 64 << 20
 
-// restFor is how many times as long as it works the packing of a snapshot rests: it takes a
-// quarter of one processor at most. Where others need the processors, a piece of work takes
-// longer, and so does the rest.
+// rest slows down work that can wait: after each piece of it the work rests restFor times as
+// long as the piece took, and so takes a quarter of one processor at most. Where others need the
+// processors, a piece takes longer, and so does the rest.
+type rest struct{ began time.Time }
+
 const restFor = 3
+
+// rest rests after a piece of work, for at most a second.
+func (r *rest) rest() {
+	time.Sleep(min(restFor*time.Since(r.began), time.Second))
+	r.began = time.Now()
+}
 
 // step returns the step of a snapshot that is being packed. It ends the work when the engine
 // ends, and when the disk gets full beside it.
 func (s *snapshots) step() snapshot.Step {
-	looked, began := int64(0), time.Now()
+	looked, r := int64(0), rest{time.Now()}
 	return func(done, total int64) error {
-		time.Sleep(min(restFor*time.Since(began), time.Second))
-		defer func() { began = time.Now() }()
+		r.rest()
 		s.mu.Lock()
 		s.run.Done, s.run.Total = done, total
 		s.mu.Unlock()
