@@ -574,12 +574,15 @@ func snapshotPowerCut(seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	disk := vfs.NewCrashableMem()
 	c := &clients{}
-	var kept *vfs.MemFS
-	var held []answered
+	type cut struct {
+		kept *vfs.MemFS
+		held []answered
+	}
+	cuts := make(chan cut, 2)
 	w := &writes{}
 	w.cut = func() {
-		held = c.sofar()
-		kept = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		held := c.sofar()
+		cuts <- cut{disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), held}
 	}
 	e, err := Open(crashConfig(errorfs.Wrap(disk, w)))
 	if err != nil {
@@ -594,26 +597,22 @@ func snapshotPowerCut(seed uint64) error {
 	for i := range 3 {
 		load.Go(func() { c.drive(e, ids[i], rand.New(rand.NewPCG(seed, uint64(10+i))), &stop) })
 	}
-	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(120)))
+	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(80)))
 	if _, err := e.snapshots.Start(); err != nil {
 		return err
 	}
 	e.snapshots.work.Wait()
+	during := <-cuts // at the latest a write of the load
 	stop.Store(true)
 	load.Wait()
 	_, last := e.snapshots.Runs()
-	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(60)))
-	restore := SnapshotOptions{File: last.Path, FS: errorfs.Wrap(disk, w), DataDir: "new"}
-	first := kept
-	_, restored := RestoreSnapshot(restore)
-	if err := errors.Join(e.Close(), restored); err != nil {
+	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(30)))
+	_, err = RestoreSnapshot(SnapshotOptions{File: last.Path, FS: errorfs.Wrap(disk, w), DataDir: "new"})
+	if err = errors.Join(err, e.Close()); err != nil {
 		return err
 	}
-	for _, left := range []*vfs.MemFS{first, kept} {
-		if left == nil {
-			return errors.New("the power was not cut")
-		}
-		if err := goesOn(left, held); err != nil {
+	for _, at := range []cut{during, <-cuts} {
+		if err := goesOn(at.kept, at.held); err != nil {
 			return err
 		}
 	}
@@ -657,7 +656,7 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 			return err
 		}
 	}
-	return judge(kept, nil)
+	return judge(kept, held)
 }
 
 // smallDisk is a file system that has some bytes left.
