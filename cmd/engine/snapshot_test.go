@@ -132,7 +132,9 @@ func TestRestoreIsTheOriginal(t *testing.T) {
 		t.Error("the restored journal is not marked")
 	}
 	delete(got, "!"+metaRestored)
-	maps.DeleteFunc(got, func(k, _ string) bool { return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1)) }) // the mark's own batch
+	maps.DeleteFunc(got, func(k, _ string) bool {
+		return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1))
+	}) // the mark's own batch
 	if !maps.Equal(got, want) {
 		for k := range got {
 			if got[k] != want[k] {

@@ -134,7 +134,7 @@ func TestSnapshotRefusals(t *testing.T) {
 		{filepath.Join(at, "none.snap"), "no such file", nil},
 		{at, "it is a folder", nil},
 		{good, "it is not empty", []string{"--data-dir", full}},
-		{good, "unknown flag: --untill", []string{"--untill", "x"}},
+		{good, "unknown flag: --frobnicate", []string{"--frobnicate", "x"}},
 		{good, `"more" is one word too many`, []string{"more"}},
 	} {
 		args := append([]string{"snapshot", "restore", c.file, "--data-dir", filepath.Join(at, "new")}, c.more...)
