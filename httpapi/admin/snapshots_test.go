@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"encoding/json"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi/control"
+)
+
+// fakeSnapshots is a folder with five snapshots, of which one cannot be read.
+type fakeSnapshots struct {
+	running, last *SnapshotRun
+	refuse        error
+}
+
+// Start implements Snapshots.
+func (f *fakeSnapshots) Start() (SnapshotRun, error) {
+	return SnapshotRun{StartedAt: 1_000}, f.refuse
+}
+
+// Runs implements Snapshots.
+func (f *fakeSnapshots) Runs() (running, last *SnapshotRun) { return f.running, f.last }
+
+// List implements Snapshots.
+func (f *fakeSnapshots) List() (all []Snapshot, err error) {
+	for _, n := range []string{"5", "4", "3", "2", "1"} {
+		s := Snapshot{File: "pixd-20260131T12000" + n + "Z-" + n + ".snap", Path: "/snaps/" + n, Size: 7}
+		if n == "3" {
+			why := "damaged"
+			s.Err = &why
+		} else {
+			at, position, accounts := "2026-01-31T12:00:00.000Z", uint64(9), 2
+			s.CreatedAt, s.Newest, s.Position, s.Accounts = &at, &at, &position, &accounts
+			s.Balance, s.Pending, s.MEDHeld = new(big.Int).Lsh(big.NewInt(1), 70), new(big.Int), big.NewInt(5)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// TestSnapshots checks the answers about snapshots: a 202, the refusals, pages of the list newest
+// first, and what is being made.
+func TestSnapshots(t *testing.T) {
+	f := &fakeSnapshots{}
+	s := &service{Options: Options{Snapshots: f}}
+	ctx := func(query, body string) *fasthttp.RequestCtx {
+		c := &fasthttp.RequestCtx{}
+		c.Request.SetRequestURI("/admin/snapshots?" + query)
+		c.Request.SetBodyString(body)
+		return c
+	}
+	for body, want := range map[string]int{"": 202, "{}": 202, `{"name":"x"}`: 400, "[]": 400} {
+		status, got, err := s.createSnapshot(ctx("", body))
+		if problem, is := err.(*control.Problem); is { //nolint:errorlint // it is returned bare
+			status = problem.Status
+		} else if err != nil && want == 400 {
+			status = 400
+		}
+		if status != want {
+			t.Errorf("body %q: %d %v %v", body, status, got, err)
+		}
+	}
+	f.refuse = control.Refuse(409, "a snapshot is under way")
+	if _, _, err := s.createSnapshot(ctx("", "")); err == nil {
+		t.Error("a refusal was lost")
+	}
+	f.running = &SnapshotRun{StartedAt: 1_000, Stage: "packing", Done: 3, Total: 9}
+	f.last = &SnapshotRun{StartedAt: 500, FinishedAt: 900, Stage: "packing", Err: "disk full"}
+	var files []string
+	query := "limit=2"
+	for pages := 1; ; pages++ {
+		status, got, err := s.listSnapshots(ctx(query, ""))
+		if status != 200 || err != nil {
+			t.Fatal(status, err)
+		}
+		b, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l struct {
+			Data          []map[string]any
+			Next          *string `json:"next_cursor"`
+			Running, Last map[string]any
+		}
+		if err := json.Unmarshal(b, &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Running["status"] != "running" || l.Running["stage"] != "packing" || l.Running["bytes_done"] != 3.0 || l.Running["finished_at"] != nil ||
+			l.Last["status"] != "failed" || l.Last["error"] != "disk full" || l.Last["stage"] != nil || l.Last["finished_at"] == nil || l.Last["path"] != nil {
+			t.Errorf("running %v, last %v", l.Running, l.Last)
+		}
+		if pages == 1 && !strings.Contains(string(b), `"balance":1180591620717411303424,`) {
+			t.Errorf("%s", b)
+		}
+		for _, row := range l.Data {
+			files = append(files, row["file"].(string))
+			if bad := row["error"] != nil; bad != (row["position"] == nil) || bad != (row["balance"] == nil) || len(row) != 11 {
+				t.Errorf("%v", row)
+			}
+		}
+		if l.Next == nil {
+			if pages != 3 {
+				t.Errorf("%d pages", pages)
+			}
+			break
+		}
+		query = "limit=2&cursor=" + *l.Next
+	}
+	want := []string{"pixd-20260131T120005Z-5.snap", "pixd-20260131T120004Z-4.snap", "pixd-20260131T120003Z-3.snap", "pixd-20260131T120002Z-2.snap", "pixd-20260131T120001Z-1.snap"}
+	if !reflect.DeepEqual(files, want) {
+		t.Errorf("%v", files)
+	}
+	for _, query := range []string{"limit=0", "limit=x", "cursor=x", "cursor=../../etc/passwd"} {
+		if _, _, err := s.listSnapshots(ctx(query, "")); err == nil {
+			t.Errorf("%s was taken", query)
+		}
+	}
+	if r := runOf(&SnapshotRun{FinishedAt: 5, Path: "/x"}); r.Status != "finished" || *r.Path != "/x" || r.Err != nil {
+		t.Errorf("%+v", r)
+	}
+}
