@@ -47,6 +47,9 @@ func (t *Target) begin() (err error) {
 		return err
 	}
 	if t.lock, err = t.fs.Lock(t.lockName()); err != nil {
+		if errors.As(err, new(*fs.PathError)) {
+			return err
+		}
 		return fmt.Errorf("another process restores to it: %w", err)
 	}
 	if err := errors.Join(t.fs.RemoveAll(t.tmp), t.fs.MkdirAll(t.tmp, 0o700)); err != nil {

@@ -59,6 +59,9 @@ func RestoreSnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.DataDir == "" {
+		return nil, errors.New("--data-dir is empty")
+	}
 	t, err := snapshot.NewTarget(u.fs, filepath.Clean(o.DataDir))
 	if err != nil {
 		return nil, err

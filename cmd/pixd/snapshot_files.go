@@ -69,6 +69,9 @@ func snapshotRestore() *cobra.Command {
 }
 
 func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.SnapshotOptions) (*engine.VerifiedSnapshot, error)) (*engine.VerifiedSnapshot, error) {
+	if _, err := os.Stat(o.TempDir); err != nil {
+		return nil, fmt.Errorf("--temp-dir: %w", err)
+	}
 	p := newProgress(c.ErrOrStderr(), isTerminal(os.Stderr))
 	defer p.end()
 	o.Progress = p.tell

@@ -136,6 +136,8 @@ func TestSnapshotRefusals(t *testing.T) {
 		{good, "it is not empty", []string{"--data-dir", full}},
 		{good, "unknown flag: --frobnicate", []string{"--frobnicate", "x"}},
 		{good, `"more" is one word too many`, []string{"more"}},
+		{good, "--data-dir is empty", []string{"--data-dir", ""}},
+		{good, "restore to /proc/x: open /proc/x.restoring.lock", []string{"--data-dir", "/proc/x"}},
 	} {
 		args := append([]string{"snapshot", "restore", c.file, "--data-dir", filepath.Join(at, "new")}, c.more...)
 		code, out, errs := run(t, nil, args...)
@@ -153,7 +155,7 @@ func TestSnapshotRefusals(t *testing.T) {
 	if err != nil || len(after) != len(before)+len(made) {
 		t.Errorf("left %v, was %v; %v", after, before, err)
 	}
-	for _, args := range [][]string{{"snapshot", "restore", good}, {"snapshot", "verify"}, {"snapshot", "list", "--snapshot-dir", filepath.Join(at, "none")}, {"snapshot", "frobnicate"}} {
+	for _, args := range [][]string{{"snapshot", "restore", good}, {"snapshot", "verify"}, {"snapshot", "verify", good, "--temp-dir", filepath.Join(at, "none")}, {"snapshot", "list", "--snapshot-dir", filepath.Join(at, "none")}, {"snapshot", "frobnicate"}} {
 		if code, out, errs := run(t, nil, args...); code != 1 || out != "" || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit %d %s%s", args, code, out, errs)
 		}
