@@ -31,7 +31,7 @@ func TestServeFlags(t *testing.T) {
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		},
-		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotKeep: 24,
 	}); !reflect.DeepEqual(plain, want) {
 		t.Errorf("the defaults are %+v", plain)
 	}
@@ -67,6 +67,10 @@ func TestServeFlags(t *testing.T) {
 		"failed-auth-limit":  {"8", func(c *engine.Config) { c.FailedAuthLimit = 8 }},
 		"connections-per-ip": {"9", func(c *engine.Config) { c.ConnectionsPerIP = 9 }},
 		"min-free-disk":      {"2GiB", func(c *engine.Config) { c.MinFreeDisk = 2 << 30 }},
+		"snapshot-dir":       {"s", func(c *engine.Config) { c.SnapshotDir = "s" }},
+		"snapshot-every":     {"1h", func(c *engine.Config) { c.SnapshotEvery = time.Hour }},
+		"snapshot-keep":      {"3", func(c *engine.Config) { c.SnapshotKeep = 3 }},
+		"snapshot-max-size":  {"4GiB", func(c *engine.Config) { c.SnapshotMaxSize = 4 << 30 }},
 	}
 	for name, s := range sets {
 		want := engine.Defaults()
@@ -75,7 +79,7 @@ func TestServeFlags(t *testing.T) {
 			t.Errorf("--%s %s: %+v", name, s.value, got)
 		}
 	}
-	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "log-format": true, "log-level": true}
+	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "accept-restored-gap": true, "log-format": true, "log-level": true}
 	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if _, there := sets[f.Name]; !there && !elsewhere[f.Name] {
 			t.Errorf("--%s is in no row", f.Name)

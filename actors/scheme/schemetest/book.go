@@ -68,7 +68,9 @@ func comesBack(t *testing.T, b Body) {
 	never := newInbox(1 << 20)
 	b.start(t, never)
 	p := payment(b, "returned@pix.test")
-	expect(t, "submit", b.submit(t, p), pending)
+	if got := b.submit(t, p); got != pending && got != settled { // on a busy machine it has settled before the answer
+		t.Errorf("submit: %+v", got)
+	}
 	first := never.awaitOf(t, matter{p.Tx, true}, 2) // the inbox acknowledges nothing, so the notice comes at least twice
 	settlement, back := never.index(matter{tx: p.Tx}), never.index(matter{p.Tx, true})
 	if settlement < 0 || settlement > back {
