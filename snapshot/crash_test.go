@@ -37,6 +37,9 @@ func TestCrash(t *testing.T) {
 		if err := createAndRestore(left); err != nil {
 			t.Fatalf("after a power cut before write %d of %d: %v", i, writes, err)
 		}
+		if names, err := left.List("/snaps"); err != nil || len(names) != 1 {
+			t.Fatalf("after a power cut before write %d of %d and a second try: %q, %v", i, writes, names, err)
+		}
 	}
 	final := disk.CrashClone(vfs.CrashCloneCfg{})
 	if m, r, err := judge(final); err != nil || m != 1 || r != 1 {

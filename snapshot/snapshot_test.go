@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -189,8 +191,15 @@ func TestRefused(t *testing.T) {
 	if _, err := Open(fsys, "/none.snap"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := decodeManifest([]byte(`{"format":1,"surprise":2}`)); err == nil {
-		t.Error("a manifest with an unknown field is read")
+	b, err := manifest(0, 7).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeManifest(b); err != nil {
+		t.Error(err)
+	}
+	if _, err := decodeManifest(bytes.Replace(b, []byte(`{`), []byte(`{"surprise":2,`), 1)); err == nil || !strings.Contains(err.Error(), "surprise") {
+		t.Errorf("a manifest with an unknown field: %v", err)
 	}
 }
 
@@ -240,6 +249,27 @@ func TestUnpackRefuses(t *testing.T) {
 		if err := s.Unpack("/new", nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// TestSyncedOften checks that a snapshot is synced after each few MiB.
+func TestSyncedOften(t *testing.T) {
+	disk := vfs.NewMem()
+	large := make([]byte, 5*syncEvery)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range large {
+		large[i] = byte(rng.Uint32())
+	}
+	files{"journal/large": large}.write(t, disk, "/data")
+	syncs := 0
+	counting := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileSyncData {
+			syncs++
+		}
+		return nil
+	}))
+	if _, err := Create(counting, "/data", "/snaps", manifest(0, 7), nil); err != nil || syncs < 4 {
+		t.Errorf("%d syncs, %v", syncs, err)
 	}
 }
 
