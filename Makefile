@@ -41,7 +41,7 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./cmd/pixd -run '^$$' -fuzz FuzzListen -fuzztime $(FUZZTIME)
 	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(FUZZTIME) -fuzzminimizetime 5x
 
-bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, and a journal's verification (15 minutes)
+bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, and a start on ten million records (25 minutes)
 	go test ./bench -run '^$$' -bench . -benchtime 1x
 
 sim: ## live N lives in the simulation, or the one of SEED

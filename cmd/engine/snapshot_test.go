@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -91,6 +92,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 			t.Errorf("%d answers before the snapshot and %d after it: there was no load", len(held), len(made))
 		}
 		v := restoredAt(t, fs, last.Path, "new")
+		isBeginning(t, fs, "new/journal", "data/journal", v.Found.Records)
 		accept := crashConfig(fs)
 		from("new")(&accept)
 		if e, err = Open(accept); err != nil {
@@ -107,6 +109,36 @@ func TestSnapshotUnderLoad(t *testing.T) {
 		if _, err := verify(wal.Options{Dir: "new/journal", FS: fs, ReadOnly: true}, VerifyOptions{}); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
+	}
+}
+
+// isBeginning checks that the first n records of a journal are the restored one's, all of them,
+// and that its batches are the first ones.
+func isBeginning(t *testing.T, fs vfs.FS, restored, whole string, n uint64) {
+	t.Helper()
+	read := func(dir string) map[string]string {
+		s, err := wal.Open(wal.Options{Dir: dir, FS: fs, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close() }()
+		all := everything(t, s)
+		maps.DeleteFunc(all, func(k, _ string) bool { return k[0] != 'J' && k[0] != 'B' })
+		return all
+	}
+	first, all, records := read(restored), read(whole), uint64(0)
+	for k, v := range first {
+		if k[0] == 'J' {
+			records++
+		} else if mark := string(wal.BatchKey(uint64(len(first)) - n)); k == mark {
+			continue // the batch of the restored mark
+		}
+		if all[k] != v {
+			t.Errorf("%x is %x, was %x", k, v, all[k])
+		}
+	}
+	if records != n || n == 0 || len(first) >= len(all) {
+		t.Errorf("%d records of %d keys, want %d; the whole journal has %d", records, len(first), n, len(all))
 	}
 }
 
