@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"path/filepath"
 	"time"
 
-	"pixd/actors/ledger"
-	"pixd/actors/registry"
+	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -51,8 +49,7 @@ func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 	position, newest, sum := store.Head()
 	m := &snapshot.Manifest{
 		Format: snapshot.Format, CreatedAt: time.UnixMilli(int64(s.e.Clock.Now())).UTC().Truncate(time.Second), Engine: c.Version,
-		Logs:    []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
-		Balance: new(big.Int), Pending: new(big.Int), MEDHeld: new(big.Int),
+		Logs: []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
 	}
 	if c.inProcess() {
 		m.SimDir = c.simDir()
@@ -61,21 +58,9 @@ func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 		}
 	}
 	v := store.View()
-	err := v.Newest(func(sealed wal.Record) error {
-		if sealed.Stream == registry.Stream || s.e.ending.Err() != nil {
-			return s.e.ending.Err()
-		}
-		r := ledger.Record{
-			Account: ledger.AccountID(sealed.Stream), Seq: sealed.Seq, Time: ledger.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind),
-		}
-		if err := r.Decode(sealed.Body); err != nil {
-			return err
-		}
-		m.Accounts++
-		add(m.Balance, r.Totals.Balance)
-		add(m.Pending, r.Totals.Held)
-		add(m.MEDHeld, r.Totals.MEDHeld)
-		return nil
+	sums, err := restored.SumsOf(func(fn func(wal.Record) error) error {
+		return v.Newest(func(r wal.Record) error { return errors.Join(s.e.ending.Err(), fn(r)) })
 	})
+	m.Accounts, m.Balance, m.Pending, m.MEDHeld = sums.Accounts, sums.Balance, sums.Pending, sums.MEDHeld
 	return m, errors.Join(err, v.Close())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -128,11 +129,13 @@ func TestRestoreIsTheOriginal(t *testing.T) {
 	if err := copied.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, marked := got["!"+metaRestored]; !marked {
+	if _, marked := got["!"+restored.MetaMark]; !marked {
 		t.Error("the restored journal is not marked")
 	}
-	delete(got, "!"+metaRestored)
-	maps.DeleteFunc(got, func(k, _ string) bool { return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1)) }) // the mark's own batch
+	delete(got, "!"+restored.MetaMark)
+	maps.DeleteFunc(got, func(k, _ string) bool {
+		return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1))
+	}) // the mark's own batch
 	if !maps.Equal(got, want) {
 		for k := range got {
 			if got[k] != want[k] {
@@ -357,6 +360,8 @@ func TestVerifySnapshotFindsLies(t *testing.T) {
 	}
 }
 
+func unaccepted(err error) bool { return errors.As(err, new(*restored.Unaccepted)) }
+
 // TestRestoredIsRefused checks that a restored folder is served only once the gap is accepted,
 // which raises the epoch each time, and that it is then served without being asked again.
 func TestRestoredIsRefused(t *testing.T) {
@@ -368,7 +373,7 @@ func TestRestoredIsRefused(t *testing.T) {
 		config := crashConfig(fs)
 		config.DataDir, config.SimDir = dir, "data/sim"
 		for range 2 {
-			if _, err := Open(config); !errors.Is(err, errRestored) || !strings.Contains(err.Error(), "--accept-restored-gap") || !strings.Contains(err.Error(), dir) {
+			if _, err := Open(config); !unaccepted(err) || !strings.Contains(err.Error(), "--accept-restored-gap") || !strings.Contains(err.Error(), dir) {
 				t.Fatalf("without the gap accepted: %v", err)
 			}
 		}
@@ -378,7 +383,7 @@ func TestRestoredIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := epoch(e.Store); n != times || err != nil {
+			if n, err := restored.Epoch(e.Store); n != times || err != nil {
 				t.Errorf("epoch %d, want %d; %v", n, times, err)
 			}
 			if err := e.Close(); err != nil {
@@ -600,8 +605,8 @@ func snapshotPowerCut(seed uint64) error {
 	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(60)))
 	restore := SnapshotOptions{File: last.Path, FS: errorfs.Wrap(disk, w), DataDir: "new"}
 	first := kept
-	_, restored := RestoreSnapshot(restore)
-	if err := errors.Join(e.Close(), restored); err != nil {
+	_, unrestored := RestoreSnapshot(restore)
+	if err := errors.Join(e.Close(), unrestored); err != nil {
 		return err
 	}
 	for _, left := range []*vfs.MemFS{first, kept} {
@@ -618,9 +623,9 @@ func snapshotPowerCut(seed uint64) error {
 // goesOn starts an engine on what a power cut has left, and makes a snapshot with it.
 func goesOn(kept *vfs.MemFS, held []answered) error {
 	if names, err := kept.List("new"); err == nil {
-		restored := crashConfig(kept)
-		restored.DataDir, restored.SimDir = "new", "data/sim"
-		if _, err := Open(restored); !errors.Is(err, errRestored) {
+		config := crashConfig(kept)
+		config.DataDir, config.SimDir = "new", "data/sim"
+		if _, err := Open(config); !unaccepted(err) {
 			return fmt.Errorf("a restored folder with %q: %w", names, err)
 		}
 	}
