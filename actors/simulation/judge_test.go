@@ -147,6 +147,9 @@ func (l *life) theBooks() {
 		l.fail("movements: %v", err)
 	}
 	for _, m := range moves {
+		if l.gap.lacks(l, &m) {
+			continue
+		}
 		switch m.Kind {
 		case sim.MovedPayment:
 			want[m.Account] += m.Amount - l.cashInFee(m)

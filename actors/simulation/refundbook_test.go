@@ -229,7 +229,7 @@ func (l *life) refundedHere(m sim.Movement) {
 	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	returned := ledger.Amount(0)
 	for _, other := range all {
-		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {
+		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd && !l.gap.lacks(l, &other) {
 			returned += other.Amount
 		}
 	}
