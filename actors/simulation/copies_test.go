@@ -14,12 +14,12 @@ import (
 // copies says when a life's journal is copied and restored. Its random choices are its own, so
 // that a life with copies is otherwise the same as without.
 type copies struct {
-	rng     *rand.Rand
-	take    int  // the turn after which a snapshot is taken; -1: never
-	crashed bool // it is taken right after the first crash that follows
-	lives   int  // the process that runs at the turn take
-	wait    int  // turns until it is restored; -1: it is restored at the end of the life
-	taken   *taken
+	rng    *rand.Rand
+	take   int // the turn after which a snapshot is taken; -1: never
+	moment int // what it waits for then; see isMoment
+	lives  int // the process that runs at the turn take
+	wait   int // turns until it is restored; -1: it is restored at the end of the life
+	taken  *taken
 }
 
 // newCopies draws when the journal is copied and restored, in one life of four.
@@ -28,7 +28,7 @@ func newCopies(l *life) *copies {
 	if c.rng.IntN(4) != 0 || l.mood.flip > 0 {
 		return c
 	}
-	c.take, c.crashed = c.rng.IntN(l.mood.steps), l.mood.crash > 0 && c.rng.IntN(3) == 0
+	c.take, c.moment = c.rng.IntN(l.mood.steps), c.rng.IntN(5)
 	switch c.wait = c.rng.IntN(l.mood.steps - c.take); c.rng.IntN(6) {
 	case 0:
 		c.wait = 0
@@ -47,7 +47,7 @@ func (c *copies) after(l *life, turn int) {
 		if turn == c.take {
 			c.lives = l.lives
 		}
-		if l.journal.Err() == nil && (!c.crashed || c.lives != l.lives) {
+		if l.journal.Err() == nil && (c.isMoment(l) || turn > c.take+100) {
 			c.taken = l.snapshot()
 		}
 		return
@@ -56,6 +56,26 @@ func (c *copies) after(l *life, turn int) {
 		l.restore(c.taken)
 		c.take = -1
 	}
+}
+
+// isMoment reports whether what the snapshot waits for is there: a crash just now, a batch that
+// readers see and that is not durable, or a delivery that failed and waits.
+func (c *copies) isMoment(l *life) bool {
+	switch c.moment {
+	case 0:
+		return c.lives != l.lives
+	case 1:
+		_, unsynced := l.journal.Waiting()
+		return unsynced
+	case 2:
+		for _, d := range l.hooks.known {
+			if d.now.state == ledger.DeliveryPending && d.now.attempts > 0 {
+				return true
+			}
+		}
+		return !l.hooks.wanted
+	}
+	return true
 }
 
 // atEnd restores what was not restored before.

@@ -252,7 +252,10 @@ func (l *life) secret() []byte {
 	if b, ok, _ := l.journal.Get(key); ok {
 		return b
 	}
-	b := fmt.Appendf(nil, "a secret of the simulation's own, after %d", l.drawn)
+	b := []byte("a secret of the simulation's own")
+	if l.gap != nil {
+		b = append(b, ", made anew"...)
+	}
 	l.journal.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpSet, Key: key, Value: b}}, Shared: true})
 	l.journal.Settle()
 	return b

@@ -29,6 +29,11 @@ func (f *life) beginAgain() {
 	if repeated != nil && len(f.wrong) == 0 {
 		f.repeatGap(repeated)
 	}
+	for key := range f.kept {
+		if f.answered(key) {
+			f.count("restored: answers given again")
+		}
+	}
 	f.repeat()
 }
 
