@@ -126,6 +126,13 @@ func (l *life) snapshot() *taken {
 			t.note(l, id)
 		}
 	}
+	l.countSnapshot()
+	l.say("snapshot at position %d", position)
+	return t
+}
+
+// countSnapshot counts a snapshot by what was under way when it was taken.
+func (l *life) countSnapshot() {
 	l.count("restored: snapshots taken")
 	if _, unsynced := l.journal.Waiting(); unsynced {
 		l.count("restored: snapshots with rows that are not durable")
@@ -136,8 +143,6 @@ func (l *life) snapshot() *taken {
 	if l.time.Doubted() {
 		l.count("restored: snapshots under a doubted clock")
 	}
-	l.say("snapshot at position %d", position)
-	return t
 }
 
 // note notes what the durable records of an account say.

@@ -76,13 +76,13 @@ func (o *outside) copied(l *life, t *taken) *outside {
 
 // asTaken checks that the copy is what was durable at its position: the manifest, all accounts,
 // all lists, and that its rows are those that its records make.
-func (f *life) asTaken() {
-	t := f.gap.taken
+func (l *life) asTaken() {
+	t := l.gap.taken
 	balance, pending, held, accounts := new(big.Int), new(big.Int), new(big.Int), 0
 	for id, last := range t.last {
-		seq, _, err := f.journal.Last(wal.Stream(id))
+		seq, _, err := l.journal.Last(wal.Stream(id))
 		if err != nil || seq != last {
-			f.fail("%v has %d records, and %d were durable: %v", id, seq, last, err)
+			l.fail("%v has %d records, and %d were durable: %v", id, seq, last, err)
 			return
 		}
 		if seq == 0 {
@@ -93,64 +93,74 @@ func (f *life) asTaken() {
 		balance.Add(balance, big.NewInt(int64(totals.Balance)))
 		pending.Add(pending, big.NewInt(int64(totals.Held)))
 		held.Add(held, big.NewInt(int64(totals.MEDHeld)))
-		if r, err := (rows{f.journal}).Record(id, seq); err != nil || r.Totals != totals {
-			f.fail("%v had %+v: %+v %v", id, totals, r, err)
+		if r, err := (rows{l.journal}).Record(id, seq); err != nil || r.Totals != totals {
+			l.fail("%v had %+v: %+v %v", id, totals, r, err)
 		}
-		f.listsAsTaken(id)
+		l.listsAsTaken(id)
 	}
 	if s := t.sums; s.Accounts != accounts || s.Balance.Cmp(balance) != 0 || s.Pending.Cmp(pending) != 0 || s.MEDHeld.Cmp(held) != 0 {
-		f.fail("the manifest says %+v, the accounts have %v, %v and %v", s, balance, pending, held)
+		l.fail("the manifest says %+v, the accounts have %v, %v and %v", s, balance, pending, held)
 	}
-	f.batchesAsTaken()
-	if err := f.compareRows(); err != nil {
-		f.fail("derived rows: %v", err)
+	l.batchesAsTaken()
+	if err := l.compareRows(); err != nil {
+		l.fail("derived rows: %v", err)
 	}
 }
 
 // batchesAsTaken checks that the position that was noted is that of the copy's newest batch.
-func (f *life) batchesAsTaken() {
+func (l *life) batchesAsTaken() {
 	newest := []byte(nil)
-	_ = f.journal.ScanBack(wal.BatchKey(0), wal.BatchKey(1<<62), func(k, _ []byte) (bool, error) {
+	_ = l.journal.ScanBack(wal.BatchKey(0), wal.BatchKey(1<<62), func(k, _ []byte) (bool, error) {
 		newest = bytes.Clone(k)
 		return false, nil
 	})
-	if !bytes.Equal(newest, wal.BatchKey(f.gap.taken.position)) {
-		f.fail("the snapshot is at position %d, and its newest batch is %x", f.gap.taken.position, newest)
+	if !bytes.Equal(newest, wal.BatchKey(l.gap.taken.position)) {
+		l.fail("the snapshot is at position %d, and its newest batch is %x", l.gap.taken.position, newest)
 	}
 }
 
 // listsAsTaken compares an account's lists with what the records said when the copy was made.
-func (f *life) listsAsTaken(id ledger.AccountID) {
-	t := f.gap.taken
-	h, all := history.Over(&lists{f.journal, func() {}}), ledger.Page{Number: 1, Size: 1 << 20}
+func (l *life) listsAsTaken(id ledger.AccountID) {
+	t := l.gap.taken
+	h, all := history.Over(&lists{l.journal, func() {}}), ledger.Page{Number: 1, Size: 1 << 20}
 	statement, err := h.Statement(id, ledger.Filter{}, all)
 	shown, more := h.Transactions(id, "", ledger.Filter{}, all)
-	cases, most := h.Cases(id, 0, 1, 1<<20)
-	subscriptions, last := h.Subscriptions(id)
-	if err := errors.Join(err, more, most, last); err != nil {
-		f.fail("lists of %v: %v", id, err)
+	if err := errors.Join(err, more); err != nil {
+		l.fail("lists of %v: %v", id, err)
 	}
 	for _, c := range []struct {
 		name     string
 		has, had []*ledger.Transaction
 	}{
-		{"statement", statement, f.statement(t.listed[id], ledger.Filter{}, all)},
-		{"list", shown, f.transactions(t.listed[id], ledger.Filter{}, all)},
+		{"statement", statement, l.statement(t.listed[id], ledger.Filter{}, all)},
+		{"list", shown, l.transactions(t.listed[id], ledger.Filter{}, all)},
 	} {
 		if has, had := fmt.Sprint(recorded(c.has)), fmt.Sprint(recorded(c.had)); has != had {
-			f.fail("the %s of %v is %v, and was %v", c.name, id, has, had)
+			l.fail("the %s of %v is %v, and was %v", c.name, id, has, had)
 		}
+	}
+	l.casesAsTaken(id, h)
+}
+
+// casesAsTaken compares an account's cases, and the number of its subscriptions, with what the
+// records said when the copy was made.
+func (l *life) casesAsTaken(id ledger.AccountID, h *history.History) {
+	t := l.gap.taken
+	cases, err := h.Cases(id, 0, 1, 1<<20)
+	subscriptions, more := h.Subscriptions(id)
+	if err := errors.Join(err, more); err != nil {
+		l.fail("cases and subscriptions of %v: %v", id, err)
 	}
 	for _, k := range cases {
 		if was := t.cases[k.ID]; was.Status != k.Status || was.Held != k.Held || was.Refunded != k.Refunded || was.DueAt != k.DueAt {
-			f.fail("%v is %+v, and was %+v", k.ID, *k, was)
+			l.fail("%v is %+v, and was %+v", k.ID, *k, was)
 		}
 	}
 	if n := int(t.totals[id].Cases); n != len(cases) {
-		f.fail("%v has %d cases, and had %d", id, len(cases), n)
+		l.fail("%v has %d cases, and had %d", id, len(cases), n)
 	}
 	if n := int(t.totals[id].Subscriptions); len(subscriptions) > n {
-		f.fail("%v has %d subscriptions, and had %d", id, len(subscriptions), n)
+		l.fail("%v has %d subscriptions, and had %d", id, len(subscriptions), n)
 	}
 }
 
@@ -164,55 +174,55 @@ func recorded(all []*ledger.Transaction) (names []string) {
 
 // refusedUnaccepted marks the journal as restored, and checks that no engine starts on it unless
 // an operator accepts the gap.
-func (f *life) refusedUnaccepted() {
-	t := f.gap.taken
-	op, err := (&restored.Mark{Position: t.position, Newest: ledger.Millis(t.newest), Taken: t.at, Restored: f.clock}).Op()
+func (l *life) refusedUnaccepted() {
+	t := l.gap.taken
+	op, err := (&restored.Mark{Position: t.position, Newest: ledger.Millis(t.newest), Taken: t.at, Restored: l.clock}).Op()
 	if err != nil {
-		f.fail("mark: %v", err)
+		l.fail("mark: %v", err)
 	}
-	f.journal.Append(&wal.Entry{Ops: []wal.Op{op}, Shared: true})
-	f.journal.Settle()
+	l.journal.Append(&wal.Entry{Ops: []wal.Op{op}, Shared: true})
+	l.journal.Settle()
 	var unaccepted *restored.Unaccepted
-	_, err = restored.Start(f.hookRows(), false, 1, func([]wal.Op) error { return errors.New("a refused start writes") })
+	_, err = restored.Start(l.hookRows(), false, 1, func([]wal.Op) error { return errors.New("a refused start writes") })
 	if !errors.As(err, &unaccepted) || unaccepted.Position != t.position {
-		f.fail("a restored journal starts without acceptance: %v", err)
+		l.fail("a restored journal starts without acceptance: %v", err)
 	}
 }
 
 // accept takes the restored journal into use. The power may be cut meanwhile, again and again.
-func (f *life) accept() {
-	most, before := [...]int{500, 2, 1}[f.rng.IntN(3)], f.epoch()
-	for cuts := f.rng.IntN(3); ; cuts-- {
-		left := 1 + f.rng.IntN(4)
-		a, err := restored.Start(f.hookRows(), true, most, func(ops []wal.Op) error {
-			f.journal.Append(&wal.Entry{Ops: ops, Shared: true})
+func (l *life) accept() {
+	most, before := [...]int{500, 2, 1}[l.rng.IntN(3)], l.epoch()
+	for cuts := l.rng.IntN(3); ; cuts-- {
+		left := 1 + l.rng.IntN(4)
+		a, err := restored.Start(l.hookRows(), true, most, func(ops []wal.Op) error {
+			l.journal.Append(&wal.Entry{Ops: ops, Shared: true})
 			if left--; cuts > 0 && left == 0 {
-				f.count("restored: crashes in an acceptance")
-				f.journal.Commit(0)
-				f.journal = f.journal.Crash(f.odds(2))
+				l.count("restored: crashes in an acceptance")
+				l.journal.Commit(0)
+				l.journal = l.journal.Crash(l.odds(2))
 				return errDisk
 			}
-			f.journal.Settle()
+			l.journal.Settle()
 			return nil
 		})
 		if err != nil && !errors.Is(err, errDisk) {
-			f.fail("acceptance: %v", err)
+			l.fail("acceptance: %v", err)
 			return
 		}
 		if err == nil {
-			f.say("accepted: %+v", a)
+			l.say("accepted: %+v", a)
 			break
 		}
 	}
-	if m, err := restored.Find(f.journal); m != nil || err != nil || f.epoch() != before+1 {
-		f.fail("a restored journal was accepted: it has the mark %v (%v), and epoch %d after %d", m, err, f.epoch(), before)
+	if m, err := restored.Find(l.journal); m != nil || err != nil || l.epoch() != before+1 {
+		l.fail("a restored journal was accepted: it has the mark %v (%v), and epoch %d after %d", m, err, l.epoch(), before)
 	}
 }
 
-func (f *life) epoch() uint64 {
-	n, err := restored.Epoch(f.journal)
+func (l *life) epoch() uint64 {
+	n, err := restored.Epoch(l.journal)
 	if err != nil {
-		f.fail("epoch: %v", err)
+		l.fail("epoch: %v", err)
 	}
 	return n
 }
