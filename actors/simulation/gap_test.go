@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"slices"
+
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
@@ -119,7 +121,7 @@ func (g *gap) lacksPayout(l *life, m *sim.Movement) bool {
 	case g.settledLate(m.Tx, p.tx.Status):
 		l.count("restored: a late settlement in the gap is missing")
 		return true
-	case g.waited(m.Tx) && (p.tx.EndToEnd != m.EndToEnd || g.settled[m.Tx] && p.tx.Status != ledger.StatusSettled):
+	case g.waited(m.Tx) && g.paidOtherwise(l, m, &p.tx):
 		l.count("restored: a payout that waited was paid in the gap")
 		return true
 	case g.settled[m.Tx]:
@@ -135,10 +137,26 @@ func (g *gap) waited(tx ledger.TxID) bool {
 	return s == ledger.StatusQueued || s == ledger.StatusPending
 }
 
+// paidOtherwise reports whether a payout that waited was paid by this movement without the
+// restored engine's knowledge: it did not settle here, or under another id.
+func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) bool {
+	another := t.EndToEnd != m.EndToEnd
+	if t.Status != ledger.StatusSettled {
+		return another || g.settled[m.Tx]
+	}
+	all, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	return err == nil && another && slices.ContainsFunc(all, func(o sim.Movement) bool { return o.Tx == t.ID && o.EndToEnd == t.EndToEnd })
+}
+
+// underTwoIDs reports whether a payout that waited was sent in the gap, and has another id here.
+func (g *gap) underTwoIDs(t *ledger.Transaction) bool {
+	return g != nil && g.waited(t.ID) && g.sent[t.ID] != "" && g.sent[t.ID] != t.EndToEnd
+}
+
 // settledLate reports whether what had failed when the snapshot was taken, and is failed here,
 // settled since: the restored engine does not ask about it any more.
 func (g *gap) settledLate(tx ledger.TxID, now ledger.TxStatus) bool {
-	return g.taken.status[tx] == ledger.StatusFailed && g.settled[tx] && now != ledger.StatusSettled
+	return g != nil && g.taken.status[tx] == ledger.StatusFailed && g.settled[tx] && now != ledger.StatusSettled
 }
 
 // about reports whether a notice is about what the restored journal lacks.
@@ -157,7 +175,7 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		return (g.received[n.EndToEnd] || g.unknown[n.EndToEnd]) && l.receivedAs(n.EndToEnd, n.Account) == nil
 	}
 	t := l.standing(n.Tx, n.EndToEnd)
-	g.renewed = g.renewed || t != nil && t.EndToEnd != n.EndToEnd && g.waited(n.Tx)
+	g.renewed = g.renewed || t != nil && g.underTwoIDs(t)
 	return g.made[n.Tx] != 0 && t == nil
 }
 

@@ -242,7 +242,7 @@ func (l *life) refundedHere(m sim.Movement) {
 // refundedThere checks that a refund which ended here ended in the same way at the scheme.
 func (l *life) refundedThere(id ledger.TxID) {
 	t, err := l.shown(id)
-	if err != nil || t == nil || t.Status.InFlight() {
+	if err != nil || t == nil || t.Status.InFlight() || l.gap.settledLate(id, t.Status) {
 		return
 	}
 	s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)

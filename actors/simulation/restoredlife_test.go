@@ -108,7 +108,7 @@ func (l *life) someOfTheGap() (*ledger.Transaction, ledger.Millis) {
 	for _, r := range l.gap.payouts {
 		t := r.Tx
 		minute, err := time.Parse("200601021504", t.EndToEnd[9:21])
-		if err != nil || l.gap.taken.prints[printOf(r)] || t.Payout.OwnEndToEnd || l.outside.down > l.clock {
+		if _, there := l.gap.taken.last[r.Account]; err != nil || !there || l.gap.taken.prints[printOf(r)] || t.Payout.OwnEndToEnd || l.outside.down > l.clock {
 			continue
 		}
 		at := ledger.Millis(minute.UnixMilli())
