@@ -166,7 +166,6 @@ refused: unknown_subscription
 registry: a key changed
 registry: a key made
 registry: a key of another's
-restored: a payout of the gap repeated
 restored: answers given again
 restored: at the end of the life
 restored: crashes in an acceptance

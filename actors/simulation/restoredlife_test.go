@@ -12,9 +12,9 @@ import (
 // still true.
 func (l *life) beginAgain() {
 	l.accept()
-	repeated, minute := l.someOfTheGap()
+	repeated, at := l.someOfTheGap()
 	if repeated != nil {
-		l.skew = minute + 20_000 - l.clock
+		l.skew = at - l.clock
 	}
 	l.boot()
 	if string(l.terms.Secret) != string(l.gap.taken.secret) {
@@ -101,9 +101,10 @@ func (l *life) goOn() {
 	}
 }
 
-// someOfTheGap returns a payout that the original made after the snapshot, and the minute in its
-// end-to-end id: the restored engine, which has never seen an equal payout, derives the same id
-// in that minute. It returns nil where there is none.
+// someOfTheGap returns a payout that the original made after the snapshot, and a time in the minute
+// of its end-to-end id: the restored engine, which has never seen an equal payout, derives the
+// same id then. The minute is at most a day ago: no clock is set more wrongly. It returns nil
+// where there is none.
 func (l *life) someOfTheGap() (*ledger.Transaction, ledger.Millis) {
 	for _, r := range l.gap.payouts {
 		t := r.Tx
@@ -113,8 +114,8 @@ func (l *life) someOfTheGap() (*ledger.Transaction, ledger.Millis) {
 		}
 		at := ledger.Millis(minute.UnixMilli())
 		derived := ledger.EndToEnd(ispb, at, printOf(r).Suffix(l.gap.taken.secret, 0))
-		if _, sent := l.gap.sent[t.ID]; sent && t.EndToEnd == derived && at > l.newest() && l.odds(2) {
-			return t, at
+		if _, sent := l.gap.sent[t.ID]; sent && t.EndToEnd == derived && at+50_000 > max(l.newest(), l.clock-day) {
+			return t, max(at+20_000, l.newest()+1)
 		}
 	}
 	return nil, 0
