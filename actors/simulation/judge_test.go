@@ -147,6 +147,9 @@ func (l *life) theBooks() {
 		l.fail("movements: %v", err)
 	}
 	for _, m := range moves {
+		if l.gap.lacks(l, &m) {
+			continue
+		}
 		switch m.Kind {
 		case sim.MovedPayment:
 			want[m.Account] += m.Amount - l.cashInFee(m)
@@ -217,7 +220,7 @@ func (l *life) orphans() {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Transfer.RejectedAfterVoid {
+		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Transfer.RejectedAfterVoid || l.gap.underTwoIDs(t) {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)

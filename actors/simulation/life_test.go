@@ -53,6 +53,8 @@ type life struct {
 	journal    *waltest.InMemory // the engine's journal
 	outside    *outside
 	hooks      *hooks
+	copies     *copies
+	gap        *gap // what the journal lacks since it was restored; nil: it was not
 
 	process
 	people
@@ -132,6 +134,7 @@ func newLife(seed uint64, tells bool) *life {
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0
+	l.copies = newCopies(l)
 	l.outside = newOutside(l)
 	l.people = newPeople()
 	l.hooks = l.newHooks()
@@ -229,7 +232,7 @@ func (l *life) boot() {
 	l.registry = r
 	l.learn()
 	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: l.claims()}
-	l.terms.Secret, l.terms.MaxRepeats = []byte("a secret of the simulation's own"), l.few(0)
+	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,
@@ -240,6 +243,22 @@ func (l *life) boot() {
 			l.mail = append(l.mail, letter{id, func(a *accounttest.Driver) { a.Take(m) }})
 		},
 	}
+}
+
+// secret returns the secret from which end-to-end ids are derived. The first process of a journal
+// makes it, as in the engine.
+func (l *life) secret() []byte {
+	key := wal.MetaKey("e2e-secret")
+	if b, ok, _ := l.journal.Get(key); ok {
+		return b
+	}
+	b := []byte("a secret of the simulation's own")
+	if l.gap != nil {
+		b = append(b, ", made anew"...)
+	}
+	l.journal.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpSet, Key: key, Value: b}}, Shared: true})
+	l.journal.Settle()
+	return b
 }
 
 // account returns the driver of an account. If the account is not in memory, it is restored

@@ -165,6 +165,7 @@ func run(seed uint64, tells bool) (l *life, err error) {
 		l.contained(l.judge)
 		l.orphans()
 	}
+	l.copies.atEnd(l)
 	if len(l.wrong) == 0 {
 		l.crash("the end")
 		l.contained(l.judge)

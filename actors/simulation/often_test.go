@@ -166,6 +166,18 @@ refused: unknown_subscription
 registry: a key changed
 registry: a key made
 registry: a key of another's
+restored: answers given again
+restored: at the end of the life
+restored: crashes in an acceptance
+restored: deliveries held
+restored: held deliveries put back in line
+restored: lives
+restored: notices about the gap
+restored: payments of the gap are missing
+restored: settled in the gap, and here too
+restored: snapshots under a doubted clock
+restored: snapshots with rows that are not durable
+restored: snapshots with work in flight
 start: other flags
 told: a list
 webhook: 410

@@ -218,6 +218,11 @@ func (o *outside) tell() bool {
 	if !ok {
 		return false
 	}
+	if o.l.gap.about(o.l, &n) {
+		o.l.gap.refuses(o.l, &n)
+		acknowledge(nil) // the scheme would tell it for ever
+		return true
+	}
 	from := o.sim
 	done := func(err error) {
 		if from == o.sim {

@@ -229,7 +229,7 @@ func (l *life) refundedHere(m sim.Movement) {
 	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	returned := ledger.Amount(0)
 	for _, other := range all {
-		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {
+		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd && !l.gap.lacks(l, &other) {
 			returned += other.Amount
 		}
 	}
@@ -242,7 +242,7 @@ func (l *life) refundedHere(m sim.Movement) {
 // refundedThere checks that a refund which ended here ended in the same way at the scheme.
 func (l *life) refundedThere(id ledger.TxID) {
 	t, err := l.shown(id)
-	if err != nil || t == nil || t.Status.InFlight() {
+	if err != nil || t == nil || t.Status.InFlight() || l.gap.settledLate(id, t.Status) {
 		return
 	}
 	s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)

@@ -52,8 +52,9 @@ func (l *life) few(bound int) int {
 
 // live is the middle part of a run, in which faults happen.
 func (l *life) live() {
-	for range l.mood.steps {
+	for turn := range l.mood.steps {
 		l.contained(l.turn)
+		l.copies.after(l, turn)
 		if len(l.wrong) > 0 {
 			return
 		}

@@ -8,9 +8,10 @@ import (
 )
 
 // Hold holds every delivery that waits, until an operator or the merchant puts it back in line:
-// it is due at ledger.Held. It returns how many it held. write makes changes of rows durable; a
-// crash between two calls of it leaves some deliveries held. No Dispatcher may run meanwhile.
-func Hold(rows Rows, write func([]wal.Op) error) (held int, err error) {
+// it is due at ledger.Held. It returns how many it held. write makes changes of rows durable, of
+// at most so many deliveries at once; a crash between two calls of it leaves some deliveries
+// held. No Dispatcher may run meanwhile.
+func Hold(rows Rows, most int, write func([]wal.Op) error) (held int, err error) {
 	lo, hi := ledger.AllPending()
 	for lo != nil {
 		var ops []wal.Op
@@ -27,7 +28,7 @@ func Hold(rows Rows, write func([]wal.Op) error) (held int, err error) {
 			changes, err := hold(rows, p)
 			ops = append(ops, changes...)
 			n++
-			return n < holdRows, err
+			return n < most, err
 		})
 		if err == nil && len(ops) > 0 {
 			err = write(ops)
@@ -36,15 +37,12 @@ func Hold(rows Rows, write func([]wal.Op) error) (held int, err error) {
 			return held, fmt.Errorf("webhook: hold: %w", err)
 		}
 		held += n
-		if lo = next; n < holdRows {
+		if lo = next; n < most {
 			lo = nil
 		}
 	}
 	return held, nil
 }
-
-// holdRows is how many deliveries are held at most with one call of write.
-const holdRows = 500
 
 // hold returns the changes of rows that hold a delivery.
 func hold(rows Rows, p ledger.Pending) ([]wal.Op, error) {

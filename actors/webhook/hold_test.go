@@ -13,7 +13,10 @@ import (
 // nothing more. The machine then attempts none of them, and attempts one that is put back.
 func TestHold(t *testing.T) {
 	s := newShelf()
-	const n = holdRows + 7
+	const (
+		holdRows = 50
+		n        = holdRows + 7
+	)
 	for i := range uint64(n) {
 		p := ledger.Pending{Target: ledger.Target{Account: 7, Number: 1}, Due: ledger.Millis(1000 + i), Sequence: i + 1, Record: i + 1}
 		if i%2 == 0 {
@@ -27,7 +30,7 @@ func TestHold(t *testing.T) {
 	s.apply([]wal.Op{{Kind: wal.OpSet, Key: other.Key(), Value: other.Value()}})
 	full := errors.New("disk full")
 	writes := 0
-	held, err := Hold(s, func(ops []wal.Op) error {
+	held, err := Hold(s, holdRows, func(ops []wal.Op) error {
 		if writes++; writes == 2 {
 			return full
 		}
@@ -38,10 +41,10 @@ func TestHold(t *testing.T) {
 		t.Fatalf("%d held, %v", held, err)
 	}
 	write := func(ops []wal.Op) error { s.apply(ops); return nil }
-	if held, err = Hold(s, write); err != nil || held != n+1-holdRows {
+	if held, err = Hold(s, holdRows, write); err != nil || held != n+1-holdRows {
 		t.Fatalf("%d held at the second call, %v", held, err)
 	}
-	if held, err = Hold(s, func([]wal.Op) error { return full }); err != nil || held != 0 {
+	if held, err = Hold(s, holdRows, func([]wal.Op) error { return full }); err != nil || held != 0 {
 		t.Errorf("%d held at the third call, %v", held, err)
 	}
 	waiting := 0

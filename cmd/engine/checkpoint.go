@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"path/filepath"
 	"time"
 
-	"pixd/actors/ledger"
-	"pixd/actors/registry"
+	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -52,8 +50,7 @@ func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 	position, newest, sum := store.Head()
 	m := &snapshot.Manifest{
 		Format: snapshot.Format, CreatedAt: time.UnixMilli(int64(s.e.Clock.Now())).UTC().Truncate(time.Second), Engine: c.Version,
-		Logs:    []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
-		Balance: new(big.Int), Pending: new(big.Int), MEDHeld: new(big.Int),
+		Logs: []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
 	}
 	if c.inProcess() {
 		m.SimDir = c.simDir()
@@ -61,24 +58,15 @@ func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 			m.SimDir = abs
 		}
 	}
-	v, r := store.View(), rest{time.Now()}
-	err := v.Newest(func(sealed wal.Record) error {
-		if sealed.Stream == registry.Stream || s.e.ending.Err() != nil {
-			return s.e.ending.Err()
-		}
-		newest := ledger.Record{
-			Account: ledger.AccountID(sealed.Stream), Seq: sealed.Seq, Time: ledger.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind),
-		}
-		if err := newest.Decode(sealed.Body); err != nil {
-			return err
-		}
-		if m.Accounts++; m.Accounts%100 == 0 {
-			r.rest()
-		}
-		add(m.Balance, newest.Totals.Balance)
-		add(m.Pending, newest.Totals.Held)
-		add(m.MEDHeld, newest.Totals.MEDHeld)
-		return nil
+	v, r, read := store.View(), rest{time.Now()}, 0
+	sums, err := restored.SumsOf(func(fn func(wal.Record) error) error {
+		return v.Newest(func(newest wal.Record) error {
+			if read++; read%100 == 0 {
+				r.rest()
+			}
+			return errors.Join(s.e.ending.Err(), fn(newest))
+		})
 	})
+	m.Accounts, m.Balance, m.Pending, m.MEDHeld = sums.Accounts, sums.Balance, sums.Pending, sums.MEDHeld
 	return m, errors.Join(err, v.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"pixd/actors/ledger"
+	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -170,9 +171,13 @@ func (u *unpacking) mark(t *snapshot.Target) error {
 		return err
 	}
 	log := u.Manifest.Logs[0]
-	m := &restoredMark{
+	m := &restored.Mark{
 		Position: log.Position, Newest: ledger.Millis(log.Time.UnixMilli()),
 		Taken: ledger.Millis(u.Manifest.CreatedAt.UnixMilli()), Restored: ledger.Millis(u.o.Now.UnixMilli()),
 	}
-	return errors.Join(m.mark(store), store.Close())
+	op, err := m.Op()
+	if err == nil {
+		err = write(store, shared, op)
+	}
+	return errors.Join(err, store.Close())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -87,10 +88,10 @@ func TestRestoreIsTheOriginal(t *testing.T) {
 	if err := copied.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, marked := got["!"+metaRestored]; !marked {
+	if _, marked := got["!"+restored.MetaMark]; !marked {
 		t.Error("the restored journal is not marked")
 	}
-	delete(got, "!"+metaRestored)
+	delete(got, "!"+restored.MetaMark)
 	maps.DeleteFunc(got, func(k, _ string) bool {
 		return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1))
 	}) // the mark's own batch
@@ -140,7 +141,7 @@ func TestRestoredIsRefused(t *testing.T) {
 		config := crashConfig(fs)
 		config.DataDir, config.SimDir = dir, "data/sim"
 		for range 2 {
-			if _, err := Open(config); !errors.Is(err, errRestored) || !strings.Contains(err.Error(), "--accept-restored-gap") || !strings.Contains(err.Error(), dir) {
+			if _, err := Open(config); !errors.As(err, new(*restored.Unaccepted)) || !strings.Contains(err.Error(), "--accept-restored-gap") || !strings.Contains(err.Error(), dir) {
 				t.Fatalf("without the gap accepted: %v", err)
 			}
 		}
@@ -150,7 +151,7 @@ func TestRestoredIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := epoch(e.Store); n != times || err != nil {
+			if n, err := restored.Epoch(e.Store); n != times || err != nil {
 				t.Errorf("epoch %d, want %d; %v", n, times, err)
 			}
 			if err := e.Close(); err != nil {

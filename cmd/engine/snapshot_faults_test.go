@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"pixd/actors/restored"
 	"pixd/httpapi/admin"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -210,9 +211,9 @@ func snapshotPowerCut(seed uint64) error {
 // goesOn starts an engine on what a power cut has left, and makes a snapshot with it.
 func goesOn(kept *vfs.MemFS, held []answered) error {
 	if names, err := kept.List("new"); err == nil {
-		restored := crashConfig(kept)
-		restored.DataDir, restored.SimDir = "new", "data/sim"
-		if _, err := Open(restored); !errors.Is(err, errRestored) {
+		config := crashConfig(kept)
+		config.DataDir, config.SimDir = "new", "data/sim"
+		if _, err := Open(config); !errors.As(err, new(*restored.Unaccepted)) {
 			return fmt.Errorf("a restored folder with %q: %w", names, err)
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pixd/actors/restored"
 	"pixd/snapshot"
 )
 
@@ -40,7 +41,7 @@ func (m snapshotMetrics) Collect(out chan<- prometheus.Metric) {
 		}
 		out <- prometheus.MustNewConstMetric(snapshotNewest, prometheus.GaugeValue, seconds)
 	}
-	if n, err := epoch(m.of.e.Store); err == nil {
+	if n, err := restored.Epoch(m.of.e.Store); err == nil {
 		out <- prometheus.MustNewConstMetric(journalEpoch, prometheus.GaugeValue, float64(n))
 	}
 }

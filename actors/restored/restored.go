@@ -1,0 +1,109 @@
+// Package restored is about journals that were restored from a snapshot: what a snapshot says
+// of its journal, the mark that a restored journal has, and how an operator's acceptance takes
+// such a journal into use.
+package restored
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"pixd/actors/ledger"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// Names of the values about a restore; see wal.MetaKey.
+const (
+	MetaMark  = "restored" // a Mark; there until an operator accepts the gap
+	MetaEpoch = "epoch"    // u64: how often a restored journal was taken into use; none: never
+)
+
+// Mark says that a journal was restored from a snapshot: what happened after the snapshot is
+// missing in it.
+type Mark struct {
+	Position uint64        `cbor:"1,keyasint"` // of the snapshot's newest batch
+	Newest   ledger.Millis `cbor:"2,keyasint"` // time of that batch
+	Taken    ledger.Millis `cbor:"3,keyasint"` // when the snapshot was made
+	Restored ledger.Millis `cbor:"4,keyasint"` // when it was restored, by the clock of that machine
+}
+
+// Op writes the mark.
+func (m *Mark) Op() (wal.Op, error) {
+	b, err := cbor.Marshal(m)
+	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaMark), Value: b}, err
+}
+
+// Values reads named values.
+type Values interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+}
+
+// Find returns the mark of a restored journal whose gap nobody has accepted; nil: there is none.
+func Find(v Values) (*Mark, error) {
+	b, ok, err := v.Get(wal.MetaKey(MetaMark))
+	if err != nil || !ok {
+		return nil, err
+	}
+	m := new(Mark)
+	if err := cbor.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("named value %q: %w", MetaMark, err)
+	}
+	return m, nil
+}
+
+// Epoch returns how often a restored journal was taken into use.
+func Epoch(v Values) (uint64, error) {
+	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
+	switch {
+	case err != nil || !ok:
+		return 0, err
+	case len(b) != 8:
+		return 0, fmt.Errorf("named value %q has %d bytes", MetaEpoch, len(b))
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// Unaccepted is the error of a start on a restored journal whose gap nobody has accepted.
+type Unaccepted struct{ Mark }
+
+func (u *Unaccepted) Error() string {
+	return fmt.Sprintf("it was restored from a snapshot of %v: payments since then are missing in it, and a merchant who repeats one pays it twice. "+
+		"--accept-restored-gap serves it all the same", u.Taken)
+}
+
+// Accepted is a restored journal that was taken into use.
+type Accepted struct {
+	Mark
+	Held  int // deliveries of webhooks that are held
+	Epoch uint64
+}
+
+// Start is called before anything else is done with a journal. It returns nil for one that was
+// not restored, or was taken into use before. It refuses a restored one, with *Unaccepted, unless
+// the operator accepts its gap. Then deliveries of webhooks that are open are held, since many of
+// them were delivered in the gap, at most so many with one call of write; the epoch is raised;
+// and the mark is removed. write makes changes durable. A crash between two calls of it leaves
+// the mark, and the next start begins again.
+func Start(rows webhook.Rows, accept bool, most int, write func([]wal.Op) error) (*Accepted, error) {
+	m, err := Find(rows)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	if !accept {
+		return nil, &Unaccepted{*m}
+	}
+	a := &Accepted{Mark: *m}
+	if a.Held, err = webhook.Hold(rows, most, write); err != nil {
+		return nil, fmt.Errorf("hold the open deliveries of webhooks: %w", err)
+	}
+	if a.Epoch, err = Epoch(rows); err != nil {
+		return nil, err
+	}
+	a.Epoch++
+	return a, write([]wal.Op{
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
+		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)},
+	})
+}
