@@ -118,7 +118,9 @@ type Event struct {
 // Event returns the record's event with the given index in Body.Events.
 func (r *Record) Event(index int) Event {
 	e := Event{Kind: r.Events[index], Sequence: r.firstEvent() + uint64(index), Record: r}
-	var b [8 + 8 + 8 + 16]byte
+	// A restored journal may reach the same sequence at the same time once more, for the same
+	// transaction, but then with another kind of event.
+	var b [8 + 8 + 8 + 16 + 1]byte
 	binary.BigEndian.PutUint64(b[0:], uint64(r.Account))
 	binary.BigEndian.PutUint64(b[8:], e.Sequence)
 	binary.BigEndian.PutUint64(b[16:], uint64(r.Time))
@@ -127,6 +129,7 @@ func (r *Record) Event(index int) Event {
 	} else {
 		copy(b[24:], r.Case.ID[:])
 	}
+	b[40] = byte(e.Kind)
 	sum := sha256.Sum256(b[:])
 	copy(e.ID[:8], sum[:])
 	binary.BigEndian.PutUint64(e.ID[8:], e.Sequence)

@@ -28,15 +28,15 @@ type gap struct {
 	unknown  map[string]bool      // payments to accounts that the restored engine does not have, of which it was told
 }
 
-// issued is what an event's id was given out for. The kind of the event is not part of it: two
-// events of one transaction, in two journals, may have one id where a clock behind the newest
-// record gives both records its time.
+// issued is what an event's id was given out for.
 type issued struct {
-	tx ledger.TxID
-	of ledger.CaseID
+	kind ledger.EventKind
+	tx   ledger.TxID
+	of   ledger.CaseID
 }
 
-func issuedFor(r *ledger.Record) (e issued) {
+func issuedFor(r *ledger.Record, kind ledger.EventKind) issued {
+	e := issued{kind: kind}
 	if r.Tx != nil {
 		e.tx = r.Tx.ID
 	} else if r.Case != nil {
@@ -60,7 +60,7 @@ func newGap(l *life, t *taken) *gap {
 
 func (g *gap) take(r *ledger.Record) {
 	for i := range r.Events {
-		g.events[r.Event(i).ID] = issuedFor(r)
+		g.events[r.Event(i).ID] = issuedFor(r, r.Events[i])
 	}
 	if r.Case != nil {
 		g.cases[r.Case.ID] = true
@@ -203,8 +203,8 @@ func (g *gap) freshIDs(l *life) {
 				l.fail("%v was given out in the gap, and is given out again", r.Case.ID)
 			}
 			for i := range r.Events {
-				if first, there := g.events[r.Event(i).ID]; there && first != issuedFor(r) {
-					l.fail("event %v was given out in the gap for %+v, and is given out again for %+v", r.Event(i).ID, first, issuedFor(r))
+				if first, there := g.events[r.Event(i).ID]; there && first != issuedFor(r, r.Events[i]) {
+					l.fail("event %v was given out in the gap for %+v, and is given out again for %+v", r.Event(i).ID, first, issuedFor(r, r.Events[i]))
 				}
 			}
 		})
