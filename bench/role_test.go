@@ -43,6 +43,11 @@ func TestMain(m *testing.M) {
 		playReceiver()
 	case "verify":
 		playVerify()
+	case "pack":
+		if err := engine.PlayPacker(os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -78,6 +83,10 @@ func playEngine() {
 	}
 	if deadline, err := time.ParseDuration(os.Getenv(medDeadlineVariable)); err == nil {
 		c.MEDDeadline = deadline
+	}
+	c.PackCommand = []string{"pack"}
+	if err := os.Setenv(roleVariable, "pack"); err != nil { // of the process that packs snapshots
+		panic(err)
 	}
 	go engine.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})

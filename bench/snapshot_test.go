@@ -81,7 +81,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		var without, during []time.Duration
 		for range snapshotRounds {
 			var took time.Duration
-			s.beside(b, load(4*snapshotRate), 4*time.Second, &without, nil)
+			s.beside(b, load(10*snapshotRate), 10*time.Second, &without, nil)
 			s.beside(b, load(10*snapshotRate), 10*time.Second, &during, func() { s.ask(b, "/snapshot", &took) })
 			fmt.Printf("%-22s took %v\n", "Snapshot", took.Round(time.Millisecond))
 		}

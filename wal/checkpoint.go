@@ -14,17 +14,11 @@ import (
 // copy's anchor names; an Open of the copy knows its end, and with Options.Verified need not
 // verify again what this process has written. After an error, such as a full
 // disk, this store is unchanged. The copy is not synced: a power cut may leave half of it.
-//
-// Checkpoint flushes the memtables first: what is in tables is linked, and the log, which is
-// copied and then read again when the copy is opened, is short.
 func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {
 		return 0, 0, 0, err
 	}
 	defer s.readers.leave()
-	if err := s.db.Flush(); err != nil {
-		return 0, 0, 0, fmt.Errorf("wal: flush %s: %w", s.opts.Dir, err)
-	}
 	h := s.durableHead() // taken before the copy is made: the copy's anchor must not name a batch that the copy lacks
 	if err := s.checkpoint(dir, h); err != nil {
 		return 0, 0, 0, fmt.Errorf("wal: checkpoint %s to %s: %w", s.opts.Dir, dir, err)

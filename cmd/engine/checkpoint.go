@@ -18,55 +18,77 @@ const (
 	copyMemTable = 8 << 20
 )
 
-// checkpoint copies the journal into the folder, as a data folder has it, and returns the
-// manifest of a snapshot of it. The copy is opened, which moves its log into tables, read, and
-// closed cleanly: what it says of its end is then what is in its files.
-func (s *snapshots) checkpoint(folder string) (*snapshot.Manifest, error) {
-	s.stage("copying")
-	c := &s.e.Config
-	if err := c.files().RemoveAll(folder); err != nil {
-		return nil, err
+// PackJob is the packing of a copy of the journal into a snapshot.
+type PackJob struct {
+	Folder    string   // has the copy, as a data folder has the journal
+	Dir       string   // folder of the snapshots
+	Verified  wal.Head // the engine knows the batches up to this one to be right
+	CreatedAt time.Time
+	Engine    string // version of the program
+	ISPB      string
+	SimDir    string // folder of the in-process simulator's book; empty: there is none
+}
+
+// Packing is the progress of a PackJob or, with Path or Err, its end.
+type Packing struct {
+	Stage       string // reading or packing
+	Done, Total int64  // bytes that were packed, of all that are
+	Path        string // of the finished snapshot
+	Err         string // why there is none
+}
+
+// Pack makes a snapshot of a copy of the journal and returns its path. The copy is opened, which
+// moves its log into tables, read, and closed cleanly: what it says of its end is then what is
+// in its files. An error of tell ends the work.
+func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error) {
+	if err := tell(Packing{Stage: "reading"}); err != nil {
+		return "", err
 	}
-	dir := filepath.Join(folder, journalFolder)
-	position, newest, sum, err := s.e.Store.Checkpoint(dir)
-	if err != nil {
-		return nil, err
-	}
-	s.stage("reading")
 	store, err := wal.Open(wal.Options{
-		Dir: dir, FS: wal.Unsynced(c.files()), Hard: hard(c.ISPB), Log: slog.New(slog.DiscardHandler), NoCompactions: true,
-		Verified: wal.Head{Position: position, Time: newest, Sum: sum}, CacheBytes: copyCache, MemTableBytes: copyMemTable,
+		Dir: filepath.Join(j.Folder, journalFolder), FS: wal.Unsynced(fsys), Hard: hard(j.ISPB), Log: slog.New(slog.DiscardHandler),
+		Verified: j.Verified, NoCompactions: true, CacheBytes: copyCache, MemTableBytes: copyMemTable,
 	})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	m, err := s.manifest(store)
-	return m, errors.Join(err, store.Close())
+	m, err := j.manifest(store)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return "", err
+	}
+	return snapshot.Create(fsys, j.Folder, j.Dir, m, func(done, total int64) error {
+		return tell(Packing{Stage: "packing", Done: done, Total: total})
+	})
 }
 
 // manifest describes a copy of the journal.
-func (s *snapshots) manifest(store *wal.Store) (*snapshot.Manifest, error) {
-	c := &s.e.Config
+func (j *PackJob) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 	position, newest, sum := store.Head()
 	m := &snapshot.Manifest{
-		Format: snapshot.Format, CreatedAt: time.UnixMilli(int64(s.e.Clock.Now())).UTC().Truncate(time.Second), Engine: c.Version,
+		Format: snapshot.Format, CreatedAt: j.CreatedAt.UTC().Truncate(time.Second), Engine: j.Engine, SimDir: j.SimDir,
 		Logs: []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
 	}
-	if c.inProcess() {
-		m.SimDir = c.simDir()
-		if abs, err := filepath.Abs(m.SimDir); err == nil {
-			m.SimDir = abs
-		}
-	}
-	v, r, read := store.View(), rest{time.Now()}, 0
-	sums, err := restored.SumsOf(func(fn func(wal.Record) error) error {
-		return v.Newest(func(newest wal.Record) error {
-			if read++; read%100 == 0 {
-				r.rest()
-			}
-			return errors.Join(s.e.ending.Err(), fn(newest))
-		})
-	})
+	v := store.View()
+	sums, err := restored.SumsOf(v.Newest)
 	m.Accounts, m.Balance, m.Pending, m.MEDHeld = sums.Accounts, sums.Balance, sums.Pending, sums.MEDHeld
 	return m, errors.Join(err, v.Close())
+}
+
+// checkpoint copies the journal into the folder, which must be on its file system, and returns
+// the job to pack it.
+func (s *snapshots) checkpoint(folder string) (j PackJob, err error) {
+	c := &s.e.Config
+	if err := c.files().RemoveAll(folder); err != nil {
+		return j, err
+	}
+	j = PackJob{
+		Folder: folder, Dir: c.snapshotDir(), CreatedAt: time.UnixMilli(int64(s.e.Clock.Now())), Engine: c.Version, ISPB: c.ISPB,
+	}
+	if c.inProcess() {
+		j.SimDir = c.simDir()
+		if abs, err := filepath.Abs(j.SimDir); err == nil {
+			j.SimDir = abs
+		}
+	}
+	j.Verified.Position, j.Verified.Time, j.Verified.Sum, err = s.e.Store.Checkpoint(filepath.Join(folder, journalFolder))
+	return j, err
 }

@@ -64,6 +64,8 @@ type Config struct {
 	AcceptRestoredGap bool   // serve a journal that was restored from a snapshot, although payments since then are missing in it
 	Version           string // of the program, for snapshots' manifests
 
+	PackCommand []string // arguments with which this program calls PlayPacker, to pack snapshots in a process of its own; nil: in this process
+
 	FS        wal.FS         // nil: the machine's file system
 	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,7 +17,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/restored"
-	"pixd/httpapi/admin"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -301,53 +299,6 @@ func TestRestoreOnFullDisk(t *testing.T) {
 			t.Errorf("write %d: %v", at, err)
 		case !slices.Equal(before, after):
 			t.Errorf("write %d: left %q, was %q", at, after, before)
-		}
-	}
-}
-
-// TestSnapshotStep checks that packing rests, and ends where the engine ends or the disk gets
-// full.
-func TestSnapshotStep(t *testing.T) {
-	r := rest{time.Now().Add(-10 * time.Millisecond)}
-	began := time.Now()
-	if r.rest(); time.Since(began) < 30*time.Millisecond || time.Since(r.began) > 20*time.Millisecond {
-		t.Errorf("10 ms of work, then %v of rest", time.Since(began))
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{Config: Config{FS: smallDisk{vfs.NewMem(), 1000}, SnapshotDir: "snaps", MinFreeDisk: 1000}, ending: ctx}
-	s := &snapshots{e: e, run: &admin.SnapshotRun{}}
-	step := s.step()
-	if err := step(roomEvery, 2*roomEvery); err != nil || s.run.Done != roomEvery || s.run.Total != 2*roomEvery {
-		t.Errorf("%+v, %v", s.run, err)
-	}
-	e.Config.MinFreeDisk++
-	if err := step(roomEvery+1, 2*roomEvery); err != nil {
-		t.Errorf("the disk is not looked at so often: %v", err)
-	}
-	if err := step(2*roomEvery, 2*roomEvery); err == nil || !strings.Contains(err.Error(), "too little disk is free") {
-		t.Errorf("a disk that gets full: %v", err)
-	}
-	cancel()
-	if err := step(2*roomEvery, 2*roomEvery); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end: %v", err)
-	}
-}
-
-// TestSnapshotLeftovers checks that a start removes what an unfinished snapshot has left.
-func TestSnapshotLeftovers(t *testing.T) {
-	t.Parallel()
-	fs := vfs.NewMem()
-	for _, dir := range []string{"data/checkpoint/journal", "data/snapshots"} {
-		if err := fs.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const half = "data/snapshots/pixd-20260131T120000Z-7.snap.tmp"
-	replace(t, fs, half, []byte("half"))
-	newHarness(t, fs).stop()
-	for _, left := range []string{half, "data/checkpoint"} {
-		if _, err := fs.Stat(left); err == nil {
-			t.Errorf("%s is left", left)
 		}
 	}
 }

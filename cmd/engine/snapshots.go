@@ -106,7 +106,7 @@ func (s *snapshots) Start() (admin.SnapshotRun, error) {
 	if err := s.room(s.e.Store.DiskUsage()); err != nil {
 		return admin.SnapshotRun{}, err
 	}
-	s.run = &admin.SnapshotRun{StartedAt: s.e.Clock.Now()}
+	s.run = &admin.SnapshotRun{StartedAt: s.e.Clock.Now(), Stage: "copying"}
 	s.work.Add(1)
 	go s.carryOut()
 	return *s.run, nil
@@ -162,13 +162,17 @@ func (s *snapshots) create() (path string, err error) {
 	c := &s.e.Config
 	folder := filepath.Join(c.DataDir, checkpointFolder)
 	defer func() { err = errors.Join(err, c.files().RemoveAll(folder)) }()
-	m, err := s.checkpoint(folder)
+	job, err := s.checkpoint(folder)
 	if err != nil {
 		return "", err
 	}
-	s.stage("packing")
-	if path, err = snapshot.Create(c.files(), folder, c.snapshotDir(), m, s.step()); err != nil {
-		return "", err
+	if c.PackCommand == nil {
+		path, err = Pack(c.files(), job, s.packing())
+	} else {
+		path, err = packOutside(s.e.ending, c.PackCommand, job, s.packing())
+	}
+	if err != nil {
+		return "", errors.Join(err, snapshot.Sweep(c.files(), c.snapshotDir()))
 	}
 	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), c.SnapshotKeep, c.SnapshotMaxSize)
 	for _, r := range removed {
@@ -177,39 +181,19 @@ func (s *snapshots) create() (path string, err error) {
 	return path, err
 }
 
-func (s *snapshots) stage(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.run.Stage = name
-}
-
 // roomEvery is the number of bytes that are packed between two looks at the free disk space.
 const roomEvery = 64 << 20
 
-// rest slows down work that can wait: after each piece of it the work rests restFor times as
-// long as the piece took, and so takes a quarter of one processor at most. Where others need the
-// processors, a piece takes longer, and so does the rest.
-type rest struct{ began time.Time }
-
-const restFor = 3
-
-// rest rests after a piece of work, for at most a second.
-func (r *rest) rest() {
-	time.Sleep(min(restFor*time.Since(r.began), time.Second))
-	r.began = time.Now()
-}
-
-// step returns the step of a snapshot that is being packed. It ends the work when the engine
+// packing returns what is told of the progress of a snapshot. It ends the work when the engine
 // ends, and when the disk gets full beside it.
-func (s *snapshots) step() snapshot.Step {
-	looked, r := int64(0), rest{time.Now()}
-	return func(done, total int64) error {
-		r.rest()
+func (s *snapshots) packing() func(Packing) error {
+	looked := int64(0)
+	return func(p Packing) error {
 		s.mu.Lock()
-		s.run.Done, s.run.Total = done, total
+		s.run.Stage, s.run.Done, s.run.Total = p.Stage, p.Done, p.Total
 		s.mu.Unlock()
-		if done-looked >= roomEvery {
-			looked = done
+		if p.Done-looked >= roomEvery {
+			looked = p.Done
 			if err := s.room(0); err != nil {
 				return err
 			}

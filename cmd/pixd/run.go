@@ -16,7 +16,7 @@ import (
 // run serves until a signal ends the process or a listener fails.
 func (f *serveFlags) run(c *cobra.Command) error {
 	signals := notified()
-	f.OnFailure = failStop
+	f.OnFailure, f.PackCommand = failStop, packWords
 	// net/http writes what a webhook's receiver sends unasked to the standard logger.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug).Writer())

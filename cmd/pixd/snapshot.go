@@ -30,8 +30,21 @@ func snapshotCommand() *cobra.Command {
 		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(snapshotCreate(), snapshotList(), snapshotVerify(), snapshotRestore())
+	c.AddCommand(snapshotPack(), snapshotCreate(), snapshotList(), snapshotVerify(), snapshotRestore())
 	return c
+}
+
+// packWords are the arguments with which an engine has another process pack a snapshot.
+var packWords = []string{"snapshot", "pack"}
+
+func snapshotPack() *cobra.Command {
+	return &cobra.Command{
+		Use:    packWords[1],
+		Short:  "Pack a copy of a journal, as a running engine asks on standard input",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   func(*cobra.Command, []string) error { return engine.PlayPacker(os.Stdin, os.Stdout) },
+	}
 }
 
 func snapshotCreate() *cobra.Command {

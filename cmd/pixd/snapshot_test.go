@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,4 +242,43 @@ func killRestore(t *testing.T, file, dir string, after time.Duration) {
 	time.Sleep(after)
 	_ = c.Process.Kill()
 	_ = c.Wait()
+}
+
+// TestPackerYields checks that the process which packs snapshots has the lowest priority, where
+// the system shows that, and ends with its engine.
+func TestPackerYields(t *testing.T) {
+	t.Parallel()
+	c := exec.Command(theBinary(), packWords...)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	nice := func() (all []string) {
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range stats {
+			b, _ := os.ReadFile(name)
+			if _, rest, ok := strings.Cut(string(b), ") "); ok { // the 17th field behind the program's name
+				all = append(all, strings.Fields(rest)[16])
+			}
+		}
+		return all
+	}
+	for try := 0; slices.ContainsFunc(nice(), func(n string) bool { return n != "19" }); try++ {
+		if try == 200 {
+			t.Fatalf("the threads have the priorities %v", nice())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err == nil {
+		t.Error("it ended well, without a job")
+	}
 }
