@@ -15,23 +15,29 @@ type Listed struct {
 	Err error // why it is no usable snapshot; nil: the manifest was read
 }
 
-// List returns the files in dir that have a snapshot's name, oldest first by their names. It
-// reads their manifests and does not compare their checksums. A folder that does not exist
-// has none.
-func List(fsys FS, dir string) ([]Listed, error) {
-	names, err := fsys.List(dir)
+// names returns the names of the files in dir that have a snapshot's name, oldest first.
+func names(fsys FS, dir string) ([]string, error) {
+	all, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
 	}
-	slices.Sort(names)
+	slices.Sort(all)
+	return slices.DeleteFunc(all, func(name string) bool { return !IsName(name) }), nil
+}
+
+// List returns the files in dir that have a snapshot's name, oldest first by their names. It
+// reads their manifests and does not compare their checksums. A folder that does not exist
+// has none.
+func List(fsys FS, dir string) ([]Listed, error) {
+	files, err := names(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
 	var all []Listed
-	for _, name := range names {
-		if !IsName(name) {
-			continue
-		}
+	for _, name := range files {
 		l := Listed{Snapshot: Snapshot{Path: fsys.PathJoin(dir, name), fs: fsys}}
 		if l.Err = l.open(); errors.Is(l.Err, fs.ErrNotExist) {
 			continue // it was removed meanwhile
@@ -41,15 +47,16 @@ func List(fsys FS, dir string) ([]Listed, error) {
 	return all, nil
 }
 
-// Newest returns when the newest usable snapshot in dir was made; false where there is none.
+// Newest returns when the newest usable snapshot in dir was made; false where there is none. It
+// reads no older ones.
 func Newest(fsys FS, dir string) (at time.Time, ok bool, err error) {
-	all, err := List(fsys, dir)
-	for _, l := range all {
-		if l.Err == nil {
-			at, ok = l.Manifest.CreatedAt, true
+	files, err := names(fsys, dir)
+	for i := len(files) - 1; i >= 0; i-- {
+		if s, err := Open(fsys, fsys.PathJoin(dir, files[i])); err == nil {
+			return s.Manifest.CreatedAt, true, nil
 		}
 	}
-	return at, ok, err
+	return time.Time{}, false, err
 }
 
 // Retain removes the oldest snapshots in dir until at most keep are left and their files have

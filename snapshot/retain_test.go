@@ -89,6 +89,18 @@ func TestRetain(t *testing.T) {
 	}
 }
 
+// TestNewest checks that the newest usable snapshot is found behind files that are none.
+func TestNewest(t *testing.T) {
+	fsys, _ := five(t)
+	overwrite(t, fsys, "/snaps/pixd-20260131T120007Z-99.snap", []byte("no snapshot"))
+	if at, ok, err := Newest(fsys, "/snaps"); err != nil || !ok || at.Second() != 4 {
+		t.Errorf("%v, %v, %v", at, ok, err)
+	}
+	if _, ok, err := Newest(fsys, "/none"); err != nil || ok {
+		t.Errorf("a missing folder: %v, %v", ok, err)
+	}
+}
+
 // TestSweep checks that only unfinished snapshots are removed.
 func TestSweep(t *testing.T) {
 	fsys, _ := five(t)

@@ -13,12 +13,13 @@ import (
 func TestCaseRelease(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	w := newHarness(t, fs)
+	c := newClocks()
+	w := newHarness(t, fs, func(o *Config) { o.Clocks = c.sources() })
 	ago := func(d time.Duration) string {
 		return fmt.Sprintf(`,"paid_at":%q`, time.Now().Add(-d).UTC().Format(time.RFC3339Nano))
 	}
 	const returnable = 90 * 24 * time.Hour
-	soon := w.receives(90_000, ago(returnable-4*time.Second))
+	soon := w.receives(90_000, ago(returnable-time.Minute))
 	late := w.receives(80_000, ago(returnable+time.Second))
 	w.spends(11_700)
 	_, k := w.reports(soon, 90_000)
@@ -26,6 +27,7 @@ func TestCaseRelease(t *testing.T) {
 		t.Errorf("%d %s", status, got)
 	}
 	w.caseIs(k.ID, "closed AGREED 90000 held 90000 covered 0 refunded 0")
+	c.pass(time.Minute)
 	w.caseIs(k.ID, "closed AGREED 90000 held 0 covered 0 refunded 0")
 	w.made("/admin/accounts/"+w.ID+"/credits", `{"amount":30000,"type":"ted"}`)
 	w.moneyIs(30_000, 30_000, 0)
