@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/snapshot"
 	"pixd/wal"
@@ -59,7 +60,13 @@ func TestSnapshotUnderLoad(t *testing.T) {
 	for seed := range uint64(4) {
 		fs := vfs.NewMem()
 		c := &clients{}
-		e, err := Open(crashConfig(fs))
+		slow := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if strings.Contains(op.Path, checkpointFolder) { // so that clients are answered meanwhile
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		}))
+		e, err := Open(crashConfig(slow))
 		if err != nil {
 			t.Fatal(err)
 		}
