@@ -124,7 +124,7 @@ func walk(fsys FS, root, below string) (names []string, size int64, err error) {
 func pack(fsys FS, folder string, m *Manifest, files []File, file vfs.File, step Step) error {
 	out := &oftenSynced{File: file}
 	sum := sha256.New()
-	all := io.MultiWriter(out, sum)
+	all := io.MultiWriter(sum, out) // the sum first: a vfs.File may change the bytes that it is given
 	z, err := zstd.NewWriter(all, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
 	if err != nil {
 		return err

@@ -203,7 +203,7 @@ func (s *Snapshot) unpackFile(t *tar.Reader, f File, to string, p *pace) error {
 		return err
 	}
 	sum := sha256.New()
-	if _, err := io.CopyBuffer(io.MultiWriter(file, sum, p), struct{ io.Reader }{t}, make([]byte, chunk)); err != nil {
+	if _, err := io.CopyBuffer(io.MultiWriter(sum, p, file), struct{ io.Reader }{t}, make([]byte, chunk)); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
