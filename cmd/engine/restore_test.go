@@ -209,6 +209,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 	if n := len(r.all("/a")); n != tried+1 {
 		t.Fatalf("%d webhooks after the restore, want the new one", n-tried)
 	}
+	again.becomes("the new one delivered", 5*time.Second, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 1 })
 	var l struct {
 		Data []struct {
 			ID   string
