@@ -12,8 +12,8 @@ import (
 // that is durable when Checkpoint is called, and perhaps later batches. Entries may be
 // appended meanwhile. Checkpoint returns the position, time and sum of the batch that the
 // copy's anchor names; an Open of the copy knows its end, and with Options.Verified need not
-// verify again what this process has written. After an error, such as a full
-// disk, this store is unchanged. The copy is not synced: a power cut may leave half of it.
+// verify again what this process has written. After an error, such as a full disk, this store
+// is unchanged.
 func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64, err error) {
 	if err := s.readers.enter(); err != nil {
 		return 0, 0, 0, err
@@ -27,7 +27,7 @@ func (s *Store) Checkpoint(dir string) (position uint64, time int64, sum uint64,
 }
 
 func (s *Store) checkpoint(dir string, h Head) error {
-	fs := Unsynced(s.opts.FS)
+	fs := s.opts.FS
 	if _, err := fs.Stat(dir); err == nil {
 		return errors.New("it exists")
 	}
@@ -39,6 +39,6 @@ func (s *Store) checkpoint(dir string, h Head) error {
 	}
 	// The anchor is written last: a copy without an anchor cannot be opened.
 	o := s.opts
-	o.Dir, o.FS = dir, fs
+	o.Dir = dir
 	return writeFirstAnchor(o, slot{state: stateReady, generation: 1, at: h})
 }

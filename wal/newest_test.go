@@ -140,27 +140,3 @@ func TestVerifiedCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// TestCheckpointIsNotSynced counts the syncs of a checkpoint's files: there are none, while the
-// store's own go on.
-func TestCheckpointIsNotSynced(t *testing.T) {
-	disk := vfs.NewCrashableMem()
-	s, _ := grown(t, Options{Dir: "j", FS: disk}, 3)
-	if _, _, _, err := s.Checkpoint("copy"); err != nil {
-		t.Fatal(err)
-	}
-	kept := disk.CrashClone(vfs.CrashCloneCfg{})
-	if names, err := kept.List("copy"); err == nil && len(names) > 0 {
-		t.Errorf("after a power cut the copy has %q", names)
-	}
-	again, err := Open(Options{Dir: "j", FS: kept})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seq, _, err := again.Last(3); seq != 3 || err != nil {
-		t.Errorf("the store itself has %d records, %v", seq, err)
-	}
-	if err := errors.Join(again.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -19,8 +19,8 @@ import (
 // then the marker file that names the manifest, and syncs the folder only once, after both.
 // If a power failure kept the marker and lost the manifest, the store could not be opened.
 //
-// A failed write outside the store's folder, which is a checkpoint's, does not stop the
-// store, and a sync there does nothing.
+// A failed write outside the store's folder, such as a checkpoint's, does not stop the
+// store.
 type storeFS struct {
 	FS
 	dir  string // the store's folder, with a separator at its end
@@ -32,14 +32,6 @@ func newStoreFS(fs FS, dir string, fail *failure) storeFS {
 }
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
-
-// on returns the file system for a file: one without syncs for a checkpoint's files.
-func (f storeFS) on(name string) FS {
-	if f.ours(name) {
-		return f.FS
-	}
-	return Unsynced(f.FS)
-}
 
 // end blocks for ever if err is a failed write in the folder of an open store. While the
 // store is being opened, end returns the error instead, and Open returns it: no goroutine
@@ -57,17 +49,17 @@ func (f storeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 			return nil, err
 		}
 	}
-	file, err := f.on(name).Create(name, category)
+	file, err := f.FS.Create(name, category)
 	return f.wrap(name, file, f.end("create", name, err))
 }
 
 func (f storeFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	file, err := f.on(name).OpenReadWrite(name, category, opts...)
+	file, err := f.FS.OpenReadWrite(name, category, opts...)
 	return f.wrap(name, file, f.end("open", name, err))
 }
 
 func (f storeFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	file, err := f.on(newname).ReuseForWrite(oldname, newname, category)
+	file, err := f.FS.ReuseForWrite(oldname, newname, category)
 	return f.wrap(newname, file, f.end("reuse as", newname, err))
 }
 
@@ -80,7 +72,7 @@ func (f storeFS) Rename(oldname, newname string) error {
 }
 
 func (f storeFS) OpenDir(name string) (vfs.File, error) {
-	file, err := f.on(name).OpenDir(name)
+	file, err := f.FS.OpenDir(name)
 	return f.wrap(name, file, err)
 }
 
