@@ -132,10 +132,11 @@ func Record(j interface {
 	if !ok {
 		return nil, &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is missing"}
 	}
-	return decoded(a, &w)
+	return Decode(&w)
 }
 
-func decoded(a ledger.AccountID, w *wal.Record) (*ledger.Record, error) {
-	r := &ledger.Record{Account: a, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+// Decode decodes a record of an account's stream.
+func Decode(w *wal.Record) (*ledger.Record, error) {
+	r := &ledger.Record{Account: ledger.AccountID(w.Stream), Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	return r, r.Decode(w.Body)
 }

@@ -149,7 +149,7 @@ func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*
 	slices.Sort(seqs)
 	found := make(map[uint64]*ledger.Transaction, len(rows))
 	err := v.Records(wal.Stream(a), seqs, func(w wal.Record) error {
-		r, err := decoded(a, &w)
+		r, err := Decode(&w)
 		if err == nil && r.Tx == nil {
 			err = aboutNone(a, w.Seq)
 		}

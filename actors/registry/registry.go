@@ -43,19 +43,25 @@ type Registry struct {
 	order    atomic.Pointer[[]ledger.AccountID]
 }
 
+// Decode decodes a record of the registry's stream.
+func Decode(w *wal.Record) (*Record, error) {
+	r := &Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+	return r, r.Decode(w.Body)
+}
+
 // Open rebuilds the registry from its stream.
 func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	g := &Registry{journal: j, now: now, machine: NewMachine(), reserved: keyed.NewFilter(reservationFilter)}
 	err := j.Read(Stream, 1, 0, func(w wal.Record) error {
-		r := Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
-		if err := r.Decode(w.Body); err != nil {
+		r, err := Decode(&w)
+		if err != nil {
 			return err
 		}
 		g.sum = w.Sum
-		for _, row := range Project(&r) {
+		for _, row := range Project(r) {
 			g.reserved.Add(row.Key)
 		}
-		err := g.machine.Apply(&r)
+		err = g.machine.Apply(r)
 		g.machine.Durable(r.Seq)
 		return err
 	})

@@ -3,6 +3,7 @@ package restored
 import (
 	"math/big"
 
+	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/wal"
@@ -22,10 +23,8 @@ func SumsOf(newest func(func(wal.Record) error) error) (Sums, error) {
 		if sealed.Stream == registry.Stream {
 			return nil
 		}
-		r := ledger.Record{
-			Account: ledger.AccountID(sealed.Stream), Seq: sealed.Seq, Time: ledger.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind),
-		}
-		if err := r.Decode(sealed.Body); err != nil {
+		r, err := history.Decode(&sealed)
+		if err != nil {
 			return err
 		}
 		s.Accounts++

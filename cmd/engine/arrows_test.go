@@ -42,7 +42,7 @@ var knows = []struct {
 	{"actors/sorted", nil},
 	{"actors/clock", []string{"actors/ledger"}},
 	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
-	{"actors/restored", []string{"actors/ledger", "actors/registry", "actors/webhook", "wal"}},
+	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
 	{"actors/due", []string{"actors/ledger", "wal"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pixd/actors/audit"
+	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/wal"
@@ -89,11 +90,11 @@ func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take
 		if w.Seq%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
-		if err := r.Decode(w.Body); err != nil {
+		r, err := history.Decode(&w)
+		if err != nil {
 			return fmt.Errorf("%w: %w", errRecord, err)
 		}
-		take(&r)
+		take(r)
 		at.seq, at.sum = w.Seq, w.Sum
 		return nil
 	})

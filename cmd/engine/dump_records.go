@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/cmd/engine/recordjson"
@@ -147,17 +148,17 @@ func (d *dumping) line(n *numbered) error {
 		position = 0 // records were read without their batches
 	}
 	if n.Stream == registry.Stream {
-		r := registry.Record{Kind: registry.RecordKind(n.Kind), Seq: n.Seq, Time: ledger.Millis(n.Time)}
-		if err := r.Decode(n.Body); err != nil {
+		r, err := registry.Decode(&n.Record)
+		if err != nil {
 			return err
 		}
-		d.lines = recordjson.AppendRegistry(d.lines, position, &r)
+		d.lines = recordjson.AppendRegistry(d.lines, position, r)
 		return nil
 	}
-	r := ledger.Record{Account: ledger.AccountID(n.Stream), Seq: n.Seq, Time: ledger.Millis(n.Time), Kind: ledger.RecordKind(n.Kind)}
-	if err := r.Decode(n.Body); err != nil {
+	r, err := history.Decode(&n.Record)
+	if err != nil {
 		return err
 	}
-	d.lines = recordjson.AppendLedger(d.lines, position, &r)
+	d.lines = recordjson.AppendLedger(d.lines, position, r)
 	return nil
 }

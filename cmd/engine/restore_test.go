@@ -92,9 +92,7 @@ func TestRestoreIsTheOriginal(t *testing.T) {
 		t.Error("the restored journal is not marked")
 	}
 	delete(got, "!"+restored.MetaMark)
-	maps.DeleteFunc(got, func(k, _ string) bool {
-		return k[0] == 'B' && want[k] == "" && k == string(wal.BatchKey(v.Found.Position+1))
-	}) // the mark's own batch
+	delete(got, string(wal.BatchKey(v.Found.Position+1))) // the mark's own batch
 	if !maps.Equal(got, want) {
 		for k := range got {
 			if got[k] != want[k] {

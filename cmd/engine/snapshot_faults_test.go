@@ -145,6 +145,32 @@ func TestSnapshotOnFullDisk(t *testing.T) {
 	w.snap()
 }
 
+// TestSnapshotKeepsWhatCannotBeRemoved checks that a snapshot counts as made although an older one
+// cannot be removed after it, and that the alert names both.
+func TestSnapshotKeepsWhatCannotBeRemoved(t *testing.T) {
+	t.Parallel()
+	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpRemove && strings.HasSuffix(op.Path, ".snap") {
+			return syscall.EACCES
+		}
+		return nil
+	}))
+	w := newHarness(t, disk, func(c *Config) { c.SnapshotKeep = 1 })
+	w.snap()
+	w.paidOut(`{"amount":500,"pix_key":"settle-now@pix.test"}`)
+	path := w.snap()
+	if last := w.finished(); last.Status != "finished" || last.Path != path {
+		t.Errorf("%+v", last)
+	}
+	if s := &w.snapshots; s.made != 2 || s.unmade != 0 {
+		t.Errorf("%d made, %d not", s.made, s.unmade)
+	}
+	want := path + " was made, but old snapshots or the journal's copy could not be removed: "
+	if _, got := w.operate("GET", "/admin/alerts", ""); !strings.Contains(got, want) {
+		t.Errorf("alerts %s", got)
+	}
+}
+
 // TestSnapshotPowerCut cuts the power before many writes of a snapshot under load. The engine
 // that starts on what is left has every answer, clears up, and makes the next snapshot; and of a
 // restore there is a whole marked folder, or none.

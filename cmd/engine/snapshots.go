@@ -75,7 +75,7 @@ func (s *snapshots) schedule(ctx context.Context) {
 		case <-timer.C:
 		}
 		if _, err := s.Start(); err != nil && !errors.Is(err, errSnapshotRuns) && ctx.Err() == nil {
-			s.failed(err)
+			s.failed("", err)
 		}
 		timer.Reset(s.e.Config.SnapshotEvery)
 	}
@@ -136,13 +136,13 @@ func (s *snapshots) carryOut() {
 	defer s.work.Done()
 	path, err := s.create()
 	if err != nil && s.e.ending.Err() == nil {
-		s.failed(err)
+		s.failed(path, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.run = s.run, nil
 	s.last.FinishedAt, s.last.Path = s.e.Clock.Now(), path
-	if err != nil {
+	if path == "" {
 		s.last.Err = err.Error()
 		return
 	}
@@ -150,14 +150,22 @@ func (s *snapshots) carryOut() {
 	s.e.Config.Log.Info("snapshot made", "file", path, "took", (time.Duration(s.last.FinishedAt-s.last.StartedAt) * time.Millisecond).String())
 }
 
-func (s *snapshots) failed(err error) {
-	s.mu.Lock()
-	s.unmade++
-	s.mu.Unlock()
-	s.e.Config.alerts.raise(alertSnapshot, "no snapshot was made: "+err.Error())
+// failed raises the alert that no snapshot was made, or, if path names one, that what had to be
+// removed after it is still there.
+func (s *snapshots) failed(path string, err error) {
+	why := "no snapshot was made: "
+	if path != "" {
+		why = path + " was made, but old snapshots or the journal's copy could not be removed: "
+	} else {
+		s.mu.Lock()
+		s.unmade++
+		s.mu.Unlock()
+	}
+	s.e.Config.alerts.raise(alertSnapshot, why+err.Error())
 }
 
-// create copies the journal, packs the copy, and removes it and the oldest snapshots.
+// create copies the journal, packs the copy, and removes it and the oldest snapshots. If only
+// the removing fails, it returns both the snapshot's path and an error.
 func (s *snapshots) create() (path string, err error) {
 	c := &s.e.Config
 	folder := filepath.Join(c.DataDir, checkpointFolder)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/account"
+	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/sorted"
@@ -91,14 +92,14 @@ func (d *deriver) record(n *numbered) error {
 	if err != nil {
 		return err
 	}
-	r := ledger.Record{Account: a.head.ID, Seq: n.Seq, Time: ledger.Millis(n.Time), Kind: ledger.RecordKind(n.Kind)}
-	if err := r.Decode(n.Body); err != nil {
+	r, err := history.Decode(&n.Record)
+	if err != nil {
 		return err
 	}
-	if err := a.take(d.store, &r, n.Sum); err != nil {
+	if err := a.take(d.store, r, n.Sum); err != nil {
 		return err
 	}
-	d.rows = ledger.Project(d.rows[:0], &r)
+	d.rows = ledger.Project(d.rows[:0], r)
 	return d.keep(n)
 }
 
@@ -115,15 +116,15 @@ func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 
 // entry derives the rows of a record of the registry.
 func (d *deriver) entry(n *numbered) error {
-	r := registry.Record{Kind: registry.RecordKind(n.Kind), Seq: n.Seq, Time: ledger.Millis(n.Time)}
-	if err := r.Decode(n.Body); err != nil {
+	r, err := registry.Decode(&n.Record)
+	if err != nil {
 		return err
 	}
-	if err := d.registry.Apply(&r); err != nil {
+	if err := d.registry.Apply(r); err != nil {
 		return err
 	}
 	d.registry.Durable(r.Seq)
-	d.rows = append(d.rows[:0], registry.Project(&r)...)
+	d.rows = append(d.rows[:0], registry.Project(r)...)
 	return d.keep(n)
 }
 

@@ -242,15 +242,15 @@ func TestDumpReaderLeaves(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "journal", "owner")); err == nil {
 		t.Error("the journal was not closed")
 	}
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	unwritable, err := os.Open(os.DevNull)
 	if err != nil {
-		t.Skip("no device that is always full: ", err)
+		t.Fatal(err)
 	}
-	defer func() { _ = full.Close() }()
+	defer func() { _ = unwritable.Close() }()
 	c = exec.Command(theBinary(), "journal", "dump", "--data-dir", dir)
 	errs.Reset()
-	c.Stdout, c.Stderr = full, &errs
-	if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 1 || errs.String() != "pixd: write /dev/stdout: no space left on device\n" {
+	c.Stdout, c.Stderr = unwritable, &errs
+	if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 1 || errs.String() != "pixd: write /dev/stdout: bad file descriptor\n" {
 		t.Errorf("%v\n%s", err, errs.String())
 	}
 }
