@@ -31,14 +31,14 @@ type Target struct {
 	URL     string `json:"url"` // of its merchant API
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
-	Own     bool   `json:"own"` // it was started for the load, on a temporary folder and on the generator's own machine
+	Own     bool   `json:"own"`        // it was started for the load, on a temporary folder and on the generator's own machine
 	Sync    string `json:"sync_delay"` // what was added to each sync of its files, such as 1ms; empty: nothing
 }
 
 // Run is one scenario's load.
 type Run struct {
 	Scenario    string  `json:"scenario"`
-	Rate        int     `json:"rate"` // requests per second that were due (open loop); 0: as fast as they were answered (closed loop)
+	Rate        int     `json:"rate"`        // requests per second that were due (open loop); 0: as fast as they were answered (closed loop)
 	Connections int     `json:"connections"` // most that were open at once
 	Accounts    int     `json:"accounts"`
 	Addresses   int     `json:"addresses"` // source addresses
@@ -109,11 +109,11 @@ type Second struct {
 // Audit is the comparison of what clients were answered with the engine's book, and of that with
 // the scheme's.
 type Audit struct {
-	Answers     int      `json:"answers"`  // answers that say something was done to money or to a charge
-	Accounts    int      `json:"accounts"` // accounts that were read
-	Unknown     int      `json:"unknown"`  // requests whose outcome the client does not know: no answer came, or one in 5xx that is not 503
+	Answers     int      `json:"answers"`   // answers that say something was done to money or to a charge
+	Accounts    int      `json:"accounts"`  // accounts that were read
+	Unknown     int      `json:"unknown"`   // requests whose outcome the client does not know: no answer came, or one in 5xx that is not 503
 	InFlight    int      `json:"in_flight"` // transactions that were not settled yet when the audit ended
-	Scheme      string   `json:"scheme"`   // "compared", or why the scheme's book was not
+	Scheme      string   `json:"scheme"`    // "compared", or why the scheme's book was not
 	Seconds     float64  `json:"seconds"`
 	Differences []string `json:"differences"` // the first ones; empty: the books agree
 	Found       int      `json:"found"`       // number of all differences
