@@ -1,155 +1,199 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"net"
-	"slices"
-	"strconv"
+	"context"
+	"crypto/tls"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pixd/cmd/engine"
 )
 
-// Load is a closed loop: every connection sends its next request when its previous request
-// is answered. With a Rate it is an open loop: requests are due at fixed times, and a latency
-// counts from the time at which the request was due, so that a stall is not hidden.
+// Load sends requests to a server. Without a Rate it is a closed loop: every connection sends its
+// next request when its previous request is answered. With a Rate it is an open loop: requests
+// are due at fixed times, and a latency counts from the time at which the request was due, so
+// that a stall of the server is not hidden by the requests that were not sent meanwhile.
 type Load struct {
-	Addr        string // address of the engine as host:port
-	Connections int
+	Addr        string       // address of the server as host:port
+	TLS         *tls.Config  // nil: plain TCP
+	From        []netip.Addr // source addresses, which the connections take in turn; none: the system chooses
+	Connections int          // number of connections; at a Rate, the most of them
 	Duration    time.Duration
 	Rate        int // requests per second; 0: as fast as they are answered
-	// Next returns the bytes of the next request of a connection; nil closes the
-	// connection.
-	Next func(connection int) []byte
+	Source      Source
+
+	// Second is called about once a second with what was measured since the call before; it may
+	// complete that. nil: no seconds are recorded.
+	Second func(*Second)
 }
 
-// Result has the figures of one load.
-type Result struct {
-	Done      int           // number of answers
-	Status    map[int]int   // number of answers by HTTP status
-	Elapsed   time.Duration // from the first request to the last answer
-	Latencies []time.Duration
+// Source makes the requests of a load and takes their answers. Its methods are called by many
+// goroutines at once.
+type Source interface {
+	// Request appends the bytes of request i to b. The load asks for each i, from 0 on, once.
+	// Appending nothing ends the connection that would have sent the request.
+	Request(b []byte, i int) []byte
+	// Answer takes the answer to request i; body is valid until Answer returns. The status is 0
+	// where no whole answer came: then the client does not know whether the request was
+	// carried out.
+	Answer(i, status int, body []byte)
 }
 
-// PerSecond returns the number of answers per second.
-func (r *Result) PerSecond() float64 { return float64(r.Done) / r.Elapsed.Seconds() }
+const (
+	// firstConnections is how many connections an open loop begins with. Others follow where a
+	// request is due and every connection still waits for an answer.
+	firstConnections = 64
+	// overdue is how late a connection must be for its request for another connection to be
+	// opened: later than by a busy processor.
+	overdue = 2 * time.Millisecond
+	// lastAnswers is how long a load waits for answers after its last request.
+	lastAnswers = 20 * time.Second
+	// dialPause is how long a connection waits after it could not be opened.
+	dialPause = 20 * time.Millisecond
+)
 
-// Quantile returns the latency that a share q (0 to 1) of the answers did not exceed.
-func (r *Result) Quantile(q float64) time.Duration {
-	if len(r.Latencies) == 0 {
-		return 0
-	}
-	return r.Latencies[min(len(r.Latencies)-1, int(q*float64(len(r.Latencies))))]
-}
-
-// Run sends requests until the duration is over or every connection was closed by Next.
-func (l Load) Run() (*Result, error) {
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	total := &Result{Status: map[int]int{}}
-	var failed error
-	begin := time.Now()
-	p := &plan{rate: l.Rate, begin: begin, end: begin.Add(l.Duration)}
-	for c := range l.Connections {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			r, err := l.connection(c, p)
-			mu.Lock()
-			defer mu.Unlock()
-			failed = errors.Join(failed, err)
-			total.Done += r.Done
-			total.Latencies = append(total.Latencies, r.Latencies...)
-			for s, n := range r.Status {
-				total.Status[s] += n
-			}
-		}()
-	}
-	wait.Wait()
-	total.Elapsed = time.Since(begin)
-	slices.Sort(total.Latencies)
-	return total, failed
-}
-
-// plan says when requests are due.
-type plan struct {
-	rate       int
+// running is a load under way.
+type running struct {
+	Load
+	*recorder
 	begin, end time.Time
 	next       atomic.Int64 // number of requests that were given out
+	open       atomic.Int64 // number of connections
+	ctx        context.Context
+	cut        context.Context // ends when answers are no longer waited for
+	wait       sync.WaitGroup
 }
 
-// due waits until the next request is due and returns that time; false: the load is over. In a
-// closed loop it is due now.
-func (p *plan) due() (time.Time, bool) {
-	at := time.Now()
-	if p.rate > 0 {
-		at = p.begin.Add(time.Duration(p.next.Add(1)-1) * time.Second / time.Duration(p.rate))
-		time.Sleep(time.Until(at))
+// Run sends requests until the duration is over, the context ends or the source has no more, and
+// returns when all are answered or lastAnswers have passed.
+func (l Load) Run(ctx context.Context) *Result {
+	cut, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	r := &running{Load: l, recorder: newRecorder(), begin: time.Now(), ctx: ctx, cut: cut}
+	r.end = r.begin.Add(l.Duration)
+	first := l.Connections
+	if l.Rate > 0 {
+		first = min(first, firstConnections)
 	}
-	return at, at.Before(p.end)
+	cpu := engine.CPUTime()
+	for range first {
+		r.connect()
+	}
+	finished := make(chan struct{})
+	seconds := make(chan struct{})
+	go func() { defer close(seconds); r.tick(finished) }()
+	go func() {
+		select {
+		case <-finished:
+			return
+		case <-ctx.Done():
+		case <-time.After(l.Duration):
+		}
+		select {
+		case <-finished:
+		case <-time.After(lastAnswers):
+			end()
+		}
+	}()
+	r.wait.Wait()
+	close(finished)
+	<-seconds
+	return r.result(time.Since(r.begin), int(r.open.Load()), engine.CPUTime()-cpu)
 }
 
-func (l Load) connection(c int, p *plan) (*Result, error) {
-	r := &Result{Status: map[int]int{}}
-	conn, err := net.Dial("tcp", l.Addr)
-	if err != nil {
-		return r, fmt.Errorf("bench: connect: %w", err)
+// connect adds a connection, unless there are enough.
+func (r *running) connect() {
+	n := r.open.Add(1)
+	if n > int64(r.Connections) {
+		r.open.Add(-1)
+		return
 	}
-	defer func() { _ = conn.Close() }()
-	in := bufio.NewReaderSize(conn, 16<<10)
+	r.wait.Go(func() { r.connection(int(n - 1)) })
+}
+
+// due waits until the next request is due. It returns its number and that time; false: the load
+// is over. In a closed loop the next request is due now.
+func (r *running) due() (i int, at time.Time, more bool) {
+	if r.ctx.Err() != nil {
+		return 0, at, false
+	}
+	if r.Rate == 0 {
+		at = time.Now()
+		return int(r.next.Add(1) - 1), at, at.Before(r.end)
+	}
+	i = int(r.next.Add(1) - 1)
+	at = r.begin.Add(time.Duration(i) * time.Second / time.Duration(r.Rate))
+	if !at.Before(r.end) {
+		return 0, at, false
+	}
+	switch early := time.Until(at); {
+	case early > 0:
+		return i, at, r.sleep(early)
+	case early < -overdue && r.open.Load() < int64(r.Connections):
+		r.connect()
+	}
+	return i, at, true
+}
+
+// sleep returns false if the load was ended meanwhile.
+func (r *running) sleep(d time.Duration) bool {
+	if d < time.Second {
+		time.Sleep(d)
+		return r.ctx.Err() == nil
+	}
+	select {
+	case <-r.ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// connection sends requests, one after the other, until the load is over.
+func (r *running) connection(n int) {
+	c := &client{load: &r.Load, number: n, cut: r.cut}
+	defer c.close()
+	shard := &r.shards[n%len(r.shards)]
+	var request []byte
 	for {
-		start, more := p.due()
+		i, at, more := r.due()
 		if !more {
-			return r, nil
+			return
 		}
-		request := l.Next(c)
-		if request == nil {
-			return r, nil
+		if request = r.Source.Request(request[:0], i); len(request) == 0 {
+			return
 		}
-		if _, err := conn.Write(request); err != nil {
-			return r, fmt.Errorf("bench: send: %w", err)
+		status, body, err := c.exchange(request)
+		latency := time.Since(at)
+		r.Source.Answer(i, status, body)
+		shard.take(status, err, latency)
+		if c.conn == nil && err != nil && !r.sleep(dialPause) {
+			return
 		}
-		status, err := readAnswer(in)
-		if err != nil {
-			return r, fmt.Errorf("bench: receive: %w", err)
-		}
-		r.Done++
-		r.Status[status]++
-		r.Latencies = append(r.Latencies, time.Since(start))
 	}
 }
 
-// readAnswer reads one HTTP/1.1 answer with a Content-Length and returns its status.
-func readAnswer(in *bufio.Reader) (status int, err error) {
-	line, err := in.ReadSlice('\n')
-	if err != nil {
-		return 0, err
-	}
-	if len(line) < 12 {
-		return 0, fmt.Errorf("status line %q", line)
-	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, err
-	}
-	length := 0
-	for {
-		if line, err = in.ReadSlice('\n'); err != nil {
-			return 0, err
+// tick calls Second about once a second until the load has ended, and once more then.
+func (r *running) tick(finished <-chan struct{}) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	last, cpu := r.begin, engine.CPUTime()
+	for ended := false; !ended; {
+		select {
+		case <-finished:
+			ended = true
+		case <-ticker.C:
 		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
-		}
-		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
-			if length, err = strconv.Atoi(string(v)); err != nil {
-				return 0, err
-			}
+		now, used := time.Now(), engine.CPUTime()
+		s := r.turn()
+		s.At, s.Seconds = now.Sub(r.begin).Seconds(), now.Sub(last).Seconds()
+		s.Generator = (used - cpu).Seconds() / s.Seconds
+		last, cpu = now, used
+		if r.Second != nil {
+			r.Second(s)
+			r.series = append(r.series, *s)
 		}
 	}
-	_, err = io.CopyN(io.Discard, in, int64(length))
-	return status, err
 }

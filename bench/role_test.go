@@ -124,7 +124,7 @@ func playEngine() {
 	webhookHandlers(s)
 	http.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(isReady(s)) })
 	http.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(snapshotOnce(s)) })
-	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(overdue(s)) })
+	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(lateness(s)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)

@@ -1,11 +1,11 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -66,28 +66,21 @@ func BenchmarkSnapshot(b *testing.B) {
 		var keys []Credentials
 		s.ask(b, "/accounts?n=1000", &keys)
 		made := 0
-		load := func(n int) *requests {
+		load := func(n int) Prepared {
 			made += n
 			return prepare(n, func(i int) []byte { return cashOut(keys[i%len(keys)], made+i) })
 		}
 		for filled := 0; filled < n; {
-			r, err := Load{Addr: s.addr, Connections: postConnections, Duration: time.Minute, Next: load(100_000).take}.Run()
-			if err != nil {
-				b.Fatal(err)
-			}
-			filled += r.Done
+			filled += Load{Addr: s.addr, Connections: postConnections, Duration: time.Minute, Source: load(100_000)}.Run(b.Context()).Done
 		}
 		time.Sleep(3 * time.Second) // compactions of what was filled
-		var without, during []time.Duration
+		var a, d Result             // without a snapshot, and during one
 		for range snapshotRounds {
 			var took time.Duration
-			s.beside(b, load(10*snapshotRate), 10*time.Second, &without, nil)
-			s.beside(b, load(10*snapshotRate), 10*time.Second, &during, func() { s.ask(b, "/snapshot", &took) })
+			s.beside(b, load(10*snapshotRate), 10*time.Second, &a, nil)
+			s.beside(b, load(10*snapshotRate), 10*time.Second, &d, func() { s.ask(b, "/snapshot", &took) })
 			fmt.Printf("%-22s took %v\n", "Snapshot", took.Round(time.Millisecond))
 		}
-		slices.Sort(without)
-		slices.Sort(during)
-		a, d := Result{Latencies: without}, Result{Latencies: during}
 		fmt.Printf("%-22s p50 %v p99.9 %v max %v without; during p50 %v p99.9 %v max %v\n", "Snapshot",
 			a.Quantile(.5), a.Quantile(.999), a.Quantile(1), d.Quantile(.5), d.Quantile(.999), d.Quantile(1))
 		adds := d.Quantile(.999) - a.Quantile(.999)
@@ -98,34 +91,23 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// beside sends a load at the fixed rate and adds the latencies of its requests to all. With
-// while, the load ends when that returns.
-func (s *server) beside(b *testing.B, load *requests, most time.Duration, all *[]time.Duration, while func()) {
-	over := make(chan struct{})
-	next := load.take
+// beside sends a load at the fixed rate and adds what it measures to all. With while, the load
+// ends when that returns.
+func (s *server) beside(b *testing.B, load Prepared, most time.Duration, all *Result, while func()) {
+	ctx, over := context.WithCancel(b.Context())
+	defer over()
 	if while != nil {
-		next = func(c int) []byte {
-			select {
-			case <-over:
-				return nil
-			default:
-				return load.take(c)
-			}
-		}
 		go func() {
-			defer close(over)
+			defer over()
 			while()
 		}()
 	}
-	r, err := Load{Addr: s.addr, Connections: postConnections, Duration: most, Rate: snapshotRate, Next: next}.Run()
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := Load{Addr: s.addr, Connections: postConnections, Duration: most, Rate: snapshotRate, Source: load}.Run(ctx)
 	if while != nil {
-		<-over
+		<-ctx.Done()
 	}
-	if r.Status[202] != r.Done {
-		b.Fatalf("answers by status: %v, want 202 alone", r.Status)
+	if len(r.Errors) > 0 {
+		b.Fatalf("of %d requests were not carried out: %v", r.Sent, r.Errors)
 	}
-	*all = append(*all, r.Latencies...)
+	all.Add(r)
 }

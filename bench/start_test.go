@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -46,11 +47,13 @@ func BenchmarkColdStart(b *testing.B) {
 		var keys []Credentials
 		s.ask(b, "/accounts?n=1000", &keys)
 		load := prepare(200_000, func(i int) []byte { return cashOut(keys[i%len(keys)], i) })
+		ctx, stop := context.WithCancel(b.Context())
 		go func() {
 			time.Sleep(5 * time.Second)
 			_ = s.cmd.Process.Signal(syscall.SIGKILL)
+			stop()
 		}()
-		r, _ := Load{Addr: s.addr, Connections: postConnections, Duration: 10 * time.Second, Next: load.take}.Run()
+		r := Load{Addr: s.addr, Connections: postConnections, Duration: 10 * time.Second, Source: load}.Run(ctx)
 		_ = s.cmd.Wait()
 		fmt.Printf("%-22s killed after %d more payouts were answered\n", "ColdStart", r.Done)
 		if r.Done == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
 
 func accountCommand() *cobra.Command {
@@ -101,12 +102,12 @@ func (f *adminFlags) account(c *cobra.Command, method, path string, body map[str
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printJSON(c.OutOrStdout(), got)
 	}
 	var a account
 	if err := json.Unmarshal(got, &a); err != nil {
-		return fmt.Errorf("%s answers no account: %w", f.url, err)
+		return fmt.Errorf("%s answers no account: %w", f.URL, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), a.facts())
 	return err
@@ -163,13 +164,13 @@ func accounts(all []account) string {
 	if len(all) == 0 {
 		return "no accounts\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"account", "name", "document", "state", "balance", "BRL", "available BRL", "pending BRL", "created"})
-	rightAligned(t, "balance", "BRL", "available BRL", "pending BRL")
+	terminal.RightAligned(t, "balance", "BRL", "available BRL", "pending BRL")
 	for i := range all {
 		a := &all[i]
 		t.AppendRow(table.Row{
-			plain(a.ID), cut(plain(a.Name), longestName), plain(a.Document), a.state(), known(a.Balance, units),
+			terminal.Plain(a.ID), cut(terminal.Plain(a.Name), longestName), terminal.Plain(a.Document), a.state(), known(a.Balance, units),
 			known(a.Balance, reais), known(a.Available, reais), known(a.Pending, reais), moment(a.CreatedAt),
 		})
 	}
@@ -179,7 +180,7 @@ func accounts(all []account) string {
 func (a *account) facts() string {
 	cnpjs := "none"
 	if len(a.Authorized) > 0 {
-		cnpjs = plain(strings.Join(a.Authorized, ","))
+		cnpjs = terminal.Plain(strings.Join(a.Authorized, ","))
 	}
 	ceiling := "none"
 	if a.Ceiling != 0 {
@@ -190,10 +191,10 @@ func (a *account) facts() string {
 		threshold = money(*a.Threshold)
 	}
 	return facts([]fact{
-		{"account", plain(a.ID)},
-		{"name", plain(a.Name)},
-		{"document", plain(a.Document)},
-		{"city", plain(a.City)},
+		{"account", terminal.Plain(a.ID)},
+		{"name", terminal.Plain(a.Name)},
+		{"document", terminal.Plain(a.Document)},
+		{"city", terminal.Plain(a.City)},
 		{"state", a.state()},
 		{"balance", known(a.Balance, money)},
 		{"available", known(a.Available, money)},
@@ -205,7 +206,7 @@ func (a *account) facts() string {
 		{"approval threshold", threshold},
 		{"block cnpj out", yes(a.BlockCNPJOut)},
 		{"authorized cnpjs", cnpjs},
-		{"repeat window", plain(a.RepeatWindow)},
+		{"repeat window", terminal.Plain(a.RepeatWindow)},
 		{"created", moment(a.CreatedAt)},
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"pixd/cmd/terminal"
 )
 
 // asks runs a command against a server that the test plays.
@@ -116,7 +118,7 @@ func TestHostileTexts(t *testing.T) {
 		for _, form := range [][]string{nil, {"--json"}} {
 			code, out, errs := asks(t, s.URL, append(strings.Fields(args), form...)...)
 			for _, line := range strings.Split(out+errs, "\n") {
-				if plain(line) != line {
+				if terminal.Plain(line) != line {
 					t.Errorf("%s %v: %q", args, form, line)
 				}
 			}

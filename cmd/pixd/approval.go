@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
 
 func approveCommand() *cobra.Command {
@@ -41,7 +42,7 @@ func decision(word, short, long string) *cobra.Command {
 		}
 		return f.payout(c, "/admin/payouts/"+id+"/"+word, map[string]any{"operator": operator})
 	})
-	f.add(c)
+	f.Add(c)
 	c.Flags().StringVar(&operator, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is kept with the payout")
 	_ = c.MarkFlagRequired("operator")
 	return c
@@ -53,12 +54,12 @@ func (f *adminFlags) payout(c *cobra.Command, path string, body map[string]any) 
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printJSON(c.OutOrStdout(), got)
 	}
 	var p payout
 	if err := json.Unmarshal(got, &p); err != nil {
-		return fmt.Errorf("%s answers no payout: %w", f.url, err)
+		return fmt.Errorf("%s answers no payout: %w", f.URL, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), p.facts())
 	return err
@@ -79,18 +80,18 @@ type payout struct {
 
 func (p *payout) facts() string {
 	all := []fact{
-		{"transaction", plain(p.Transaction)},
-		{"account", plain(p.Account)},
-		{"state", plain(p.State)},
+		{"transaction", terminal.Plain(p.Transaction)},
+		{"account", terminal.Plain(p.Account)},
+		{"state", terminal.Plain(p.State)},
 	}
 	if p.Reason != nil {
-		all = append(all, fact{"reason", plain(*p.Reason)})
+		all = append(all, fact{"reason", terminal.Plain(*p.Reason)})
 	}
 	return facts(append(all,
 		fact{"amount", money(p.Amount)},
 		fact{"fee", money(p.Fee)},
-		fact{"to", plain(p.Key)},
-		fact{"end-to-end id", plain(p.EndToEnd)},
+		fact{"to", terminal.Plain(p.Key)},
+		fact{"end-to-end id", terminal.Plain(p.EndToEnd)},
 		fact{"created", moment(p.CreatedAt)},
 	))
 }

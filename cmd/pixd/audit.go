@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 // auditTimeout is the timeout of an audit request. It is longer than reading a large journal
@@ -46,7 +48,7 @@ func auditCommand() *cobra.Command {
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
-	f.add(c)
+	f.Add(c)
 	c.Flags().StringVar(&f.dataDir, "data-dir", "", "the data `FOLDER` of an engine that does not run, instead of --admin")
 	c.Flags().StringVar(&f.simDir, "sim-dir", "", "with --data-dir: the simulator's `FOLDER` (default <data-dir>/sim)")
 	return c
@@ -67,9 +69,9 @@ func (f *auditFlags) run(c *cobra.Command) error {
 	}
 	var report engine.AuditReport
 	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil || report.MEDHeld == nil {
-		return errors.Join(fmt.Errorf("%s answers no audit", f.url), err)
+		return errors.Join(fmt.Errorf("%s answers no audit", f.URL), err)
 	}
-	if f.json {
+	if f.JSON {
 		err = printJSON(c.OutOrStdout(), raw)
 	} else {
 		_, err = io.WriteString(c.OutOrStdout(), audited(&report))
@@ -93,23 +95,23 @@ func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
 
 // live audits a running engine, with a long timeout.
 func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
-	o, err := f.client()
+	o, err := f.Client()
 	if err != nil {
 		return nil, err
 	}
-	if o.http == nil {
-		o.http = newClient(nil)
+	if o.HTTP == nil {
+		o.HTTP = operator.NewHTTP(nil)
 	}
-	o.http.Timeout = auditTimeout
-	return o.do(ctx, http.MethodGet, "/admin/audit", nil)
+	o.HTTP.Timeout = auditTimeout
+	return o.Do(ctx, http.MethodGet, "/admin/audit", nil)
 }
 
 // offline reports whether the files of --data-dir are audited and not a running engine. A
 // flag on the command line decides before environment variables, which may set both.
 func (f *auditFlags) offline(c *cobra.Command) (bool, error) {
-	files, engine := given(c, "data-dir"), given(c, f.flag)
+	files, engine := given(c, "data-dir"), given(c, f.Flag)
 	if files == engine {
-		files, engine = c.Flags().Changed("data-dir"), c.Flags().Changed(f.flag)
+		files, engine = c.Flags().Changed("data-dir"), c.Flags().Changed(f.Flag)
 	}
 	switch {
 	case files && engine:
@@ -131,12 +133,12 @@ func given(c *cobra.Command, name string) bool {
 // audited shows a report as text: the accounts, the differences, and the sums.
 func audited(r *engine.AuditReport) string {
 	var b strings.Builder
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences"})
-	rightAligned(t, "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences")
+	terminal.RightAligned(t, "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences")
 	for _, a := range r.Rows {
 		t.AppendRow(table.Row{
-			plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.MEDHeld), int64(a.Sent), int64(a.Received), int64(a.ReturnedBy), int64(a.ReturnedTo), a.Differences,
+			terminal.Plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.MEDHeld), int64(a.Sent), int64(a.Received), int64(a.ReturnedBy), int64(a.ReturnedTo), a.Differences,
 		})
 	}
 	if len(r.Rows) > 0 {
@@ -157,21 +159,21 @@ func audited(r *engine.AuditReport) string {
 		{"in flight", fmt.Sprint(r.InFlight)},
 		{"med held", r.MEDHeld.String()},
 		{"open cases", fmt.Sprint(r.Cases)},
-		{"scheme's book", plain(r.Book)},
+		{"scheme's book", terminal.Plain(r.Book)},
 		{"differences", fmt.Sprint(len(r.Differences))},
 	}))
 	return b.String()
 }
 
 func differences(all []engine.AuditDifference) string {
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
 	for _, d := range all {
 		transaction := ""
 		if d.Transaction != nil {
-			transaction = plain(*d.Transaction)
+			transaction = terminal.Plain(*d.Transaction)
 		}
-		t.AppendRow(table.Row{plain(d.Account), plain(d.Kind), transaction, plain(d.Message)})
+		t.AppendRow(table.Row{terminal.Plain(d.Account), terminal.Plain(d.Kind), transaction, terminal.Plain(d.Message)})
 	}
 	return t.Render()
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"pixd/cmd/terminal"
+
 	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ func clockShowCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return f.clock(c, http.MethodGet, nil) },
 	}
-	f.add(c)
+	f.Add(c)
 	return c
 }
 
@@ -57,7 +59,7 @@ func clockAcceptCommand() *cobra.Command {
 			return f.clock(c, http.MethodPost, map[string]any{"operator": operator})
 		},
 	}
-	f.add(c)
+	f.Add(c)
 	c.Flags().StringVar(&operator, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is logged")
 	_ = c.MarkFlagRequired("operator")
 	return c
@@ -69,12 +71,12 @@ func (f *adminFlags) clock(c *cobra.Command, method string, body map[string]any)
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printJSON(c.OutOrStdout(), got)
 	}
 	var s clockState
 	if err := json.Unmarshal(got, &s); err != nil {
-		return fmt.Errorf("%s answers no clock: %w", f.url, err)
+		return fmt.Errorf("%s answers no clock: %w", f.URL, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), s.facts())
 	return err
@@ -98,7 +100,7 @@ func (s *clockState) facts() string {
 		scheme = aside(*s.Scheme)
 	}
 	return facts([]fact{
-		{"engine time", plain(s.Now)},
+		{"engine time", terminal.Plain(s.Now)},
 		{"doubted", doubted},
 		{"scheme's clock", scheme},
 		{"wall clock", aside(s.Wall)},

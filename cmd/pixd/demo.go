@@ -14,6 +14,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/cmd/engine"
+	"pixd/cmd/operator"
 	"pixd/httpapi"
 )
 
@@ -27,7 +28,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
 		return nil
 	}
-	c := &adminClient{base: "http://" + s.AdminAddr.String(), token: s.Token}
+	c := &operator.Client{Base: "http://" + s.AdminAddr.String(), Token: s.Token}
 	var account struct {
 		ID string `json:"account_id"`
 	}
@@ -49,7 +50,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		if i > 0 {
 			path = fmt.Sprintf(path, account.ID)
 		}
-		if err := c.post(ctx, path, step.body, step.into); err != nil {
+		if err := c.Post(ctx, path, step.body, step.into); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		return err
 	}
 	t := &tour{
-		merchant: "http://" + s.MerchantAddr.String(), operator: c.base, auth: key.ClientID + ":" + key.Secret,
+		merchant: "http://" + s.MerchantAddr.String(), operator: c.Base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
 	if s.Config.AdminToken != "" { // the token came with a flag or the environment, so there is no token file

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/terminal"
 	"pixd/httpapi/admin"
 )
 
@@ -56,10 +57,10 @@ func dumpCommand() *cobra.Command {
 // printDump prints a dump. Progress is shown only where it does not run into the lines.
 func printDump(c *cobra.Command, o engine.DumpOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // so that the journal is closed although nobody reads on
-	if isTerminal(os.Stderr) && !isTerminal(os.Stdout) {
-		p := newProgress(c.ErrOrStderr(), true)
-		defer p.end()
-		o.Progress = p.tell
+	if terminal.Is(os.Stderr) && !terminal.Is(os.Stdout) {
+		p := terminal.NewProgress(c.ErrOrStderr(), true)
+		defer p.End()
+		o.Progress = shown(p)
 	}
 	out := &output{Writer: c.OutOrStdout()}
 	err := engine.Dump(o, out)

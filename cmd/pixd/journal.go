@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/cmd/engine"
+	"pixd/cmd/terminal"
 )
 
 func journalCommand() *cobra.Command {
@@ -38,10 +39,10 @@ func verifyCommand() *cobra.Command {
 		Example: "  pixd journal verify --data-dir ./pixd-data",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := newProgress(c.ErrOrStderr(), isTerminal(os.Stderr))
-			o.Progress = p.tell
+			p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
+			o.Progress = shown(p)
 			v, err := engine.Verify(o)
-			p.end()
+			p.End()
 			return tellVerified(c, &v, err)
 		},
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/registry"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 func keyCommand() *cobra.Command {
@@ -68,7 +70,7 @@ func keyCreate(f *adminFlags) *cobra.Command {
 		Example: "  pixd key create --account acc_7oi7njakvirg4 --permission pix:write,pix:read --ip 203.0.113.7",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := segment(of)
+			id, err := operator.Segment(of)
 			if err != nil {
 				return fmt.Errorf("--account: %w", err)
 			}
@@ -130,11 +132,11 @@ func keyList(f *adminFlags) *cobra.Command {
 		Example: "  pixd key list --account acc_7oi7njakvirg4",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := segment(of)
+			id, err := operator.Segment(of)
 			if err != nil {
 				return fmt.Errorf("--account: %w", err)
 			}
-			return showList(c, f, &p, "/admin/accounts/"+id+"/api-keys", "pixd key list --account "+plain(of), apiKeys)
+			return showList(c, f, &p, "/admin/accounts/"+id+"/api-keys", "pixd key list --account "+terminal.Plain(of), apiKeys)
 		},
 	}
 	p.add(c)
@@ -152,18 +154,18 @@ func (f *adminFlags) key(c *cobra.Command, method, path string, body map[string]
 	}
 	var k apiKey
 	if err := json.Unmarshal(got, &k); err != nil {
-		return fmt.Errorf("%s answers no API key: %w", f.url, err)
+		return fmt.Errorf("%s answers no API key: %w", f.URL, err)
 	}
 	if method != http.MethodPost {
 		k.Secret = "" // only the answer to a POST contains a secret
 	}
-	if f.json {
+	if f.JSON {
 		err = printJSON(c.OutOrStdout(), got)
 	} else {
 		_, err = io.WriteString(c.OutOrStdout(), k.facts())
 	}
 	for _, w := range k.Warnings {
-		fmt.Fprintln(c.ErrOrStderr(), "pixd: warning: "+plain(w))
+		fmt.Fprintln(c.ErrOrStderr(), "pixd: warning: "+terminal.Plain(w))
 	}
 	return err
 }
@@ -201,26 +203,26 @@ func (k *apiKey) permissions() string {
 	if slices.Equal(k.Permissions, registry.AllPermissions.Names()) {
 		return "*"
 	}
-	return plain(strings.Join(k.Permissions, ","))
+	return terminal.Plain(strings.Join(k.Permissions, ","))
 }
 
 func (k *apiKey) whitelist() string {
 	if len(k.Whitelist) == 0 {
 		return "none"
 	}
-	return plain(strings.Join(k.Whitelist, ","))
+	return terminal.Plain(strings.Join(k.Whitelist, ","))
 }
 
 func apiKeys(all []apiKey) string {
 	if len(all) == 0 {
 		return "no keys\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"client id", "state", "signing", "last used", "expires", "created", "addresses", "permissions"})
 	for i := range all {
 		k := &all[i]
 		t.AppendRow(table.Row{
-			plain(k.ClientID), k.state(), yes(k.Signing), ever(k.LastUsedAt), ever(k.ExpiresAt), moment(k.CreatedAt),
+			terminal.Plain(k.ClientID), k.state(), yes(k.Signing), ever(k.LastUsedAt), ever(k.ExpiresAt), moment(k.CreatedAt),
 			k.whitelist(), k.permissions(),
 		})
 	}
@@ -230,18 +232,18 @@ func apiKeys(all []apiKey) string {
 const onceOnly = "\nThe secret is shown this once: keep it now. The engine has its hash alone.\n"
 
 func (k *apiKey) facts() string {
-	all := []fact{{"client id", plain(k.ClientID)}}
+	all := []fact{{"client id", terminal.Plain(k.ClientID)}}
 	end, addresses := "", k.whitelist()
 	if len(k.Whitelist) == 0 {
 		addresses += ": it works from nowhere"
 	}
 	if k.Secret != "" {
-		all = append(all, fact{"client secret", plain(k.Secret)})
+		all = append(all, fact{"client secret", terminal.Plain(k.Secret)})
 		end = onceOnly
 	}
 	return facts(append(
 		all,
-		fact{"account", plain(k.Account)},
+		fact{"account", terminal.Plain(k.Account)},
 		fact{"state", k.state()},
 		fact{"permissions", k.permissions()},
 		fact{"addresses", addresses},

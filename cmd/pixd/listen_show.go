@@ -17,6 +17,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"pixd/actors/strictjson"
+	"pixd/cmd/terminal"
 	"pixd/httpapi"
 )
 
@@ -145,11 +146,11 @@ func (h *webhook) block(w *bufio.Writer, body []byte) {
 	verdict := "no secret given"
 	switch {
 	case h.Reason != nil:
-		verdict = "NOT VERIFIED: " + plain(*h.Reason)
+		verdict = "NOT VERIFIED: " + terminal.Plain(*h.Reason)
 	case h.Verified != nil:
 		verdict = "verified"
 	}
-	fmt.Fprintf(w, "%s  %s  sequence %d  %s  %s\n", h.At, cmp.Or(plain(h.Type), "no type"), h.Sequence, cmp.Or(plain(h.ID), "no id"), verdict)
+	fmt.Fprintf(w, "%s  %s  sequence %d  %s  %s\n", h.At, cmp.Or(terminal.Plain(h.Type), "no type"), h.Sequence, cmp.Or(terminal.Plain(h.ID), "no id"), verdict)
 	var indented bytes.Buffer
 	if h.Body != nil && json.Indent(&indented, body, "", "  ") == nil {
 		for line := range strings.Lines(strings.TrimSpace(indented.String())) {
@@ -160,7 +161,7 @@ func (h *webhook) block(w *bufio.Writer, body []byte) {
 		}
 	} else {
 		for line := range strings.Lines(string(body)) {
-			fmt.Fprintln(w, plain(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintln(w, terminal.Plain(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	fmt.Fprintln(w)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"pixd/cmd/terminal"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -14,7 +16,7 @@ import (
 func main() {
 	if err := root().ExecuteContext(context.Background()); err != nil {
 		// One line: what failed, and where.
-		fmt.Fprintln(os.Stderr, "pixd: "+plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		fmt.Fprintln(os.Stderr, "pixd: "+terminal.Plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
 		os.Exit(1)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
 
 func medCommand() *cobra.Command {
@@ -32,7 +33,7 @@ func medList(f *adminFlags) *cobra.Command {
 			path, again := "/admin/med", "pixd med list"
 			if c.Flags().Changed("status") {
 				path += "?" + url.Values{"status": {status}}.Encode()
-				again += " --status " + plain(status)
+				again += " --status " + terminal.Plain(status)
 			}
 			return showList(c, f, &p, path, again, cases)
 		},
@@ -109,13 +110,13 @@ type medCase struct {
 
 func (k *medCase) facts() string {
 	all := []fact{
-		{"case", plain(k.ID)},
-		{"account", plain(k.Account)},
-		{"status", plain(k.Status)},
-		{"situation", plain(k.Situation)},
-		{"payment", plain(k.Transaction)},
-		{"end-to-end id", plain(k.EndToEnd)},
-		{"infraction id", plain(k.Infraction)},
+		{"case", terminal.Plain(k.ID)},
+		{"account", terminal.Plain(k.Account)},
+		{"status", terminal.Plain(k.Status)},
+		{"situation", terminal.Plain(k.Situation)},
+		{"payment", terminal.Plain(k.Transaction)},
+		{"end-to-end id", terminal.Plain(k.EndToEnd)},
+		{"infraction id", terminal.Plain(k.Infraction)},
 		{"disputed", money(k.Amount)},
 		{"held", money(k.Held)},
 		{"covered", money(k.Covered)},
@@ -131,12 +132,12 @@ func (k *medCase) facts() string {
 	}
 	add("defended", k.DefendedAt, moment)
 	if d := k.Defense; d != nil {
-		all = append(all, fact{"merchant proposes", plain(d.Result)}, fact{"justification", plain(d.Justification)})
-		add("contact", d.Contact, plain)
+		all = append(all, fact{"merchant proposes", terminal.Plain(d.Result)}, fact{"justification", terminal.Plain(d.Justification)})
+		add("contact", d.Contact, terminal.Plain)
 	}
 	add("closed", k.ClosedAt, moment)
-	add("result", k.Result, plain)
-	add("details", k.Details, plain)
+	add("result", k.Result, terminal.Plain)
+	add("details", k.Details, terminal.Plain)
 	return facts(all)
 }
 
@@ -144,17 +145,17 @@ func cases(all []medCase) string {
 	if len(all) == 0 {
 		return "no cases\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"case", "account", "status", "result", "disputed BRL", "held BRL", "covered BRL", "refunded BRL", "defense until", "opened"})
-	rightAligned(t, "disputed BRL", "held BRL", "covered BRL", "refunded BRL")
+	terminal.RightAligned(t, "disputed BRL", "held BRL", "covered BRL", "refunded BRL")
 	for i := range all {
 		k := &all[i]
 		result := "–"
 		if k.Result != nil {
-			result = plain(*k.Result)
+			result = terminal.Plain(*k.Result)
 		}
 		t.AppendRow(table.Row{
-			plain(k.ID), plain(k.Account), plain(k.Status), result, reais(k.Amount), reais(k.Held), reais(k.Covered), reais(k.Refunded),
+			terminal.Plain(k.ID), terminal.Plain(k.Account), terminal.Plain(k.Status), result, reais(k.Amount), reais(k.Held), reais(k.Covered), reais(k.Refunded),
 			moment(k.DeadlineAt), moment(k.OpenedAt),
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
 
 // movement is a movement in the API's answer.
@@ -66,11 +67,11 @@ const longestDescription = 40
 func (m *movement) cells() []string {
 	counterparty := "–"
 	if m.Counterparty != nil {
-		counterparty = cut(plain(*m.Counterparty), longestName)
+		counterparty = cut(terminal.Plain(*m.Counterparty), longestName)
 	}
 	return []string{
-		moment(m.BookedAt), plain(m.Transaction), plain(m.Type), plain(m.Status), reais(m.Amount), reais(m.Fee), reais(m.change()),
-		counterparty, cut(plain(m.Description), longestDescription),
+		moment(m.BookedAt), terminal.Plain(m.Transaction), terminal.Plain(m.Type), terminal.Plain(m.Status), reais(m.Amount), reais(m.Fee), reais(m.change()),
+		counterparty, cut(terminal.Plain(m.Description), longestDescription),
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
+
 	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
@@ -39,7 +42,7 @@ type list struct {
 const largestPage = "200"
 
 // read reads the part of a list that the flags select.
-func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, error) {
+func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string) (list, error) {
 	q := url.Values{}
 	if c.Flags().Changed("limit") {
 		q.Set("limit", strconv.Itoa(f.limit))
@@ -68,18 +71,18 @@ func (f *listFlags) read(c *cobra.Command, o *adminClient, path string) (list, e
 	}
 }
 
-func page(ctx context.Context, o *adminClient, path string, q url.Values) (l list, err error) {
+func page(ctx context.Context, o *operator.Client, path string, q url.Values) (l list, err error) {
 	join := "?"
 	if strings.Contains(path, join) { // the path has a query already, so the parameters are added to it
 		join = "&"
 	}
 	path += join + q.Encode()
-	got, err := o.do(ctx, http.MethodGet, path, nil)
+	got, err := o.Do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return l, err
 	}
 	if err := json.Unmarshal(got, &l); err != nil || l.Data == nil {
-		return l, fmt.Errorf("%s answers no list", o.base)
+		return l, fmt.Errorf("%s answers no list", o.Base)
 	}
 	return l, nil
 }
@@ -98,7 +101,7 @@ func entries[T any](l list) ([]T, error) {
 // showList prints the selected part of a list, as JSON or as a table with the command for
 // the next page.
 func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again string, table func([]T) string) error {
-	o, err := f.client()
+	o, err := f.Client()
 	if err != nil {
 		return err
 	}
@@ -106,7 +109,7 @@ func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again 
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printList(c.OutOrStdout(), l)
 	}
 	all, err := entries[T](l)
@@ -125,5 +128,5 @@ func (f *listFlags) next(l list, command string) string {
 	if f.limit != 0 {
 		command += fmt.Sprintf(" --limit %d", f.limit)
 	}
-	return fmt.Sprintf("\nmore: %s --cursor %s\n", command, plain(*l.Next))
+	return fmt.Sprintf("\nmore: %s --cursor %s\n", command, terminal.Plain(*l.Next))
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 func pixKeyCommand() *cobra.Command {
@@ -30,7 +32,7 @@ func pixKeyCreate(f *adminFlags) *cobra.Command {
 			"  pixd pix-key create --account acc_7oi7njakvirg4 --key 11987654321 --type phone",
 		Args: exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := segment(of)
+			id, err := operator.Segment(of)
 			if err != nil {
 				return fmt.Errorf("--account: %w", err)
 			}
@@ -85,11 +87,11 @@ func pixKeyList(f *adminFlags) *cobra.Command {
 		Example: "  pixd pix-key list --account acc_7oi7njakvirg4",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := segment(of)
+			id, err := operator.Segment(of)
 			if err != nil {
 				return fmt.Errorf("--account: %w", err)
 			}
-			return showList(c, f, &p, "/admin/accounts/"+id+"/pix-keys", "pixd pix-key list --account "+plain(of), pixKeys)
+			return showList(c, f, &p, "/admin/accounts/"+id+"/pix-keys", "pixd pix-key list --account "+terminal.Plain(of), pixKeys)
 		},
 	}
 	p.add(c)
@@ -109,10 +111,10 @@ type pixKey struct {
 
 func (k *pixKey) facts() string {
 	return facts([]fact{
-		{"pix key", plain(k.Key)},
-		{"type", plain(k.Type)},
-		{"account", plain(k.Account)},
-		{"status", plain(k.Status)},
+		{"pix key", terminal.Plain(k.Key)},
+		{"type", terminal.Plain(k.Type)},
+		{"account", terminal.Plain(k.Account)},
+		{"status", terminal.Plain(k.Status)},
 		{"created", moment(k.CreatedAt)},
 	})
 }
@@ -121,11 +123,11 @@ func pixKeys(all []pixKey) string {
 	if len(all) == 0 {
 		return "no PIX keys\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"pix key", "type", "status", "created"})
 	for i := range all {
 		k := &all[i]
-		t.AppendRow(table.Row{plain(k.Key), plain(k.Type), plain(k.Status), moment(k.CreatedAt)})
+		t.AppendRow(table.Row{terminal.Plain(k.Key), terminal.Plain(k.Type), terminal.Plain(k.Status), moment(k.CreatedAt)})
 	}
 	return t.Render() + "\n"
 }

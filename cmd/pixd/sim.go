@@ -12,6 +12,8 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/cmd/engine"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 // simFlags are the flags of sim, as given.
@@ -92,7 +94,7 @@ const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the s
 
 // simAsked returns the flags of a command that calls a simulator.
 func simAsked() *adminFlags {
-	return &adminFlags{url: "http://" + engine.SimDefaults().Listen, flag: "sim", asks: "simulator"}
+	return &adminFlags{operator.Flags{URL: "http://" + engine.SimDefaults().Listen, Flag: "sim", Asks: "simulator"}}
 }
 
 func simPayCommand() *cobra.Command {
@@ -108,7 +110,7 @@ func simPayCommand() *cobra.Command {
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return p.pay(c, f) },
 	}
-	f.add(c)
+	f.Add(c)
 	flags := c.Flags()
 	flags.StringVar(&p.qr, "qr-code", "", "the `TEXT` of a charge's QR code")
 	flags.StringVar(&p.key, "pix-key", "", "the `KEY` to pay, instead of a QR code")
@@ -158,7 +160,7 @@ func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 		Amount   ledger.Amount
 	}
 	return f.reported(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
-		return facts([]fact{{"end-to-end id", plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})
+		return facts([]fact{{"end-to-end id", terminal.Plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})
 	})
 }
 
@@ -169,11 +171,11 @@ func (f *adminFlags) reported(c *cobra.Command, method, path string, body map[st
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printJSON(c.OutOrStdout(), got)
 	}
 	if err := json.Unmarshal(got, into); err != nil {
-		return fmt.Errorf("%s answers something else: %w", f.url, err)
+		return fmt.Errorf("%s answers something else: %w", f.URL, err)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), show())
 	return err

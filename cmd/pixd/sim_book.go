@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 func simBookCommand() *cobra.Command {
@@ -25,7 +27,7 @@ func simBookCommand() *cobra.Command {
 				var b simBook
 				return f.reported(c, http.MethodGet, "/sim/book", nil, &b, func() string { return b.show() })
 			}
-			id, err := segment(args[0])
+			id, err := operator.Segment(args[0])
 			if err != nil {
 				return err
 			}
@@ -33,7 +35,7 @@ func simBookCommand() *cobra.Command {
 			return f.reported(c, http.MethodGet, "/sim/book/"+id, nil, &p, func() string { return p.show() })
 		},
 	}
-	f.add(c)
+	f.Add(c)
 	c.AddCommand(simMovementsCommand(f))
 	return c
 }
@@ -46,7 +48,7 @@ type simSums struct {
 }
 
 func (s *simSums) row(who string, more ...any) table.Row {
-	return append(table.Row{plain(who), s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
+	return append(table.Row{terminal.Plain(who), s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
 }
 
 type simBook struct {
@@ -65,11 +67,11 @@ type simBook struct {
 
 func (b *simBook) show() string {
 	sums := []string{"SENT", "RECEIVED", "RETURNED BY", "RETURNED TO", "MESSAGES"}
-	participants, accounts := newTable(), newTable()
+	participants, accounts := terminal.NewTable(), terminal.NewTable()
 	participants.AppendHeader(table.Row{"PARTICIPANT", sums[0], sums[1], sums[2], sums[3], sums[4]})
 	accounts.AppendHeader(table.Row{"ACCOUNT", sums[0], sums[1], sums[2], sums[3]})
-	rightAligned(participants, sums...)
-	rightAligned(accounts, sums[:4]...)
+	terminal.RightAligned(participants, sums...)
+	terminal.RightAligned(accounts, sums[:4]...)
 	for _, p := range b.Participants {
 		participants.AppendRow(p.row(p.ISPB, p.Messages))
 	}
@@ -111,22 +113,22 @@ type simPayment struct {
 }
 
 func (p *simPayment) show() string {
-	all := []fact{{"kind", plain(p.Kind)}}
+	all := []fact{{"kind", terminal.Plain(p.Kind)}}
 	given := func(name string, text *string) {
 		if text != nil {
-			all = append(all, fact{name, plain(*text)})
+			all = append(all, fact{name, terminal.Plain(*text)})
 		}
 	}
 	given("transaction id", p.TransactionID)
 	given("id", p.ID)
-	status := plain(p.Status)
+	status := terminal.Plain(p.Status)
 	if p.Reason != nil {
-		status += " (" + plain(*p.Reason) + ")"
+		status += " (" + terminal.Plain(*p.Reason) + ")"
 	}
-	all = append(all, fact{"end-to-end id", plain(p.EndToEndID)})
+	all = append(all, fact{"end-to-end id", terminal.Plain(p.EndToEndID)})
 	given("return id", p.ReturnID)
 	given("return code", p.ReturnCode)
-	all = append(all, fact{"account", plain(p.AccountID)})
+	all = append(all, fact{"account", terminal.Plain(p.AccountID)})
 	given("pix key", p.PixKey)
 	all = append(all, fact{"amount", money(p.Amount)}, fact{"status", status}, fact{"created", moment(p.CreatedAt)})
 	if p.FinalAt != nil {
@@ -136,7 +138,7 @@ func (p *simPayment) show() string {
 		all = append(all, fact{"returned", money(p.ReturnedAmount)})
 	}
 	for _, r := range p.Returns {
-		all = append(all, fact{"return", plain(r.ID) + " of " + money(r.Amount) + ", " + plain(r.Reason) + ", " + moment(r.At)})
+		all = append(all, fact{"return", terminal.Plain(r.ID) + " of " + money(r.Amount) + ", " + terminal.Plain(r.Reason) + ", " + moment(r.At)})
 	}
 	return facts(all)
 }
@@ -166,7 +168,7 @@ func simMovementsCommand(f *adminFlags) *cobra.Command {
 			path, again := "/sim/book/movements", "pixd sim book movements"
 			if since != "" {
 				path += "?" + url.Values{"since": {since}}.Encode()
-				again += " --since " + plain(since)
+				again += " --since " + terminal.Plain(since)
 			}
 			return showList(c, f, &p, path, again, movementTable)
 		},
@@ -180,12 +182,12 @@ func movementTable(all []simMovement) string {
 	if len(all) == 0 {
 		return "no movements\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"AT", "KIND", "AMOUNT", "ACCOUNT", "TRANSACTION", "END-TO-END ID", "RETURN ID"})
-	rightAligned(t, "AMOUNT")
+	terminal.RightAligned(t, "AMOUNT")
 	for _, m := range all {
 		t.AppendRow(table.Row{
-			moment(m.At), plain(m.Kind), m.Amount, plain(m.AccountID), named(m.TransactionID), plain(m.EndToEndID), named(m.ReturnID),
+			moment(m.At), terminal.Plain(m.Kind), m.Amount, terminal.Plain(m.AccountID), named(m.TransactionID), terminal.Plain(m.EndToEndID), named(m.ReturnID),
 		})
 	}
 	return t.Render() + "\n"
@@ -196,5 +198,5 @@ func named(id *string) string {
 	if id == nil {
 		return ""
 	}
-	return plain(*id)
+	return terminal.Plain(*id)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/scheme/provider"
+	"pixd/cmd/terminal"
 )
 
 func simReturnCommand() *cobra.Command {
@@ -33,10 +34,10 @@ func simReturnCommand() *cobra.Command {
 			ID string `json:"return_id"`
 		}
 		return f.reported(c, http.MethodPost, "/sim/returns", body, &got, func() string {
-			return facts([]fact{{"return id", plain(got.ID)}})
+			return facts([]fact{{"return id", terminal.Plain(got.ID)}})
 		})
 	})
-	f.add(c)
+	f.Add(c)
 	c.Flags().Int64Var(&amount, "amount", 0, "`N` base units (default what is left)")
 	c.Flags().StringVar(&reason, "reason", "", "the scheme's `CODE` (default MD06, the receiver asked for it)")
 	return c
@@ -49,9 +50,9 @@ type infractionAnswer struct {
 }
 
 func (a *infractionAnswer) show() string {
-	all := []fact{{"infraction id", plain(a.ID)}}
+	all := []fact{{"infraction id", terminal.Plain(a.ID)}}
 	if a.Status != "" {
-		all = append(all, fact{"status", plain(a.Status)})
+		all = append(all, fact{"status", terminal.Plain(a.Status)})
 	}
 	return facts(all)
 }
@@ -79,7 +80,7 @@ func simInfractionCommand() *cobra.Command {
 		var got infractionAnswer
 		return f.reported(c, http.MethodPost, "/sim/infractions", body, &got, got.show)
 	})
-	f.add(c)
+	f.Add(c)
 	c.Flags().Int64Var(&amount, "amount", 0, "`N` base units (default the whole payment)")
 	c.Flags().StringVar(&situation, "situation", "", "`ONE` of "+strings.Join(provider.Situations, ", ")+" (default "+provider.Situations[0]+")")
 	c.AddCommand(ofOne(&cobra.Command{
@@ -107,9 +108,9 @@ func simCapacityCommand() *cobra.Command {
 	ofOne(c, "what lookups meet: "+strings.Join(words, ", "), func(c *cobra.Command, _ string) error {
 		var got struct{ Lookups string }
 		return f.reported(c, http.MethodPut, "/sim/capacity", map[string]any{"lookups": c.Flags().Arg(0)}, &got, func() string {
-			return facts([]fact{{"lookups", plain(got.Lookups)}})
+			return facts([]fact{{"lookups", terminal.Plain(got.Lookups)}})
 		})
 	})
-	f.add(c)
+	f.Add(c)
 	return c
 }

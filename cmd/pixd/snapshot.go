@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
 )
 
 func snapshotCommand() *cobra.Command {
@@ -58,7 +60,7 @@ func snapshotCreate() *cobra.Command {
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.createSnapshot(c) },
 	}
-	f.add(c)
+	f.Add(c)
 	return c
 }
 
@@ -77,32 +79,32 @@ type snapshotRun struct {
 const pollEvery = 100 * time.Millisecond
 
 func (f *adminFlags) createSnapshot(c *cobra.Command) error {
-	o, err := f.client()
+	o, err := f.Client()
 	if err != nil {
 		return err
 	}
 	var begun snapshotRun
-	if err := o.post(c.Context(), "/admin/snapshots", nil, &begun); err != nil {
+	if err := o.Post(c.Context(), "/admin/snapshots", nil, &begun); err != nil {
 		return err
 	}
-	p := newProgress(c.ErrOrStderr(), isTerminal(os.Stderr))
-	defer p.end()
+	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
+	defer p.End()
 	for {
 		at, raw, err := snapshotState(c.Context(), o, begun.StartedAt)
 		switch {
 		case err != nil:
 			return err
 		case at.Error != nil:
-			return errors.New("the engine made no snapshot: " + plain(*at.Error))
+			return errors.New("the engine made no snapshot: " + terminal.Plain(*at.Error))
 		case at.Path != nil:
-			p.end()
-			if f.json {
+			p.End()
+			if f.JSON {
 				return printJSON(c.OutOrStdout(), raw)
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), plain(*at.Path))
+			_, err = fmt.Fprintln(c.OutOrStdout(), terminal.Plain(*at.Path))
 			return err
 		}
-		p.now(func(took time.Duration) string { return at.line(took) })
+		p.Now(func(took time.Duration) string { return at.line(took) })
 		select {
 		case <-c.Context().Done():
 			return c.Context().Err()
@@ -112,19 +114,19 @@ func (f *adminFlags) createSnapshot(c *cobra.Command) error {
 }
 
 // snapshotState asks what became of the snapshot that was begun at a time.
-func snapshotState(ctx context.Context, o *adminClient, begun string) (at snapshotRun, raw json.RawMessage, err error) {
-	got, err := o.do(ctx, http.MethodGet, "/admin/snapshots?limit=1", nil)
+func snapshotState(ctx context.Context, o *operator.Client, begun string) (at snapshotRun, raw json.RawMessage, err error) {
+	got, err := o.Do(ctx, http.MethodGet, "/admin/snapshots?limit=1", nil)
 	if err != nil {
 		return at, nil, err
 	}
 	var l struct{ Running, Last json.RawMessage }
 	if err := json.Unmarshal(got, &l); err != nil {
-		return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.base, err)
+		return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.Base, err)
 	}
 	for _, raw := range []json.RawMessage{l.Last, l.Running} {
 		var run *snapshotRun
 		if err := json.Unmarshal(raw, &run); err != nil {
-			return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.base, err)
+			return at, nil, fmt.Errorf("%s answers no list of snapshots: %w", o.Base, err)
 		}
 		if run != nil && run.StartedAt == begun {
 			return *run, raw, nil
@@ -136,7 +138,7 @@ func snapshotState(ctx context.Context, o *adminClient, begun string) (at snapsh
 func (r *snapshotRun) line(took time.Duration) string {
 	line := "starting"
 	if r.Stage != nil {
-		line = plain(*r.Stage)
+		line = terminal.Plain(*r.Stage)
 	}
 	if r.Total > 0 {
 		line += ": " + bytesOf(r.Done, r.Total)
@@ -157,7 +159,7 @@ func snapshotList() *cobra.Command {
 		Example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
 		Args:    exactly(0, ""),
 	}
-	f.add(c)
+	f.Add(c)
 	p.add(c)
 	c.Flags().StringVar(&dir, "snapshot-dir", "", "the snapshots in this `FOLDER`, without an engine")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -182,7 +184,7 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if f.JSON {
 		return printJSON(c.OutOrStdout(), raw)
 	}
 	var l list
@@ -209,13 +211,13 @@ type snapshotFile struct {
 }
 
 func snapshots(all []snapshotFile) string {
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"file", "time", "position", "accounts", "balance", "size", "error"})
-	rightAligned(t, "position", "accounts", "balance", "size")
+	terminal.RightAligned(t, "position", "accounts", "balance", "size")
 	for _, s := range all {
-		row := table.Row{plain(s.File), moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), ""}
+		row := table.Row{terminal.Plain(s.File), moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), ""}
 		if s.Error != nil {
-			row = table.Row{plain(s.File), "", "", "", "", humanize.IBytes(s.Size), plain(*s.Error)}
+			row = table.Row{terminal.Plain(s.File), "", "", "", "", humanize.IBytes(s.Size), terminal.Plain(*s.Error)}
 		}
 		t.AppendRow(row)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/terminal"
 	"pixd/snapshot"
 )
 
@@ -72,18 +73,18 @@ func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.Sn
 	if _, err := os.Stat(o.TempDir); err != nil {
 		return nil, fmt.Errorf("--temp-dir: %w", err)
 	}
-	p := newProgress(c.ErrOrStderr(), isTerminal(os.Stderr))
-	defer p.end()
-	o.Progress = p.tell
+	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
+	defer p.End()
+	o.Progress = shown(p)
 	return do(*o)
 }
 
 // totals shows what a snapshot says of itself beside what its records come to.
 func totals(v *engine.VerifiedSnapshot) string {
 	m, found := v.Manifest, &v.Found
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"", "snapshot", "records in it"})
-	rightAligned(t, "snapshot", "records in it")
+	terminal.RightAligned(t, "snapshot", "records in it")
 	t.AppendRow(table.Row{"position", m.Position(), found.Position})
 	t.AppendRow(table.Row{"accounts", m.Accounts, found.Accounts})
 	for _, a := range []struct {
@@ -92,15 +93,15 @@ func totals(v *engine.VerifiedSnapshot) string {
 	}{{"balance", m.Balance, &found.Balance}, {"pending", m.Pending, &found.Pending}, {"med held", m.MEDHeld, &found.MEDHeld}} {
 		t.AppendRow(table.Row{a.name, a.says, a.is})
 	}
-	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s\n", m.Name(), m.CreatedAt.Format(time.RFC3339), plain(m.Engine), found.Records, found.Rows, t.Render())
+	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s\n", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, t.Render())
 }
 
 // next says how to go on with a restored folder.
 func next(m *snapshot.Manifest, dir string) string {
 	sim := ""
 	if m.SimDir != "" {
-		sim = " --sim-dir " + plain(m.SimDir)
+		sim = " --sim-dir " + terminal.Plain(m.SimDir)
 	}
 	return fmt.Sprintf("restored to %s; payments since %s are missing in it\n"+
-		"pixd serve --data-dir %s%s --accept-restored-gap\n", plain(dir), m.CreatedAt.Format(time.RFC3339), plain(dir), sim)
+		"pixd serve --data-dir %s%s --accept-restored-gap\n", terminal.Plain(dir), m.CreatedAt.Format(time.RFC3339), terminal.Plain(dir), sim)
 }

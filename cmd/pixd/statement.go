@@ -9,6 +9,9 @@ import (
 	"os"
 	"time"
 
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
+
 	"github.com/spf13/cobra"
 )
 
@@ -39,7 +42,7 @@ func statementCommand() *cobra.Command {
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
-	f.add(c)
+	f.Add(c)
 	c.Flags().StringVar(&f.account, "account", "", "the account's `ID`, as `pixd account list` has it")
 	c.Flags().StringVar(&f.from, "from", "", "the first day or instant, `T`")
 	c.Flags().StringVar(&f.to, "to", "", "the last day, or the first instant that does not count, `T`")
@@ -51,17 +54,17 @@ func statementCommand() *cobra.Command {
 }
 
 func (f *statementFlags) run(c *cobra.Command) error {
-	if f.csv && f.json {
+	if f.csv && f.JSON {
 		return errors.New("give --csv or --json, not both")
 	}
 	if f.from == "" || f.to == "" { // to the API these would be no bound
 		return errors.New("--from and --to need a day or an instant, such as 2026-01-31")
 	}
-	account, err := segment(f.account)
+	account, err := operator.Segment(f.account)
 	if err != nil {
 		return err
 	}
-	o, err := f.client()
+	o, err := f.Client()
 	if err != nil {
 		return err
 	}
@@ -70,15 +73,15 @@ func (f *statementFlags) run(c *cobra.Command) error {
 		format, kind = "csv", "text/csv"
 	}
 	q := url.Values{"from": {f.from}, "to": {f.to}, "format": {format}}
-	d, err := o.download(c.Context(), "/admin/accounts/"+account+"/statement?"+q.Encode(), kind, adminPatience)
+	d, err := o.Download(c.Context(), "/admin/accounts/"+account+"/statement?"+q.Encode(), kind, operator.Patience)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }()
-	if isTerminal(os.Stderr) && !isTerminal(os.Stdout) {
-		p := newProgress(c.ErrOrStderr(), true)
-		defer p.end()
-		d.each = func(got int64) { p.now(func(took time.Duration) string { return downloadLine(got, took) }) }
+	if terminal.Is(os.Stderr) && !terminal.Is(os.Stdout) {
+		p := terminal.NewProgress(c.ErrOrStderr(), true)
+		defer p.End()
+		d.Each = func(got int64) { p.Now(func(took time.Duration) string { return downloadLine(got, took) }) }
 	}
 	return f.print(c.OutOrStdout(), d)
 }
@@ -94,7 +97,7 @@ func (f *statementFlags) print(w io.Writer, from io.Reader) error {
 	switch {
 	case f.csv:
 		_, err = io.Copy(w, from)
-	case f.json:
+	case f.JSON:
 		err = passJSON(out, from)
 	default:
 		err = movements(out, from)

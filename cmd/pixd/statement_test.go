@@ -178,36 +178,6 @@ func TestStatementIncomplete(t *testing.T) {
 	}
 }
 
-// TestDownloadInSilence checks that a body of which nothing more arrives is given up, and that
-// a caller may take its time.
-func TestDownloadInSilence(t *testing.T) {
-	over := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "begin")
-		_ = http.NewResponseController(w).Flush()
-		<-over
-	}))
-	defer s.Close()
-	defer close(over)
-	o := &adminClient{base: s.URL}
-	d, err := o.download(t.Context(), "/", "text/plain", 100*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	b := make([]byte, 5)
-	if _, err := io.ReadFull(d, b); err != nil || string(b) != "begin" {
-		t.Fatalf("%q %v", b, err)
-	}
-	time.Sleep(200 * time.Millisecond)
-	if err := d.ctx.Err(); err != nil {
-		t.Fatalf("given up while nobody reads: %v", err)
-	}
-	if _, err := d.Read(b); !errors.Is(err, errSilent) {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestMovementsOfOthers checks that the table shows no answer that is not a whole statement.
 func TestMovementsOfOthers(t *testing.T) {
 	for answer, want := range map[string]error{

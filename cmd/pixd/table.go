@@ -14,63 +14,21 @@ import (
 	"github.com/goccy/go-json"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
-
-// bare is the style of a table without a frame, whose columns are two spaces apart, so that
-// its text can be pasted and split again.
-var bare = func() table.Style {
-	s := table.StyleDefault
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
-	s.Options = table.Options{}
-	s.Format.Header = text.FormatUpper
-	return s
-}()
-
-func newTable() table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(bare)
-	t.SuppressTrailingSpaces()
-	return t
-}
-
-// rightAligned aligns the columns with the given names, which contain numbers, to the right.
-func rightAligned(t table.Writer, names ...string) {
-	var columns []table.ColumnConfig
-	for _, n := range names {
-		columns = append(columns, table.ColumnConfig{Name: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(columns)
-}
 
 // fact is one line of a description: a name and a value.
 type fact struct{ name, value string }
 
 // facts shows facts, one to a line.
 func facts(all []fact) string {
-	t := newTable()
+	t := terminal.NewTable()
 	for _, f := range all {
 		t.AppendRow(table.Row{f.name, f.value})
 	}
 	return t.Render() + "\n"
-}
-
-// plain is a text from elsewhere made safe for a terminal: characters that are not letters,
-// marks, numbers, signs or spaces, and so might be commands to a terminal, are escaped.
-func plain(s string) string {
-	var b strings.Builder
-	for i, r := range s {
-		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else if unicode.IsGraphic(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
 }
 
 // cut returns the first n characters of a text, because a longer text would make a table too
@@ -151,7 +109,7 @@ func yes(b bool) string {
 
 // moment shows a time to the second.
 func moment(at string) string {
-	whole, _, _ := strings.Cut(strings.TrimSuffix(plain(at), "Z"), ".")
+	whole, _, _ := strings.Cut(strings.TrimSuffix(terminal.Plain(at), "Z"), ".")
 	return whole + "Z"
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 )
 
 func TestReais(t *testing.T) {
@@ -17,19 +18,6 @@ func TestReais(t *testing.T) {
 	} {
 		if got := reais(a); got != want {
 			t.Errorf("%d: %s, want %s", a, got, want)
-		}
-	}
-}
-
-// TestPlain checks that characters which a terminal might obey are escaped in texts.
-func TestPlain(t *testing.T) {
-	for s, want := range map[string]string{
-		"Açaí & Cia 日本": "Açaí & Cia 日本", "": "", "e\u0301": "e\u0301",
-		"\x1b[31m": `\x1b[31m`, "a\nb\tc\rd": `a\nb\tc\rd`, "\u009b2J": `\u009b2J`, "\x7f": `\x7f`,
-		"\u202eabc\u2066": `\u202eabc\u2066`, "\xff\xfe": `\xff\xfe`, "\ufffd": "\ufffd", "\u2028": `\u2028`, "\U000e0001": `\U000e0001`,
-	} {
-		if got := plain(s); got != want {
-			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 }
@@ -47,7 +35,7 @@ func TestPrintJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.String()), &is); err != nil || is["a<b>"] != was["a<b>"] {
 		t.Errorf("%q %v", b.String(), err)
 	}
-	if line, _ := strings.CutSuffix(b.String(), "\n"); plain(line) != line {
+	if line, _ := strings.CutSuffix(b.String(), "\n"); terminal.Plain(line) != line {
 		t.Errorf("%q", line)
 	}
 }

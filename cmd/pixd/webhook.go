@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"pixd/cmd/operator"
+	"pixd/cmd/terminal"
+
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +33,7 @@ func filtered(c *cobra.Command, all ...*listFilter) func(path, again string) (st
 		for _, f := range all {
 			if c.Flags().Changed(f.flag) {
 				q.Set(f.parameter, f.value)
-				again += " --" + f.flag + " " + plain(f.value)
+				again += " --" + f.flag + " " + terminal.Plain(f.value)
 			}
 		}
 		if len(q) > 0 {
@@ -127,7 +130,7 @@ func (f *adminFlags) retryOne(c *cobra.Command, args []string) error {
 	if err := exactly(1, "")(c, args); err != nil {
 		return err
 	}
-	id, err := segment(args[0])
+	id, err := operator.Segment(args[0])
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func (f *adminFlags) retryOne(c *cobra.Command, args []string) error {
 }
 
 func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
-	id, err := segment(webhook)
+	id, err := operator.Segment(webhook)
 	if err != nil {
 		return fmt.Errorf("--webhook: %w", err)
 	}
@@ -145,6 +148,6 @@ func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
 		Retried int
 	}
 	return f.reported(c, http.MethodPost, "/admin/webhooks/"+id+"/retry", nil, &done, func() string {
-		return facts([]fact{{"subscription", plain(done.Webhook)}, {"retried", fmt.Sprint(done.Retried)}})
+		return facts([]fact{{"subscription", terminal.Plain(done.Webhook)}, {"retried", fmt.Sprint(done.Retried)}})
 	})
 }

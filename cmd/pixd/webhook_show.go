@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"pixd/cmd/terminal"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
@@ -38,20 +40,20 @@ func (a *attempt) result() string {
 		parts = append(parts, strconv.Itoa(*a.Code))
 	}
 	if a.Error != nil {
-		parts = append(parts, plain(*a.Error))
+		parts = append(parts, terminal.Plain(*a.Error))
 	}
 	return cmp.Or(strings.Join(parts, " "), "no answer")
 }
 
 func (d *delivery) facts() string {
 	all := []fact{
-		{"delivery", plain(d.ID)},
-		{"account", plain(d.Account)},
-		{"subscription", plain(d.Webhook)},
-		{"event", plain(d.Event)},
-		{"type", plain(d.Type)},
+		{"delivery", terminal.Plain(d.ID)},
+		{"account", terminal.Plain(d.Account)},
+		{"subscription", terminal.Plain(d.Webhook)},
+		{"event", terminal.Plain(d.Event)},
+		{"type", terminal.Plain(d.Type)},
 		{"sequence", strconv.FormatUint(d.Sequence, 10)},
-		{"status", plain(d.Status)},
+		{"status", terminal.Plain(d.Status)},
 		{"created", moment(d.CreatedAt)},
 		{"next attempt", none(d.NextAt)},
 	}
@@ -79,16 +81,16 @@ func deliveries(all []delivery) string {
 	if len(all) == 0 {
 		return "no deliveries\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"delivery", "type", "status", "created", "next attempt", "attempts", "last result"})
-	rightAligned(t, "attempts")
+	terminal.RightAligned(t, "attempts")
 	for i := range all {
 		d := &all[i]
 		last := "–"
 		if n := len(d.Attempts); n > 0 {
 			last = cut(d.Attempts[n-1].result(), longestResult)
 		}
-		t.AppendRow(table.Row{plain(d.ID), plain(d.Type), plain(d.Status), moment(d.CreatedAt), none(d.NextAt), len(d.Attempts), last})
+		t.AppendRow(table.Row{terminal.Plain(d.ID), terminal.Plain(d.Type), terminal.Plain(d.Status), moment(d.CreatedAt), none(d.NextAt), len(d.Attempts), last})
 	}
 	return t.Render() + "\n"
 }
@@ -119,13 +121,13 @@ func subscriptions(all []subscription) string {
 	if len(all) == 0 {
 		return "no subscriptions\n"
 	}
-	t := newTable()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"subscription", "account", "state", "pending", "dead", "created", "url", "events"})
-	rightAligned(t, "pending", "dead")
+	terminal.RightAligned(t, "pending", "dead")
 	for i := range all {
 		s := &all[i]
 		t.AppendRow(table.Row{
-			plain(s.ID), plain(s.Account), s.state(), s.Pending, s.Dead, moment(s.CreatedAt), cut(plain(s.URL), longestURL), plain(strings.Join(s.Events, ",")),
+			terminal.Plain(s.ID), terminal.Plain(s.Account), s.state(), s.Pending, s.Dead, moment(s.CreatedAt), cut(terminal.Plain(s.URL), longestURL), terminal.Plain(strings.Join(s.Events, ",")),
 		})
 	}
 	return t.Render() + "\n"

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// download is the body of a long answer, of any length.
-type download struct {
+// Download is the body of a long answer, of any length.
+type Download struct {
 	body    io.ReadCloser
 	from    string // base URL of the API
 	silence *time.Timer
@@ -19,28 +19,28 @@ type download struct {
 	end     context.CancelCauseFunc
 	ctx     context.Context
 	got     int64       // bytes received so far
-	each    func(int64) // called with got after each read; may be nil
+	Each    func(int64) // called with got after each read; may be nil
 }
 
 var errSilent = errors.New("nothing more arrives")
 
-// download sends a GET and returns the answer's body, which must be of the media type kind. A
+// Download sends a GET and returns the answer's body, which must be of the media type kind. A
 // body that breaks off, or of which nothing arrives for the time longest, is an error of its
 // Read. The caller closes it.
-func (o *adminClient) download(ctx context.Context, path, kind string, longest time.Duration) (*download, error) {
+func (o *Client) Download(ctx context.Context, path, kind string, longest time.Duration) (*Download, error) {
 	ctx, end := context.WithCancelCause(ctx)
-	d := &download{from: o.base, longest: longest, ctx: ctx, end: end}
-	r, err := o.request(ctx, http.MethodGet, path, nil)
+	d := &Download{from: o.Base, longest: longest, ctx: ctx, end: end}
+	r, err := o.Request(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		end(nil)
 		return nil, err
 	}
 	d.silence = time.AfterFunc(longest, func() { end(errSilent) })
-	client := *o.client()
+	client := *o.caller()
 	client.Timeout = 0 // the answer may be long
 	answer, err := client.Do(r)
 	if err != nil {
-		err = o.unanswered(http.MethodGet, d.cause(err))
+		err = o.Unanswered(http.MethodGet, d.cause(err))
 		d.silence.Stop()
 		end(nil)
 		return nil, err
@@ -52,15 +52,15 @@ func (o *adminClient) download(ctx context.Context, path, kind string, longest t
 		return d, nil
 	}
 	if answer.StatusCode/100 != 2 {
-		_, err = o.whole(http.MethodGet, answer)
+		_, err = o.Whole(http.MethodGet, answer)
 	} else {
-		err = fmt.Errorf("%s answers %d without %s: it is no operator API", o.base, answer.StatusCode, kind)
+		err = fmt.Errorf("%s answers %d without %s: it is no operator API", o.Base, answer.StatusCode, kind)
 	}
 	return nil, errors.Join(err, d.Close())
 }
 
 // cause returns why a read failed.
-func (d *download) cause(err error) error {
+func (d *Download) cause(err error) error {
 	if cause := context.Cause(d.ctx); cause != nil {
 		return cause
 	}
@@ -69,12 +69,12 @@ func (d *download) cause(err error) error {
 
 // Read implements io.Reader. The time that the caller takes between two reads does not count
 // as silence.
-func (d *download) Read(b []byte) (int, error) {
+func (d *Download) Read(b []byte) (int, error) {
 	d.silence.Reset(d.longest)
 	n, err := d.body.Read(b)
 	d.silence.Stop()
-	if d.got += int64(n); d.each != nil {
-		d.each(d.got)
+	if d.got += int64(n); d.Each != nil {
+		d.Each(d.got)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the answer of %s broke off after %d bytes: %w", d.from, d.got, d.cause(err))
@@ -83,7 +83,7 @@ func (d *download) Read(b []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (d *download) Close() error {
+func (d *Download) Close() error {
 	d.silence.Stop()
 	d.end(nil)
 	return d.body.Close()
