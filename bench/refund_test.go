@@ -80,7 +80,7 @@ const partTime = time.Minute
 func BenchmarkRefund(b *testing.B) {
 	const accounts, part, parts = 1000, 20_000, 8
 	for b.Loop() {
-		s := start(b, "engine", b.TempDir())
+		s := start(b, roleMeasured, b.TempDir())
 		outs, refunds := loads(b, s, accounts, part*parts)
 		var out, back cost
 		var ratios []float64
@@ -117,7 +117,7 @@ func loads(b *testing.B, s *server, accounts, n int) (outs, refunds Prepared) {
 	for _, k := range keys {
 		secrets[k.ClientID] = k.Secret
 	}
-	outs = prepare(n, func(i int) []byte { return cashOut(keys[i%accounts], i) })
+	outs = prepare(n, func(i int) []byte { return payOut(keys[i%accounts], i) })
 	refunds = prepare(n, func(i int) []byte {
 		c := Credentials{originals[i].ClientID, secrets[originals[i].ClientID]}
 		return c.Post("/pix/refund", fmt.Sprintf(`{"amount":100,"description":"bench","original_transaction_id":%q}`, originals[i].ID))
@@ -142,7 +142,7 @@ func (c *cost) String() string {
 func (c *cost) add(b *testing.B, s *server, load Prepared) {
 	var before, after counters
 	s.ask(b, "/counters", &before)
-	r := Load{Addr: s.addr, Connections: postConnections, Duration: partTime, Source: load}.Run(b.Context())
+	r := Load{Addr: s.Addr, Connections: postConnections, Duration: partTime, Source: load}.Run(b.Context())
 	time.Sleep(500 * time.Millisecond) // settlements that come after the answers count towards the CPU
 	s.ask(b, "/counters", &after)
 	if r.Done != len(load) {
@@ -164,7 +164,7 @@ func BenchmarkCases(b *testing.B) {
 	const accounts, n = 1000, 100_000
 	for b.Loop() {
 		dir := b.TempDir()
-		s := start(b, "engine", dir)
+		s := start(b, roleMeasured, dir)
 		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", accounts), new([]Credentials))
 		// Twice as many payments as cases: by then the stores' caches are as full as the work
 		// on the cases will leave them.
@@ -173,16 +173,16 @@ func BenchmarkCases(b *testing.B) {
 		s.ask(b, fmt.Sprintf("/cases?n=%d", n), new(int))
 		grown := s.counters(b)
 		s.end()
-		fresh := start(b, "engine", b.TempDir())
+		fresh := start(b, roleMeasured, b.TempDir())
 		empty := fresh.counters(b)
 		fresh.end()
 
 		began := time.Now()
 		b.Setenv(medDeadlineVariable, "3s")
-		s = start(b, "engine", dir)
+		s = start(b, roleMeasured, dir)
 		ready := time.Since(began)
 		s.end()
-		s = start(b, "engine", dir) // the start before has replayed the logs
+		s = start(b, roleMeasured, dir) // the start before has replayed the logs
 		waits := s.counters(b)
 		var late time.Duration
 		s.ask(b, "/overdue", &late)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,7 +12,6 @@ import (
 	"net/http"
 	_ "net/http/pprof"
 	"os"
-	"os/exec"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -22,50 +20,45 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/cmd/engine"
 )
 
-// roleVariable is the environment variable that makes the test binary run as a server (echo
-// server, engine or verifier) instead of running tests.
-const roleVariable = "PIXD_BENCH_ROLE"
+// The roles of this test binary beside those of Play.
+const (
+	roleMeasured = "measured" // an engine with a second listener; see playEngine
+	roleReceiver = "receiver"
+	roleVerify   = "verify"
+	rolePack     = "pack"
+)
 
 func TestMain(m *testing.M) {
+	var err error
 	switch os.Getenv(roleVariable) {
-	case "echo":
-		playEcho()
-	case "engine":
+	case "":
+		os.Exit(m.Run())
+	case roleMeasured:
 		playEngine()
-	case "receiver":
+	case roleReceiver:
 		playReceiver()
-	case "verify":
+	case roleVerify:
 		playVerify()
-	case "pack":
-		if err := engine.PlayPacker(os.Stdin, os.Stdout); err != nil {
-			panic(err)
-		}
-		return
+	case rolePack:
+		err = engine.PlayPacker(os.Stdin, os.Stdout)
+	default:
+		err = Play(os.Args[1:], engine.Build{Version: "test"})
 	}
-	os.Exit(m.Run())
-}
-
-// playEcho runs the bare server that every measurement is compared with.
-func playEcho() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	fmt.Println(l.Addr(), "-")
-	go untilOrphaned()
-	panic(fasthttp.Serve(l, func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.PostBody()) }))
 }
 
 // untilOrphaned ends the process when its parent process ends, which closes standard input.
 func untilOrphaned() {
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	orphaned()
 	os.Exit(0)
 }
 
@@ -84,8 +77,8 @@ func playEngine() {
 	if deadline, err := time.ParseDuration(os.Getenv(medDeadlineVariable)); err == nil {
 		c.MEDDeadline = deadline
 	}
-	c.PackCommand = []string{"pack"}
-	if err := os.Setenv(roleVariable, "pack"); err != nil { // of the process that packs snapshots
+	c.PackCommand = []string{rolePack}
+	if err := os.Setenv(roleVariable, rolePack); err != nil { // of the process that packs snapshots
 		panic(err)
 	}
 	go engine.Tune(context.Background())
@@ -191,40 +184,25 @@ func makeAccount(s *engine.Served) Credentials {
 	return Credentials{key.ClientID, secret}
 }
 
-// server is a child process in one of the roles of roleVariable.
-type server struct {
-	addr, control string
-	stdin         io.Closer
-	cmd           *exec.Cmd
-}
+// server is a process in one of the roles.
+type server struct{ *Process }
 
 func start(b *testing.B, role string, args ...string) *server {
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), roleVariable+"="+role)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	p, err := StartProcess(role, nil, args...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	s := &server{stdin: in, cmd: cmd}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if _, scanned := fmt.Sscan(line, &s.addr, &s.control); err != nil || scanned != nil {
-		b.Fatal(line, err, scanned)
-	}
-	b.Cleanup(func() { _ = s.stdin.Close(); _ = cmd.Wait() })
+	s := &server{p}
+	b.Cleanup(s.end)
 	return s
 }
 
+// end ends the process and waits for it; a second call does nothing.
+func (s *server) end() { _ = s.Close() }
+
 func (s *server) ask(b *testing.B, path string, into any) {
 	client := http.Client{Timeout: 5 * time.Minute}
-	r, err := client.Get("http://" + s.control + path)
+	r, err := client.Get("http://" + s.Control + path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -236,7 +214,7 @@ func (s *server) ask(b *testing.B, path string, into any) {
 
 // profile writes a CPU profile of the engine during a load to a file.
 func (s *server) profile(file string) {
-	r, err := http.Get("http://" + s.control + "/debug/pprof/profile?seconds=4")
+	r, err := http.Get("http://" + s.Control + "/debug/pprof/profile?seconds=4")
 	if err != nil {
 		return
 	}

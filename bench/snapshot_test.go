@@ -62,16 +62,16 @@ func BenchmarkSnapshot(b *testing.B) {
 		n = v
 	}
 	for b.Loop() {
-		s := start(b, "engine", b.TempDir())
+		s := start(b, roleMeasured, b.TempDir())
 		var keys []Credentials
 		s.ask(b, "/accounts?n=1000", &keys)
 		made := 0
 		load := func(n int) Prepared {
 			made += n
-			return prepare(n, func(i int) []byte { return cashOut(keys[i%len(keys)], made+i) })
+			return prepare(n, func(i int) []byte { return payOut(keys[i%len(keys)], made+i) })
 		}
 		for filled := 0; filled < n; {
-			filled += Load{Addr: s.addr, Connections: postConnections, Duration: time.Minute, Source: load(100_000)}.Run(b.Context()).Done
+			filled += Load{Addr: s.Addr, Connections: postConnections, Duration: time.Minute, Source: load(100_000)}.Run(b.Context()).Done
 		}
 		time.Sleep(3 * time.Second) // compactions of what was filled
 		var a, d Result             // without a snapshot, and during one
@@ -102,7 +102,7 @@ func (s *server) beside(b *testing.B, load Prepared, most time.Duration, all *Re
 			while()
 		}()
 	}
-	r := Load{Addr: s.addr, Connections: postConnections, Duration: most, Rate: snapshotRate, Source: load}.Run(ctx)
+	r := Load{Addr: s.Addr, Connections: postConnections, Duration: most, Rate: snapshotRate, Source: load}.Run(ctx)
 	if while != nil {
 		<-ctx.Done()
 	}

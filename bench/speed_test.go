@@ -33,8 +33,8 @@ func measure(b *testing.B, addr string, connections int, s Source) *Result {
 
 // echo measures the bare server with the given request, and returns its answers per second.
 func echo(b *testing.B, request []byte) float64 {
-	s := start(b, "echo")
-	r := measure(b, s.addr, echoConnections, Repeated(request))
+	s := start(b, roleEcho)
+	r := measure(b, s.Addr, echoConnections, Repeated(request))
 	return r.PerSecond()
 }
 
@@ -49,7 +49,7 @@ func report(b *testing.B, name string, r *Result, bare float64, written, before 
 // scenario measures first the bare server and then a fresh engine, with the same requests.
 func scenario(b *testing.B, accounts, n int, request func(c Credentials, i int) []byte) {
 	for b.Loop() {
-		s := start(b, "engine", b.TempDir())
+		s := start(b, roleMeasured, b.TempDir())
 		var keys []Credentials
 		s.ask(b, fmt.Sprintf("/accounts?n=%d", accounts), &keys)
 		load := prepare(n, func(i int) []byte { return request(keys[i%accounts], i) })
@@ -59,27 +59,27 @@ func scenario(b *testing.B, accounts, n int, request func(c Credentials, i int) 
 		if p := os.Getenv("PIXD_BENCH_PROFILE"); p != "" {
 			go s.profile(p)
 		}
-		r := measure(b, s.addr, postConnections, load)
+		r := measure(b, s.Addr, postConnections, load)
 		time.Sleep(500 * time.Millisecond) // settlements that come after the answers are part of the measurement
 		s.ask(b, "/counters", &after)
 		report(b, b.Name()[len("Benchmark"):], r, bare, after, before)
-		_ = s.stdin.Close()
+		s.end()
 	}
 }
 
-func cashOut(c Credentials, i int) []byte {
+func payOut(c Credentials, i int) []byte {
 	return c.Post("/pix/cash-out", fmt.Sprintf(`{"amount":%d,"description":"bench","pix_key":"k%d@example.com"}`, 100+i%1000, i/1000))
 }
 
-func cashIn(c Credentials, i int) []byte {
+func charge(c Credentials, i int) []byte {
 	return c.Post("/pix/cash-in", fmt.Sprintf(`{"amount":%d,"description":"bench charge"}`, 100+i))
 }
 
-func BenchmarkCashOut1000(b *testing.B) { scenario(b, 1000, 200_000, cashOut) }
+func BenchmarkCashOut1000(b *testing.B) { scenario(b, 1000, 200_000, payOut) }
 
-func BenchmarkCashOutHot(b *testing.B) { scenario(b, 1, 200_000, cashOut) }
+func BenchmarkCashOutHot(b *testing.B) { scenario(b, 1, 200_000, payOut) }
 
-func BenchmarkCashIn(b *testing.B) { scenario(b, 1000, 200_000, cashIn) }
+func BenchmarkCashIn(b *testing.B) { scenario(b, 1000, 200_000, charge) }
 
 // BenchmarkBalance measures reads of the balance. They are not signed, so the same request
 // may be sent again and again.
@@ -91,7 +91,7 @@ func BenchmarkBalance(b *testing.B) {
 func BenchmarkIdle(b *testing.B) {
 	const accounts = 100_000
 	for b.Loop() {
-		s := start(b, "engine", b.TempDir())
+		s := start(b, roleMeasured, b.TempDir())
 		var warm []Credentials
 		s.ask(b, "/accounts?n=1", &warm)
 		var before, after counters

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -46,15 +45,14 @@ func BenchmarkColdStart(b *testing.B) {
 		s := startTimed(b, dir, "clean stop")
 		var keys []Credentials
 		s.ask(b, "/accounts?n=1000", &keys)
-		load := prepare(200_000, func(i int) []byte { return cashOut(keys[i%len(keys)], i) })
+		load := prepare(200_000, func(i int) []byte { return payOut(keys[i%len(keys)], i) })
 		ctx, stop := context.WithCancel(b.Context())
 		go func() {
 			time.Sleep(5 * time.Second)
-			_ = s.cmd.Process.Signal(syscall.SIGKILL)
+			s.Kill()
 			stop()
 		}()
-		r := Load{Addr: s.addr, Connections: postConnections, Duration: 10 * time.Second, Source: load}.Run(ctx)
-		_ = s.cmd.Wait()
+		r := Load{Addr: s.Addr, Connections: postConnections, Duration: 10 * time.Second, Source: load}.Run(ctx)
 		fmt.Printf("%-22s killed after %d more payouts were answered\n", "ColdStart", r.Done)
 		if r.Done == 0 {
 			b.Fatal("no payout before the kill")
@@ -66,7 +64,7 @@ func BenchmarkColdStart(b *testing.B) {
 // startTimed starts an engine and checks how long that took.
 func startTimed(b *testing.B, dir, after string) *server {
 	began := time.Now()
-	s := start(b, "engine", dir)
+	s := start(b, roleMeasured, dir)
 	var ready bool
 	s.ask(b, "/ready", &ready)
 	took := time.Since(began)

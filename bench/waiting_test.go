@@ -74,11 +74,11 @@ func waiting(b *testing.B, n int) {
 	dir := b.TempDir()
 	ttl := time.Duration(n/5000)*time.Second + 60*time.Second
 	b.Setenv(queueTTLVariable, ttl.String())
-	s := start(b, "engine", dir)
+	s := start(b, roleMeasured, dir)
 	s.ask(b, "/accounts?n=1000&forget=1", new([]Credentials))
 	s.end()
 	began := time.Now()
-	s = start(b, "engine", dir)
+	s = start(b, roleMeasured, dir)
 	empty, open := s.counters(b), time.Since(began)
 	filling := time.Now()
 	s.ask(b, fmt.Sprintf("/queue?n=%d", n), new(int))
@@ -87,7 +87,7 @@ func waiting(b *testing.B, n int) {
 	fmt.Printf("Waiting                %d payouts queued in %v, --queue-ttl %v\n", n, filled.Round(time.Second), ttl)
 
 	began = time.Now()
-	s = start(b, "engine", dir)
+	s = start(b, roleMeasured, dir)
 	ready := time.Since(began)
 	rounds(b, s, time.Until(filling.Add(ttl).Add(-20*time.Second)))
 	waits := s.counters(b)
@@ -102,7 +102,7 @@ func waiting(b *testing.B, n int) {
 
 	time.Sleep(time.Until(filling.Add(filled).Add(ttl).Add(time.Second))) // by then every payout has passed its time limit
 	began = time.Now()
-	s = start(b, "engine", dir)
+	s = start(b, roleMeasured, dir)
 	ready = time.Since(began)
 	var left int
 	for left = n; left > 0 && time.Since(began) < 10*time.Minute; time.Sleep(time.Second) {
@@ -135,10 +135,4 @@ func rounds(b *testing.B, s *server, left time.Duration) {
 func (s *server) counters(b *testing.B) (c counters) {
 	s.ask(b, "/counters", &c)
 	return c
-}
-
-// end kills the engine without a clean shutdown.
-func (s *server) end() {
-	_ = s.stdin.Close()
-	_ = s.cmd.Wait()
 }

@@ -161,9 +161,9 @@ func (s *server) await(b *testing.B, n int) time.Duration {
 func BenchmarkWebhooks(b *testing.B) {
 	const accounts, part, parts = 1000, 20_000, 6
 	for b.Loop() {
-		s, r := start(b, "engine", b.TempDir()), start(b, "receiver", "ok")
+		s, r := start(b, roleMeasured, b.TempDir()), start(b, roleReceiver, "ok")
 		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", 2*accounts), new([]Credentials))
-		s.ask(b, fmt.Sprintf("/subscribe?from=0&until=%d&url=http://%s/hook", accounts, r.addr), new(bool))
+		s.ask(b, fmt.Sprintf("/subscribe?from=0&until=%d&url=http://%s/hook", accounts, r.Addr), new(bool))
 		var with, without, drained time.Duration
 		alone := 0
 		for i := range parts {
@@ -194,10 +194,10 @@ func BenchmarkWebhooks(b *testing.B) {
 func BenchmarkHangingReceiver(b *testing.B) {
 	const accounts, n, rate, rounds = 100, 5_000, 1000, 7
 	for b.Loop() {
-		s, ok, hang := start(b, "engine", b.TempDir()), start(b, "receiver", "ok"), start(b, "receiver", "hang")
+		s, ok, hang := start(b, roleMeasured, b.TempDir()), start(b, roleReceiver, "ok"), start(b, roleReceiver, "hang")
 		s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", 3*accounts), new([]Credentials))
-		s.ask(b, fmt.Sprintf("/subscribe?from=0&until=%d&url=http://%s/hook", accounts, ok.addr), new(bool))
-		s.ask(b, fmt.Sprintf("/subscribe?from=%d&until=%d&url=http://%s/hook", 2*accounts, 3*accounts, hang.addr), new(bool))
+		s.ask(b, fmt.Sprintf("/subscribe?from=0&until=%d&url=http://%s/hook", accounts, ok.Addr), new(bool))
+		s.ask(b, fmt.Sprintf("/subscribe?from=%d&until=%d&url=http://%s/hook", 2*accounts, 3*accounts, hang.Addr), new(bool))
 		round := 0
 		measured := func(other int) (got seen) {
 			// Every second payment goes to an account without a webhook, or with one that hangs.
@@ -236,7 +236,7 @@ func BenchmarkPending(b *testing.B) {
 	const accounts, payments, each = 1000, 100_000, manyPending / 100_000
 	for b.Loop() {
 		resident := func(subscriptions int) float64 {
-			s := start(b, "engine", b.TempDir())
+			s := start(b, roleMeasured, b.TempDir())
 			s.ask(b, fmt.Sprintf("/accounts?n=%d&forget=1", accounts), new([]Credentials))
 			for range subscriptions {
 				s.ask(b, fmt.Sprintf("/subscribe?from=0&until=%d&url=http://127.0.0.1:9/", accounts), new(bool))

@@ -35,6 +35,7 @@ type SimConfig struct {
 	SchemeSecret string
 	AdminToken   string // the token that requests to /sim need
 
+	FS        wal.FS         // nil: the machine's file system
 	Clocks    *clock.Sources // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error)
@@ -146,7 +147,7 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Dir: c.DataDir, FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"pixd/cmd/engine"
 )
 
 // Set by the Makefile; a plain go build uses the values that the toolchain stamps.
@@ -14,26 +15,7 @@ var (
 	commit  = ""
 )
 
-func build() (string, string) {
-	v, c := version, commit
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v == "" {
-			v = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && c == "" {
-				c = s.Value
-			}
-		}
-	}
-	if v == "" || v == "(devel)" {
-		v = "0.0.0-dev"
-	}
-	if c == "" {
-		c = "unknown"
-	}
-	return v, c
-}
+func build() (string, string) { return engine.Stamped(version, commit) }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{

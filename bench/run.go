@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// load runs the scenarios, one after the other, until the context ends.
+func (s *session) load(ctx context.Context, r *Report) error {
+	for i := range s.Scenarios {
+		run, err := s.scenario(ctx, s.Scenarios[i], fmt.Sprintf("%s-%d-", s.tag, i))
+		if err != nil {
+			return err
+		}
+		r.Runs = append(r.Runs, *run)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// warmUpShare is how many of a warm-up's requests are signed before it, and of the load after it:
+// as many as the warm-up lets expect, and a half more.
+const expectMore = 1.5
+
+// warmUpRate is how many requests a second are signed for the warm-up of a closed loop.
+const warmUpRate = 20_000
+
+// scenario runs one scenario: a warm-up, and the load whose figures count.
+func (s *session) scenario(ctx context.Context, of Scenario, tag string) (*Run, error) {
+	expected := float64(s.Rate)
+	if s.WarmUp > 0 {
+		warm := &work{session: s, scenario: of, tag: tag + "w"}
+		warm.prepare(ctx, int(max(float64(s.Rate), warmUpRate)*s.WarmUp.Seconds()))
+		s.show(Progress{Stage: "warming up", What: of.Name})
+		l := s.loadOf(warm, s.WarmUp)
+		w := l.Run(ctx)
+		if w.Done == 0 && w.Sent > 0 && ctx.Err() == nil {
+			return nil, fmt.Errorf("scenario %s: none of %d requests was carried out: %d times %s", of.Name, w.Sent, w.counts()[0].Count, w.counts()[0].Kind)
+		}
+		if s.Rate == 0 {
+			expected = expectMore * w.PerSecond()
+		}
+	}
+	if s.Rate == 0 && expected == 0 {
+		expected = warmUpRate
+	}
+	w := &work{session: s, scenario: of, tag: tag}
+	w.prepare(ctx, int(expected*s.Duration.Seconds())+1)
+	return s.measured(ctx, w)
+}
+
+func (s *session) loadOf(w *work, d time.Duration) Load {
+	return Load{
+		Addr: s.target.addr, TLS: s.target.tls, From: s.target.from, Connections: s.connections(), Duration: d, Rate: s.Rate, Source: w,
+	}
+}
+
+// measured runs the load whose figures count, and reports it.
+func (s *session) measured(ctx context.Context, w *work) (*Run, error) {
+	before, err := s.sampler.take(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	watch := &watch{session: s, scenario: w.scenario.Name, last: before}
+	l := s.loadOf(w, s.Duration)
+	l.Second = watch.second
+	result := l.Run(ctx)
+	after, err := s.sampler.take(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("the engine does not answer after the load: %w", err)
+	}
+	r := &Run{
+		Scenario: w.scenario.Name, Rate: s.Rate, Connections: result.Connections, Accounts: len(s.merchants), Addresses: min(max(1, len(s.target.from)), result.Connections),
+		Seconds: result.Elapsed.Seconds(), Sent: result.Sent, Done: result.Done, PerSecond: result.PerSecond(), Errors: result.counts(),
+		Latency: latencyOf(result.done), Refused: latencyOf(result.refused), Distribution: distributionOf(result.done), Series: result.Series,
+		Engine: Usage{CPU: after.cpu - before.cpu, MaxMemory: max(watch.memory, after.memory)}, Generator: Usage{CPU: result.CPU.Seconds(), MaxMemory: ownMemory()},
+		Prepared: 1,
+	}
+	if late := w.late.Load(); late > 0 {
+		r.Prepared = 1 - float64(late)/float64(result.Sent)
+	}
+	for _, u := range []*Usage{&r.Engine, &r.Generator} {
+		u.Cores = u.CPU / r.Seconds
+		if r.Done > 0 {
+			u.PerDone = 1e6 * u.CPU / float64(r.Done)
+		}
+	}
+	return r, nil
+}
+
+// watch completes a load's seconds with what the engine used.
+type watch struct {
+	*session
+	scenario string
+	last     sample
+	memory   uint64
+}
+
+func (w *watch) second(s *Second) {
+	if now, err := w.sampler.take(context.Background()); err == nil { // else the engine is silent, as the seconds show
+		if took := now.at.Sub(w.last.at).Seconds(); took > 0 {
+			s.Engine = (now.cpu - w.last.cpu) / took
+		}
+		s.Memory = now.memory
+		w.memory = max(w.memory, now.memory)
+		w.last = now
+	}
+	w.show(Progress{Stage: "load", What: w.scenario, Second: s})
+}

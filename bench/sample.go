@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+
+	"pixd/cmd/operator"
+)
+
+// sampler reads an engine's processor time and memory from its /metrics.
+type sampler struct {
+	client *http.Client
+	url    string
+	token  string
+}
+
+// sample is what an engine has used until an instant.
+type sample struct {
+	at     time.Time
+	cpu    float64 // seconds
+	memory uint64  // resident bytes
+}
+
+// sampleTimeout is how long an answer of /metrics may take.
+const sampleTimeout = 5 * time.Second
+
+// newSampler returns a sampler, or an error if the engine has no metrics of its process.
+func newSampler(ctx context.Context, o *operator.Client) (sampler, error) {
+	s := sampler{url: o.Base + "/metrics", token: o.Token, client: &http.Client{Timeout: sampleTimeout}}
+	if o.HTTP != nil {
+		s.client.Transport = o.HTTP.Transport
+	}
+	_, err := s.take(ctx)
+	return s, err
+}
+
+func (s *sampler) take(ctx context.Context) (sample, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return sample{}, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	a, err := s.client.Do(r)
+	if err != nil {
+		return sample{}, fmt.Errorf("metrics: %w", err)
+	}
+	defer func() { _ = a.Body.Close() }()
+	return read(a.Body)
+}
+
+// read finds the process's figures among the metrics.
+func read(body io.Reader) (sample, error) {
+	at := sample{at: time.Now()}
+	var p expfmt.TextParser
+	all, err := p.TextToMetricFamilies(body)
+	if err != nil {
+		return at, fmt.Errorf("metrics: %w", err)
+	}
+	cpu, memory := all["process_cpu_seconds_total"], all["process_resident_memory_bytes"]
+	if cpu == nil || memory == nil || len(cpu.Metric) == 0 || len(memory.Metric) == 0 {
+		return at, fmt.Errorf("metrics: no processor time and memory of the process among them")
+	}
+	at.cpu, at.memory = cpu.Metric[0].GetCounter().GetValue(), uint64(memory.Metric[0].GetGauge().GetValue())
+	return at, nil
+}

@@ -1,0 +1,163 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"pixd/httpapi"
+)
+
+// work is the Source of a scenario's requests. It keeps what they were answered, for the audit.
+type work struct {
+	*session
+	scenario Scenario
+	tag      string // begins the recipients' keys
+
+	signatures []byte // those of the first requests, signatureLen bytes each
+	late       atomic.Int64
+}
+
+// signatureLen is the length of the hmac header's value.
+const signatureLen = 128
+
+// mostPrepared is the greatest number of requests that are signed before a load: they take 64 MB.
+const mostPrepared = 500_000
+
+// prepare signs the first n requests, so that the load does not wait for the generator's
+// processor.
+func (w *work) prepare(ctx context.Context, n int) {
+	if !w.scenario.writes() {
+		return
+	}
+	n = min(n, mostPrepared)
+	w.signatures = make([]byte, n*signatureLen)
+	var wait sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			var body []byte
+			for ctx.Err() == nil {
+				i := int(next.Add(1) - 1)
+				if i >= n {
+					return
+				}
+				if k, account := w.scenario.of(i, len(w.merchants)); k.writes() {
+					body = w.appendBody(body[:0], k, i)
+					copy(w.signatures[i*signatureLen:], w.sign(account, body))
+				}
+				if i%1000 == 0 {
+					w.show(Progress{Stage: "preparing", What: "signatures", Done: i, Of: n})
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// sign returns a signature of a body, which is in canonical form.
+func (w *work) sign(account int, body []byte) string {
+	s, err := httpapi.Sign([]byte(w.merchants[account].secret), body, false)
+	if err != nil {
+		panic(err) // the body is our own
+	}
+	return s
+}
+
+// Request implements Source.
+func (w *work) Request(b []byte, i int) []byte {
+	k, account := w.scenario.of(i, len(w.merchants))
+	m := &w.merchants[account]
+	if !k.writes() {
+		b = append(b, "GET /api/external"...)
+		b = append(b, paths[k]...)
+		return append(b, m.get...)
+	}
+	b = append(b, "POST /api/external"...)
+	b = append(b, paths[k]...)
+	b = append(b, m.post...)
+	var room [256]byte
+	body := w.appendBody(room[:0], k, i)
+	if at := i * signatureLen; at < len(w.signatures) {
+		b = append(b, w.signatures[at:at+signatureLen]...)
+	} else {
+		w.late.Add(1)
+		b = append(b, w.sign(account, body)...)
+	}
+	b = append(b, "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	return append(b, body...)
+}
+
+// Answer implements Source.
+func (w *work) Answer(i, status int, body []byte) {
+	k, account := w.scenario.of(i, len(w.merchants))
+	if !k.writes() {
+		return
+	}
+	switch {
+	case status/100 == 2:
+		a := answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1)), status: status}
+		a.id, a.named = transactionID(body)
+		w.answers.add(i, &a)
+	case status == 0, status/100 == 5 && status != 503:
+		w.answers.add(i, &answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1))})
+	}
+}
+
+// publicID is a transaction_id, which has at most 26 characters.
+type publicID [26]byte
+
+var idMember = []byte(`"transaction_id":"`)
+
+// transactionID finds the transaction_id in an answer.
+func transactionID(body []byte) (id publicID, ok bool) {
+	at := bytes.Index(body, idMember)
+	if at < 0 {
+		return id, false
+	}
+	body = body[at+len(idMember):]
+	end := bytes.IndexByte(body, '"')
+	if end <= 0 || end > len(id) {
+		return id, false
+	}
+	copy(id[:], body[:end])
+	return id, true
+}
+
+// String returns the id as the API has it.
+func (id publicID) String() string { return string(bytes.TrimRight(id[:], "\x00")) }
+
+// answered is what a client knows of a request that changes a book.
+type answered struct {
+	account int
+	kind    kind
+	amount  int64    // base units
+	status  int      // 0: the client does not know whether the request was carried out
+	id      publicID // if named
+	named   bool
+}
+
+// answers keeps what clients were answered; requests are spread over shards, so that connections
+// seldom wait for each other.
+type answers struct {
+	shards [16]struct {
+		mu  sync.Mutex
+		all []answered
+		_   [64]byte
+	}
+}
+
+func (a *answers) add(i int, one *answered) {
+	s := &a.shards[i%len(a.shards)]
+	s.mu.Lock()
+	s.all = append(s.all, *one)
+	s.mu.Unlock()
+}
+
+// writes reports whether the scenario has requests with a body.
+func (s *Scenario) writes() bool { return s.needs(cashIn) || s.needs(cashOut) || s.needs(refund) }
