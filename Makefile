@@ -11,8 +11,9 @@ FUZZTIME ?= 20s
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
-build: ## build ./bin/pixd
+build: ## build ./bin/pixd and ./bin/pixbench
 	go build -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
+	go build -ldflags "$(LDFLAGS)" -o bin/pixbench ./cmd/pixbench
 
 run: build ## start an engine with a funded demo account in ./pixd-data
 	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo

@@ -12,6 +12,7 @@ require (
 	github.com/dustin/go-humanize v1.0.1
 	github.com/fasthttp/router v1.5.4
 	github.com/fxamacker/cbor/v2 v2.9.6
+	github.com/go-analyze/charts v0.6.4
 	github.com/goccy/go-json v0.12.0
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/makiuchi-d/gozxing v0.1.1
@@ -21,11 +22,13 @@ require (
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/valyala/fasthttp v1.74.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/image v0.40.0
+	golang.org/x/image v0.45.0
 	pgregory.net/rapid v1.3.0
 )
 
 require github.com/HdrHistogram/hdrhistogram-go v1.4.0
+
+require github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect

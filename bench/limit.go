@@ -13,8 +13,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/prometheus/procfs"
 
-	"github.com/dustin/go-humanize"
-
 	"pixd/cmd/engine"
 	"pixd/cmd/terminal"
 )
@@ -211,9 +209,9 @@ func (l *Limit) WriteText(w io.Writer) error {
 		if r.Sync != "" {
 			sync = "+" + r.Sync
 		}
-		t.AppendRow(table.Row{r.Server, sync, humanize.CommafWithDigits(r.PerSecond, 0), fmt.Sprintf("%.3f", r.Ratio),
-			micros(int64(r.PerDone)), micros(r.Latency.P50), micros(r.Latency.P99)})
+		t.AppendRow(table.Row{r.Server, sync, showDigits(r.PerSecond), fmt.Sprintf("%.3f", r.Ratio),
+			showMicros(r.PerDone), showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P99))})
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s, %d processors, %s\n", t.Render(), terminal.Plain(l.Machine.CPU), l.Machine.Cores, l.StartedAt.Format(time.DateOnly))
+	_, err := fmt.Fprintf(w, "%s\n%s, %d processors, %s\n", t.Render(), legible(l.Machine.CPU), l.Machine.Cores, l.StartedAt.Format(time.DateOnly))
 	return err
 }

@@ -50,11 +50,11 @@ func (s *sampler) take(ctx context.Context) (sample, error) {
 		return sample{}, fmt.Errorf("metrics: %w", err)
 	}
 	defer func() { _ = a.Body.Close() }()
-	return read(a.Body)
+	return readSample(a.Body)
 }
 
-// read finds the process's figures among the metrics.
-func read(body io.Reader) (sample, error) {
+// readSample finds the process's figures among the metrics.
+func readSample(body io.Reader) (sample, error) {
 	at := sample{at: time.Now()}
 	var p expfmt.TextParser
 	all, err := p.TextToMetricFamilies(body)

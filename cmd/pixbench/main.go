@@ -60,7 +60,7 @@ func root() *cobra.Command {
 		RunE:          run.RunE,
 	}
 	c.Flags().AddFlagSet(run.Flags())
-	c.AddCommand(run, limitCommand(), versionCommand())
+	c.AddCommand(run, compareCommand(), limitCommand(), versionCommand())
 	return c
 }
 

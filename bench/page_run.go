@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+)
+
+// runColumns are the columns of the table of all runs.
+var runColumns = []string{
+	"Requests/s", "Errors", "p50", "p90", "p99", "p99.9", "Slowest",
+	"Engine CPU per request", "Engine memory", "Generator’s share of CPU", "Signed before",
+}
+
+// cells are a run's figures in the order of runColumns; a dash stands for what is not known.
+func (r *Run) cells() []pageCell {
+	values := []string{
+		showDigits(r.PerSecond), showErrors(r.failed(), r.Sent),
+		r.known(r.Latency.P50), r.known(r.Latency.P90), r.known(r.Latency.P99), r.known(r.Latency.P999), r.known(r.Latency.Max),
+		"–", "–", "–", showShare(r.Prepared),
+	}
+	if r.Engine.PerDone > 0 {
+		values[7] = showMicros(r.Engine.PerDone)
+	}
+	if r.Engine.MaxMemory > 0 {
+		values[8] = showSize(r.Engine.MaxMemory)
+	}
+	if all := r.Generator.CPU + r.Engine.CPU; r.Engine.CPU > 0 {
+		values[9] = showShare(r.Generator.CPU / all)
+	}
+	cells := make([]pageCell, len(values))
+	for i, v := range values {
+		cells[i] = pageCell{Column: runColumns[i], Value: v}
+	}
+	cells[1].Bad = r.failed() > 0
+	return cells
+}
+
+// known shows a latency, or a dash where no request was carried out.
+func (r *Run) known(us int64) string {
+	if r.Done == 0 {
+		return "–"
+	}
+	return showMicros(float64(us))
+}
+
+// showErrors shows a number of errors and its share of all requests.
+func showErrors(failed, sent int) string {
+	if failed == 0 || sent == 0 {
+		return showCount(failed)
+	}
+	return showCount(failed) + " (" + showShare(float64(failed)/float64(sent)) + ")"
+}
+
+func (r *Run) view(id string) (pageRun, error) {
+	v := pageRun{ID: id, Name: legible(r.Scenario), Load: r.load(), Sentences: r.sentences()}
+	for i, e := range r.Errors {
+		if i == mostKinds {
+			v.MoreErrors = len(r.Errors) - mostKinds
+			break
+		}
+		v.Errors = append(v.Errors, pageError{
+			Kind: legible(e.Kind), Count: showCount(e.Count), Share: showShare(float64(e.Count) / float64(max(r.Sent, 1))),
+			Width: max(1, 100*e.Count/max(r.Errors[0].Count, e.Count, 1)),
+		})
+	}
+	var err error
+	v.Plots, err = r.plots()
+	return v, err
+}
+
+// load says how requests were sent.
+func (r *Run) load() string {
+	if r.Rate > 0 {
+		return showCount(r.Rate) + " requests/s due"
+	}
+	return "as fast as answered"
+}
+
+func (r *Run) sentences() []string {
+	all := []string{
+		fmt.Sprintf("%s of %s were carried out in %s, over %s from %s to %s.",
+			showCount(r.Done), plural(r.Sent, "request"), showSeconds(r.Seconds),
+			plural(r.Connections, "connection"), plural(r.Addresses, "address"), plural(r.Accounts, "account")),
+	}
+	if r.Rate > 0 {
+		all = append(all, "A latency counts from the instant at which a request was due, also where it was sent later.")
+	}
+	if r.Refused.Max > 0 {
+		all = append(all, fmt.Sprintf("Refused requests were answered within %s (p50), %s (p99) and %s (slowest).",
+			showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max))))
+	}
+	return all
+}
