@@ -69,7 +69,7 @@ const (
 func (o *playFlags) journal() error {
 	w := wal.Options{Dir: filepath.Join(o.dir, "journal"), Log: quiet(), OnFailure: failStop}
 	if o.sync > 0 {
-		w.FS = wal.SlowSync(o.sync)
+		w.FS = o.slowSync()
 	}
 	store, err := wal.Open(w)
 	if err != nil {

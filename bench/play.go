@@ -104,7 +104,7 @@ func (o *playFlags) config() engine.Config {
 		c.Scheme, c.SchemeSecret = o.scheme, os.Getenv(schemeSecret)
 	}
 	if o.sync > 0 {
-		c.FS = wal.SlowSync(o.sync)
+		c.FS = o.slowSync()
 	}
 	return c
 }
@@ -122,6 +122,9 @@ func (o *playFlags) engine(b engine.Build) error {
 	return attend(s)
 }
 
+// slowSync is the file system of a disk whose syncs take longer.
+func (o *playFlags) slowSync() wal.FS { return wal.BeforeSync(func() { time.Sleep(o.sync) }) }
+
 // simulator runs the scheme's simulator as `pixd sim` does, for an engine whose operator API is at
 // scheme.
 func (o *playFlags) simulator(b engine.Build) error {
@@ -130,7 +133,7 @@ func (o *playFlags) simulator(b engine.Build) error {
 	c.SchemeSecret, c.AdminToken = os.Getenv(schemeSecret), os.Getenv(tokenVariable)
 	c.Log, c.OnFailure = quiet(), failStop
 	if o.sync > 0 {
-		c.FS = wal.SlowSync(o.sync)
+		c.FS = o.slowSync()
 	}
 	s, err := engine.ServeSim(c, b)
 	if err != nil {

@@ -67,10 +67,11 @@ func (s *Scenario) needs(k kind) bool {
 }
 
 // of returns the kind of request i, and the place of its account among all. Requests go to the
-// accounts in turn. With every turn the pattern moves by one, so that each account meets every
-// kind also where the pattern's length divides the number of accounts.
+// accounts in turn; each account's requests follow the pattern, and accounts begin at different
+// places of it.
 func (s *Scenario) of(i, accounts int) (k kind, account int) {
-	return s.pattern[(i+i/accounts)%len(s.pattern)], i % accounts
+	account = i % accounts
+	return s.pattern[(i/accounts+account)%len(s.pattern)], account
 }
 
 // paths are the requests' paths.

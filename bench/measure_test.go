@@ -1,0 +1,368 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/engine"
+	"pixd/cmd/operator"
+)
+
+// small are the options of a short load of an engine of its own.
+func small(t *testing.T, scenarios ...string) Options {
+	t.Helper()
+	o := Options{Duration: time.Second, Accounts: 5, Connections: 8, TempDir: t.TempDir(), Build: engine.Build{Version: "v1"}}
+	for _, name := range scenarios {
+		s, err := FindScenario(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Scenarios = append(o.Scenarios, s)
+	}
+	return o
+}
+
+// TestMeasure loads an engine of its own with every scenario, and checks what the report says.
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	o := small(t, "balance", "cash-in", "cash-out", "refund", "statement", "mixed")
+	o.WarmUp = 100 * time.Millisecond
+	stages := map[string]bool{}
+	o.Show = func(p Progress) { stages[p.Stage+": "+p.What] = true }
+	r, err := Measure(t.Context(), t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Runs) != 6 || !r.Audit.OK() || r.Audit.Scheme != "compared" || r.Audit.Accounts != 5 || r.Audit.Unknown != 0 || r.Audit.InFlight != 0 || r.Interrupted {
+		t.Fatalf("%d runs, %+v", len(r.Runs), r.Audit)
+	}
+	changes := 0
+	for i := range r.Runs {
+		n := &r.Runs[i]
+		if n.Done == 0 || n.Sent != n.Done || len(n.Errors) > 0 || n.Latency.P50 == 0 || n.Latency.P50 > n.Latency.P90 || n.Latency.P90 > n.Latency.P99 || n.Latency.P99 > n.Latency.P999 || n.Latency.P999 > n.Latency.Max {
+			t.Errorf("%+v", n)
+		}
+		if n.Connections != 8 || n.Accounts != 5 || n.Addresses != 8 || n.Rate != 0 || n.Seconds < 1 || n.Seconds > 10 || len(n.Series) == 0 || len(n.Distribution) == 0 {
+			t.Errorf("%+v", n)
+		}
+		if n.Engine.CPU <= 0 || n.Engine.PerDone <= 0 || n.Engine.MaxMemory < 1<<20 || n.Generator.CPU <= 0 || n.Series[len(n.Series)-1].Memory < 1<<20 {
+			t.Errorf("%s: engine %+v, generator %+v", n.Scenario, n.Engine, n.Generator)
+		}
+		if n.Scenario == "cash-in" || n.Scenario == "cash-out" || n.Scenario == "refund" {
+			changes += n.Done
+		}
+	}
+	if r.Audit.Answers < changes || r.Engine.Version != "test" || !r.Engine.Own || r.Machine.Cores == 0 || r.Machine.CPU == "" {
+		t.Errorf("%d answers audited of %d and more; %+v %+v", r.Audit.Answers, changes, r.Engine, r.Machine)
+	}
+	for _, s := range []string{"preparing: accounts", "preparing: payments", "warming up: refund", "load: mixed", "audit: accounts"} {
+		if !stages[s] {
+			t.Errorf("nothing shown of %q", s)
+		}
+	}
+	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.HasPrefix(text, "SCENARIO") || !strings.Contains(text, "audit: the books agree: ") {
+		t.Errorf("text:\n%s", text)
+	}
+}
+
+// TestMeasureAtARate checks an open loop, and that the rate limit of an address is met as a user
+// meets it.
+func TestMeasureAtARate(t *testing.T) {
+	t.Parallel()
+	o := small(t, "cash-out")
+	o.Rate, o.Addresses, o.Accounts = 200, 1, 1
+	r, err := Measure(t.Context(), t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := &r.Runs[0]; n.Sent != 200 || n.Done != 200 || n.Rate != 200 || n.Addresses != 1 || n.PerSecond > 250 || n.Prepared != 1 || !r.Audit.OK() {
+		t.Errorf("%+v %+v", n, r.Audit)
+	}
+}
+
+// TestMeasureIsInterrupted checks that a load which is interrupted is audited and reported, and
+// one that is interrupted before it began is not.
+func TestMeasureIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	o := small(t, "mixed", "cash-out")
+	o.Duration = time.Hour
+	o.Show = func(p Progress) {
+		if p.Second != nil {
+			stop()
+		}
+	}
+	r, err := Measure(ctx, t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Interrupted || len(r.Runs) != 1 || r.Runs[0].Done == 0 || !r.Audit.OK() || r.Audit.Answers == 0 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := Measure(ctx, t.Context(), o); err == nil {
+		t.Error("reported before anything was done")
+	}
+	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// other is an engine behind a proxy of the merchant API that tests put faults in.
+type other struct {
+	engine *Process
+	token  string
+	fault  atomic.Pointer[func(ctx *fasthttp.RequestCtx, pass func())]
+	url    string
+}
+
+func newOther(t *testing.T) *other {
+	t.Helper()
+	o := &other{token: newToken()}
+	var err error
+	if o.engine, err = StartProcess(roleEngine, []string{tokenVariable + "=" + o.token}, "-dir", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	client := &fasthttp.HostClient{Addr: o.engine.Addr, MaxConns: 1000}
+	o.url = "http://" + serving(t, func(ctx *fasthttp.RequestCtx) {
+		pass := func() {
+			if err := client.Do(&ctx.Request, &ctx.Response); err != nil {
+				ctx.Error(err.Error(), http.StatusBadGateway)
+			}
+		}
+		if fault := o.fault.Load(); fault != nil {
+			(*fault)(ctx, pass)
+			return
+		}
+		pass()
+	})
+	return o
+}
+
+func (o *other) options(t *testing.T, scenarios ...string) Options {
+	s := small(t, scenarios...)
+	s.Target, s.Operator = o.url, &operator.Client{Base: "http://" + o.engine.Control, Token: o.token}
+	return s
+}
+
+// TestAuditFindsFaults checks that the audit finds an engine's lies: answers that were never
+// journaled, work that was done although it was refused, and wrong figures.
+func TestAuditFindsFaults(t *testing.T) {
+	o := newOther(t)
+	var posts atomic.Int64
+	ofPosts := func(every int64, do func(ctx *fasthttp.RequestCtx, pass func())) func(*fasthttp.RequestCtx, func()) {
+		posts.Store(0)
+		return func(ctx *fasthttp.RequestCtx, pass func()) {
+			if !ctx.IsPost() || posts.Add(1)%every != 0 {
+				pass()
+				return
+			}
+			do(ctx, pass)
+		}
+	}
+	replaceIn := func(from, to string) func(ctx *fasthttp.RequestCtx, pass func()) {
+		return func(ctx *fasthttp.RequestCtx, pass func()) {
+			pass()
+			body := ctx.Response.Body()
+			if bytes.Contains(body, []byte(from)) {
+				ctx.Response.SetBody(bytes.Replace(bytes.Clone(body), []byte(from), []byte(to), 1))
+			}
+		}
+	}
+	var first atomic.Pointer[[]byte]
+	for _, c := range []struct {
+		name, scenario, want string
+		fault                func(ctx *fasthttp.RequestCtx, pass func())
+	}{
+		{"nothing is wrong", "mixed", "", nil},
+		{"a payout answered and never journaled", "cash-out", "was answered 202, and is not in the book", ofPosts(50, func(ctx *fasthttp.RequestCtx, _ func()) {
+			ctx.SetStatusCode(202)
+			ctx.SetBodyString(fmt.Sprintf(`{"worked":true,"final":false,"transaction_id":"PIXOUT%020d","status":"accepted"}`, posts.Load()))
+		})},
+		{"a charge answered and never journaled", "cash-in", "was answered 200, and is not in the book", ofPosts(50, func(ctx *fasthttp.RequestCtx, _ func()) {
+			ctx.SetBodyString(fmt.Sprintf(`{"worked":true,"transaction_id":"PIXIN%020d","status":"active"}`, posts.Load()))
+		})},
+		{"a payout refused and carried out", "cash-out", "is in the book, and no client was answered so", ofPosts(50, func(ctx *fasthttp.RequestCtx, pass func()) {
+			pass()
+			ctx.Response.Reset()
+			ctx.Error("busy", http.StatusServiceUnavailable)
+		})},
+		{"an answer without an id", "refund", "without a transaction_id", ofPosts(50, func(ctx *fasthttp.RequestCtx, pass func()) {
+			pass()
+			ctx.SetBodyString(`{"worked":true}`)
+		})},
+		{"one answer for two requests", "cash-out", "was given to two requests", ofPosts(2, func(ctx *fasthttp.RequestCtx, pass func()) {
+			if b := first.Load(); b != nil {
+				ctx.SetStatusCode(202)
+				ctx.SetBody(*b)
+				return
+			}
+			pass()
+			b := bytes.Clone(ctx.Response.Body())
+			first.Store(&b)
+		})},
+		{"a wrong amount in the book", "cash-out", "and its request was over", replaceIn(`"amount":1`, `"amount":7`)},
+		{"a balance that the book does not make", "cash-in", "but its transactions make", replaceIn(`"balance":1`, `"balance":2`)},
+		{"money that is not available", "cash-in", "but its transactions make", replaceIn(`"available":1`, `"available":2`)},
+		{"a payment that is missing", "refund", "the payment E", replaceIn(`"end_to_end_id":"E99999003`, `"end_to_end_id":"E99999007`)},
+		{"a credit that is missing", "cash-in", "its credit is not in the book", replaceIn(`"type":"ted"`, `"type":"pix"`)},
+	} {
+		o.fault.Store(nil)
+		if c.fault != nil {
+			o.fault.Store(&c.fault)
+		}
+		r, err := Measure(t.Context(), t.Context(), o.options(t, c.scenario))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		text := strings.Join(r.Audit.Differences, "\n")
+		if r.Audit.OK() != (c.want == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d differences\n%s", c.name, r.Audit.Found, text)
+		}
+		if len(r.Audit.Differences) > differencesShown || r.Engine.Own {
+			t.Errorf("%s: %d differences shown", c.name, len(r.Audit.Differences))
+		}
+	}
+}
+
+// TestAuditAllowsUnknownOutcomes checks that a request whose answer was lost may have been carried
+// out, and counts as unknown.
+func TestAuditAllowsUnknownOutcomes(t *testing.T) {
+	t.Parallel()
+	o := newOther(t)
+	var posts atomic.Int64
+	cut := func(ctx *fasthttp.RequestCtx, pass func()) {
+		n := int64(1)
+		if ctx.IsPost() {
+			n = posts.Add(1)
+		}
+		if n%20 == 10 { // lost on its way there
+			ctx.HijackSetNoResponse(true)
+			ctx.Hijack(func(net.Conn) {})
+			return
+		}
+		pass()
+		if n%20 == 0 { // lost on its way back
+			ctx.HijackSetNoResponse(true)
+			ctx.Hijack(func(net.Conn) {})
+		}
+	}
+	o.fault.Store(&cut)
+	r, err := Measure(t.Context(), t.Context(), o.options(t, "mixed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Audit.OK() || r.Audit.Unknown == 0 || r.Runs[0].Sent-r.Runs[0].Done != r.Audit.Unknown {
+		t.Errorf("%+v, %d sent, %d done, %v", r.Audit, r.Runs[0].Sent, r.Runs[0].Done, r.Runs[0].Errors)
+	}
+}
+
+// TestMeasureRefuses checks that each thing that makes a load impossible is one clear line.
+func TestMeasureRefuses(t *testing.T) {
+	t.Parallel()
+	o := newOther(t)
+	nobody, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := "http://" + serving(t, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("<html>") })
+	for want, change := range map[string]func(*Options){
+		"no engine answers at http://" + nobody + ": connect: connection refused": func(o *Options) { o.Target = "http://" + nobody },
+		`--target "127.0.0.1:8080": a URL such as`:                                func(o *Options) { o.Target = "127.0.0.1:8080" },
+		"answers 200 OK: it is no merchant API of pixd":                           func(o *Options) { o.Target = web },
+		"it is no operator API":                                                   func(o *Options) { o.Operator = &operator.Client{Base: web, Token: "x"} },
+		"send the operator's token":                                               func(o *Options) { o.Operator = &operator.Client{Base: o.Operator.Base, Token: "0123456789abcdef"} },
+		"no engine answers at http://" + nobody + ": c":                           func(o *Options) { o.Operator = &operator.Client{Base: "http://" + nobody, Token: "x"} },
+		"--connections 900000: this process may open":                             func(o *Options) { o.Connections = 900_000 },
+		"--rate -1: max, or 1 to 1000000":                                         func(o *Options) { o.Rate = -1 },
+		"--rate 1000001: max, or 1 to 1000000":                                    func(o *Options) { o.Rate = 1_000_001 },
+		"--duration 999ms: from 1s":                                               func(o *Options) { o.Duration = 999 * time.Millisecond },
+		"--warm-up -1s: from 0s":                                                  func(o *Options) { o.WarmUp = -time.Second },
+		"--accounts 0: 1 to":                                                      func(o *Options) { o.Accounts = 0 },
+		"--ips 65537: 1 to 65536":                                                 func(o *Options) { o.Addresses = 65_537 },
+		"--connections -1: 1 to":                                                  func(o *Options) { o.Connections = -1 },
+		"--sync-delay is for an engine":                                           func(o *Options) { o.SyncDelay = time.Millisecond },
+		"folder for an engine: ":                                                  func(o *Options) { o.Target, o.TempDir = "", "/nonexistent/folder" },
+	} {
+		options := o.options(t, "cash-out")
+		change(&options)
+		_, err := Measure(t.Context(), t.Context(), options)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	for name, shift := range map[string]time.Duration{"1h0m0s ahead of this machine's": time.Hour, "1m0s behind this machine's": -time.Minute} {
+		options := o.options(t, "balance")
+		options.Target = shifted(t, o.engine.Addr, shift)
+		if _, err := Measure(t.Context(), t.Context(), options); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("want %q, got %v", name, err)
+		}
+	}
+	refuse := func(ctx *fasthttp.RequestCtx, pass func()) {
+		if pass(); ctx.IsPost() {
+			ctx.Error("closed for today", http.StatusServiceUnavailable)
+		}
+	}
+	o.fault.Store(&refuse)
+	options := o.options(t, "cash-in")
+	options.WarmUp = 100 * time.Millisecond
+	if _, err := Measure(t.Context(), t.Context(), options); err == nil || !strings.Contains(err.Error(), "none of ") || !strings.Contains(err.Error(), "503") {
+		t.Error(err)
+	}
+}
+
+// shifted is a proxy of an engine with another clock.
+func shifted(t *testing.T, addr string, by time.Duration) string {
+	t.Helper()
+	p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	p.ModifyResponse = func(r *http.Response) error {
+		r.Header.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
+		return nil
+	}
+	s := httptest.NewServer(p)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestEngineDies checks that a load whose engine dies ends with an error that says so.
+func TestEngineDies(t *testing.T) {
+	t.Parallel()
+	o := newOther(t)
+	options := o.options(t, "cash-out")
+	options.Show = func(p Progress) {
+		if p.Second != nil {
+			_ = o.engine.cmd.Process.Kill()
+		}
+	}
+	options.Duration = 3 * time.Second
+	if _, err := Measure(t.Context(), t.Context(), options); err == nil || !strings.Contains(err.Error(), "the engine does not answer after the load") {
+		t.Error(err)
+	}
+	<-o.engine.ended
+	o.engine.err = nil
+}
