@@ -35,7 +35,7 @@ type plotSize struct {
 // on a phone and in print.
 var plotSizes = []plotSize{
 	{class: "wide", width: 640, height: 300, xSteps: 10, xLabels: 8, ySteps: 5},
-	{class: "narrow", width: 350, height: 260, xSteps: 5, xLabels: 6, ySteps: 4},
+	{class: "narrow", width: 350, height: 260, xSteps: 5, xLabels: 5, ySteps: 4},
 }
 
 // densePoints is the number of points above which a line is drawn thin and without dashes, which
