@@ -31,6 +31,11 @@ func (r *Run) plots() (all []pagePlot, err error) {
 			if p.Picture, err = drawn.svg(); err != nil {
 				return nil, err
 			}
+			for i, l := range drawn.lines {
+				if i < len(p.Keys) {
+					p.Keys[i].Class = l.classes() // the keys are in the order of the lines
+				}
+			}
 		}
 		all = append(all, p)
 	}

@@ -35,8 +35,12 @@ type plotSize struct {
 // on a phone and in print.
 var plotSizes = []plotSize{
 	{class: "wide", width: 640, height: 300, xSteps: 10, xLabels: 8, ySteps: 5},
-	{class: "narrow", width: 350, height: 260, xSteps: 5, xLabels: 6, ySteps: 4},
+	{class: "narrow", width: 350, height: 260, xSteps: 5, xLabels: 5, ySteps: 4},
 }
+
+// densePoints is the number of points above which a line is drawn thin and without dashes, which
+// would be a blur.
+const densePoints = 150
 
 // A plot is a picture of lines in front of two axes.
 type plot struct {
@@ -80,17 +84,10 @@ func (p plot) draw(size plotSize) (string, error) {
 		// The library's first axis is on the right. It is not shown, but needs a range.
 		YAxis:          chartdraw.YAxis{Style: chartdraw.Hidden(), Range: &chartdraw.ContinuousRange{Max: 1}},
 		YAxisSecondary: chartdraw.YAxis{Style: plotText("y"), Ticks: y.ticks, GridMajorStyle: plotGrid, GridMinorStyle: plotGrid},
+		Series:         p.series(x.ticks[0].Value, y.ticks[0].Value),
 		Elements: []chartdraw.Renderable{func(r chartdraw.Renderer, _ chartdraw.Box, _ chartdraw.Style) {
 			chartdraw.Draw.Text(r, y.name, 4*plotScale, 14*plotScale, plotText("name")) // the library has no room for a name of a left axis
 		}},
-	}
-	for _, l := range p.lines {
-		c.Series = append(c.Series, l.parts()...)
-	}
-	if len(c.Series) == 0 { // the library refuses to draw axes alone
-		c.Series = []chartdraw.Series{chartdraw.ContinuousSeries{
-			XValues: []float64{x.ticks[0].Value}, YValues: []float64{y.ticks[0].Value}, YAxis: chartdraw.YAxisSecondary,
-		}}
 	}
 	var b bytes.Buffer
 	if err := c.Render(chartdraw.SVG, &b); err != nil {
@@ -99,6 +96,20 @@ func (p plot) draw(size plotSize) (string, error) {
 	_, inner, _ := strings.Cut(b.String(), ">") // the element itself is written anew, with a description
 	return fmt.Sprintf(`<svg class="%s" viewBox="0 0 %d %d" role="img" aria-label="%s">%s`,
 		size.class, size.width*plotScale, size.height*plotScale, html.EscapeString(p.about), inner), nil
+}
+
+// series are the parts of all lines. Where there are none it is a line without a colour at the
+// axes' beginnings, because the library refuses to draw axes alone.
+func (p plot) series(x, y float64) (all []chartdraw.Series) {
+	for _, l := range p.lines {
+		all = append(all, l.parts()...)
+	}
+	if len(all) == 0 {
+		all = []chartdraw.Series{chartdraw.ContinuousSeries{
+			XValues: []float64{x}, YValues: []float64{y}, YAxis: chartdraw.YAxisSecondary, Style: chartdraw.Style{ClassName: "behind"},
+		}}
+	}
+	return all
 }
 
 // plotText is the style of an axis and its labels; the size is for the library, which computes
@@ -129,12 +140,20 @@ func (l plotLine) parts() (all []chartdraw.Series) {
 func (l plotLine) part(from, to int) chartdraw.Series {
 	s := chartdraw.ContinuousSeries{
 		XValues: l.xs[from:to], YValues: l.ys[from:to], YAxis: chartdraw.YAxisSecondary,
-		Style: chartdraw.Style{ClassName: "line " + l.class, StrokeColor: plotInk, StrokeWidth: 2},
+		Style: chartdraw.Style{ClassName: "line " + l.classes(), StrokeColor: plotInk, StrokeWidth: 2},
 	}
 	if to-from == 1 {
 		s.Style.DotColor, s.Style.DotWidth = plotInk, 3*plotScale
 	}
 	return s
+}
+
+// classes are the names of the line's styles.
+func (l plotLine) classes() string {
+	if len(l.xs) > densePoints {
+		return l.class + " dense"
+	}
+	return l.class
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

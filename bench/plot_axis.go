@@ -16,9 +16,13 @@ type plotAxis struct {
 	ticks []chartdraw.Tick
 }
 
-// linearAxis begins at 0 and ends at the first of its round steps that is not below top.
+// linearAxis begins at 0 and ends at the first of its round steps that is not below top. What is
+// below 0.00001 has no label of its own and is drawn on an axis to 1.
 func linearAxis(name string, top float64, steps int) plotAxis {
-	step := roundStep(top / float64(steps))
+	step := 1.0
+	if top >= 1e-5 {
+		step = roundStep(top / float64(steps))
+	}
 	a := plotAxis{name: name}
 	for i := 0; ; i++ {
 		v := float64(i) * step

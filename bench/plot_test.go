@@ -193,6 +193,18 @@ func TestPlotsPresent(t *testing.T) {
 	}
 }
 
+// TestPlotWithoutPoints checks that axes are drawn where a line has no point.
+func TestPlotWithoutPoints(t *testing.T) {
+	r := knownReport()
+	for i := range r.Runs[0].Series {
+		r.Runs[0].Series[i].Memory = 0
+	}
+	_, all := page(t, r)
+	if d := read(t, all, "memory", "wide"); len(d.lines) != 0 || d.right <= d.left || d.bottom <= d.top {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestPlotDots checks that a point between two missing ones is a dot, and that 600 seconds are
 // 600 points.
 func TestPlotDots(t *testing.T) {
@@ -212,62 +224,22 @@ func TestPlotDots(t *testing.T) {
 	}
 }
 
-// TestAxes checks the ends and labels of axes at unusual figures.
-func TestAxes(t *testing.T) {
-	labels := func(a plotAxis) string {
-		var all []string
-		for _, t := range a.ticks {
-			all = append(all, fmt.Sprintf("%.4g=%s", t.Value, t.Label))
-		}
-		return strings.Join(all, " ")
-	}
-	for _, c := range []struct {
-		name string
-		axis plotAxis
-		want string
-	}{
-		{"nothing", linearAxis("", 0, 5), "0=0 1=1"},
-		{"tiny", linearAxis("", 0.003, 4), "0=0 0.001=0.001 0.002=0.002 0.003=0.003"},
-		{"large", linearAxis("", 38123, 5), "0=0 1e+04=10,000 2e+04=20,000 3e+04=30,000 4e+04=40,000"},
-		{"one decade", latencyAxis(2.1, 2.9), "2=100 µs 2.301=200 µs 2.699=500 µs 3=1 ms"},
-		{"one latency", latencyAxis(3, 3), "3=1 ms 3.301=2 ms 3.699=5 ms 4=10 ms"},
-		{"all latencies", latencyAxis(0, 8), "0=1 µs 1=10 µs 2=100 µs 3=1 ms 4=10 ms 5=100 ms 6=1 s 7=10 s 8=100 s"},
-		{"a second", timeAxis(1, 5), "0=0 0.2=0.2 0.4=0.4 0.6=0.6 0.8=0.8 1=1"},
-		{"half a minute", timeAxis(30.013, 5), "0=0 10=10 20=20 30=30 30.01="},
-		{"an hour", timeAxis(3600, 5), "0=0 900=15 1800=30 2700=45 3600=60"},
-		{"no time", timeAxis(0, 5), "0=0 0.1="},
-		{"few requests", quantileAxis(0.3, 8), "0=0 1=90 % 2=99 %"},
-		{"many requests", quantileAxis(6.5, 6), "0=0 1= 2=99 % 3= 4=99.99 % 5= 6=99.9999 % 6.5="},
+// TestPlotKeys checks that each line of a plot is named, in its own colour and dashes.
+func TestPlotKeys(t *testing.T) {
+	for name, want := range map[string]string{
+		"overload": "done=carried out errors-line=errors due=due max=slowest p99=p99 p50=p50 engine=engine generator=load generator engine=resident size",
+		"minutes":  "done dense=carried out max dense=slowest p99 dense=p99 p50 dense=p50 engine dense=engine generator dense=load generator engine dense=resident size",
+		"silent":   "done=carried out errors-line=errors generator=load generator",
 	} {
-		if got := labels(c.axis); got != c.want {
-			t.Errorf("%s: %s; want %s", c.name, got, c.want)
+		var keys []string
+		_, all := page(t, samples()[name])
+		for i, e := range all {
+			if e.name == "i" {
+				keys = append(keys, e.attrs["class"]+"="+all[i-1].text) // the text stands in the element around it
+			}
 		}
-	}
-}
-
-// TestFigures checks how figures are shown.
-func TestFigures(t *testing.T) {
-	for _, c := range [][2]string{
-		{showMicros(0), "0 µs"},
-		{showMicros(7), "7.00 µs"},
-		{showMicros(999.4), "999 µs"},
-		{showMicros(999.6), "1.00 ms"},
-		{showMicros(999600), "1.00 s"},
-		{showMicros(61234567), "61.2 s"},
-		{showDigits(0.0421), "0.042"},
-		{showDigits(9.999), "10.0"},
-		{showDigits(1234567.8), "1,234,568"},
-		{showSeconds(0.013), "0.013 s"},
-		{showSeconds(125.2), "2 min 5 s"},
-		{showSeconds(600), "10 min"},
-		{showSize(512e6), "512 MB"},
-		{showSize(16 << 30), "17.2 GB"},
-		{showShare(0.5), "50.0 %"},
-		{legible("a\x1b[31m\xff\u202e\ufffdé"), `a\x1b[31m\xff\u202e` + "\ufffdé"},
-		{legible(""), "(none)"},
-	} {
-		if c[0] != c[1] {
-			t.Errorf("%q, want %q", c[0], c[1])
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("%s: %s; want %s", name, got, want)
 		}
 	}
 }
