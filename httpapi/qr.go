@@ -42,13 +42,11 @@ func qrImage(dst []byte, text string) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("QR code of %d bytes: %w", len(text), err)
 	}
-	w := pngWriters.Get().(*pngWriter)
-	defer pngWriters.Put(w)
-	image, err := w.write(code)
-	if err != nil {
-		return dst, fmt.Errorf("QR code as PNG: %w", err)
-	}
-	return base64.StdEncoding.AppendEncode(append(dst, pngURI...), image), nil
+	room := pngRooms.Get().(*pngRoom)
+	defer pngRooms.Put(room)
+	room.modules.draw(code)
+	room.image = appendPNG(room.image[:0], &room.modules)
+	return base64.StdEncoding.AppendEncode(append(dst, pngURI...), room.image), nil
 }
 
 // qrSegments splits text into segments of bytes and segments of the QR standard's
@@ -88,4 +86,33 @@ func appendBytes(segments []*goqr.QrSegment, text string) []*goqr.QrSegment {
 // is in that set, is not counted: in a BR Code it is between words in lower case.
 func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || strings.IndexByte("$%*+-./:", c) >= 0
+}
+
+// qrRow has the modules of a row as bits, from the left, the first in the highest place of
+// the first word. Dark is 1; the last word that has modules ends in zeros, and the words behind
+// it are never read.
+type qrRow [3]uint64
+
+// qrModules is a QR code of size modules a side, 21 to 177.
+type qrModules struct {
+	size int
+	rows [177]qrRow // only the first size of them count
+}
+
+// draw sets m to the modules of code.
+func (m *qrModules) draw(code *goqr.QrCode) {
+	m.size = code.Size()
+	for y := range m.size {
+		for first := 0; first < m.size; first += 64 {
+			var word uint64
+			for x := range min(64, m.size-first) {
+				var dark uint64
+				if code.Module(first+x, y) {
+					dark = 1
+				}
+				word |= dark << (63 - x)
+			}
+			m.rows[y][first/64] = word
+		}
+	}
 }
