@@ -28,6 +28,7 @@ func BenchmarkRequest(b *testing.B) {
 		"cash-in":  {"POST", cashIn, someBody, ledger.Answer{Tx: &charge}},
 	} {
 		b.Run(name, func(b *testing.B) {
+			tabledCharge()
 			f.engine.answer = v.answer
 			ctx := requested(v.method, v.path, v.body)
 			b.ReportAllocs()

@@ -27,6 +27,8 @@ const (
 
 // pngRoom is what an image takes while it is made.
 type pngRoom struct {
+	parts   []qrPart
+	data    qrData
 	modules qrModules
 	image   []byte
 }

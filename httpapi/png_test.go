@@ -77,7 +77,7 @@ func TestQRImageIsTheCode(t *testing.T) {
 	done := map[int]bool{}
 	for n := 1; n <= 2331; n += 11 {
 		text := strings.Repeat("z", n)
-		code, err := goqr.EncodeSegments(appendBytes(nil, text), qrLevel, goqr.MinVersion, goqr.MaxVersion, qrMask, false)
+		code, err := encoded([]qrPart{{text: text}}, goqr.MinVersion, goqr.MaxVersion)
 		if err != nil {
 			t.Fatal(err)
 		}
