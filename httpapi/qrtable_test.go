@@ -14,7 +14,9 @@ import (
 
 var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
 	for v := 1; v <= maxTabled; v++ {
-		all[v] = newTable(v)
+		if timed || v == 7 || v == 10 { // the race detector slows it down, and finds nothing in one goroutine
+			all[v] = newTable(v)
+		}
 	}
 	return all
 })
@@ -22,11 +24,14 @@ var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
 // expectSame checks that the table of parts' version gives the code that go-qr gives, and
 // returns false where the table gives none.
 func expectSame(t interface{ Fatalf(string, ...any) }, parts []qrPart) bool {
+	v := version(parts)
+	if tables()[v] == nil {
+		return true
+	}
 	code, err := encoded(parts, goqr.MinVersion, goqr.MaxVersion)
 	if err != nil {
 		t.Fatalf("%v: %v", parts, err)
 	}
-	v := version(parts)
 	if 4*v+17 != code.Size() {
 		t.Fatalf("%v: version %d, but %d modules", parts, v, code.Size())
 	}
@@ -47,9 +52,13 @@ func expectSame(t interface{ Fatalf(string, ...any) }, parts []qrPart) bool {
 // version, few texts may have no code from the table: those that fill it to the last bits.
 func TestTablesOfAllLengths(t *testing.T) {
 	var with, without [maxTabled + 1]int
+	step := 1
+	if !timed {
+		step = 5 // the race detector slows it down, and finds nothing in one goroutine
+	}
 	text := chargeText + strings.Repeat("Café de São Tomé ", 20)
 	for _, rest := range []string{text[lead:], strings.Repeat("\xff\x00", 200), strings.Repeat("A:", 200)} {
-		for n := 0; ; n++ {
+		for n := 0; ; n += step {
 			parts := appendParts(nil, chargeText[:lead]+"b"+rest[:n])
 			v := version(parts)
 			if v == 0 {
