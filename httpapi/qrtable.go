@@ -96,8 +96,9 @@ func (t *qrTable) code(m *qrModules, data *qrData) bool {
 				return false
 			}
 			m.invert(t.own[bit])
-			for k, w := range t.words[bit*t.stride : (bit+1)*t.stride] {
-				words[k] ^= w
+			row := t.words[bit*t.stride:][:len(words)]
+			for k := range words {
+				words[k] ^= row[k]
 			}
 		}
 	}
