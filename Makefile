@@ -4,16 +4,21 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 20s
+PROFILE := $(CURDIR)/cmd/pixd/default.pgo
 
-.PHONY: help build run test race lint fuzz bench sim mutations faults
+# Releases and measurements are compiled with the profile. All else is compiled without it:
+# Go would otherwise compile every package a second time.
+export GOFLAGS := $(GOFLAGS) -pgo=off
+
+.PHONY: help build run test race lint fuzz bench profile sim mutations faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 build: ## build ./bin/pixd and ./bin/pixbench
-	go build -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
-	go build -ldflags "$(LDFLAGS)" -o bin/pixbench ./cmd/pixbench
+	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
+	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixbench ./cmd/pixbench
 
 run: build ## start an engine with a funded demo account in ./pixd-data
 	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo
@@ -43,7 +48,15 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(FUZZTIME) -fuzzminimizetime 5x
 
 bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, and a start on ten million records (25 minutes)
-	go test ./bench -run '^$$' -bench . -benchtime 1x
+	go test -pgo=$(PROFILE) ./bench -run '^$$' -bench . -benchtime 1x
+
+profile: ## measure where an engine under load spends its time, for the compiler: cmd/pixd/default.pgo (a minute)
+	go test -trimpath -c -o bin/bench ./bench
+	cd bench && for load in CashIn CashOut1000 Balance; do \
+		PIXD_BENCH_PROFILE=$(CURDIR)/bin/$$load.profile ../bin/bench -test.run '^$$' -test.bench "^Benchmark$$load$$" -test.benchtime 1x || exit 1; \
+	done
+	go tool pprof -proto -output=bin/merged.profile bin/CashIn.profile bin/CashOut1000.profile bin/Balance.profile
+	gzip -dc bin/merged.profile | LC_ALL=C sed 's|$(CURDIR)|$(shell echo '$(CURDIR)' | sed 's,[^/],.,g')|g' | gzip -n > $(PROFILE)
 
 sim: ## live N lives in the simulation, or the one of SEED
 	go test ./actors/simulation -run '^TestLives$$' -count=1 -v -timeout 0 $(if $(SEED),-sim.seed=$(SEED),-sim.n=$(or $(N),1000))

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
+
+	"pixd/actors/registry/mac"
 )
 
 // maxDepth is the largest number of levels of objects and arrays in a body, the outermost
@@ -73,7 +75,7 @@ type canonicaliser struct {
 	bad     *Unusable
 
 	room []byte   // reused buffer for out
-	sum  [64]byte // reused buffer for an HMAC
+	mac  mac.Hash // reused for signatures
 }
 
 // member is one key and value of an object.

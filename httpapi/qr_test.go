@@ -131,6 +131,7 @@ func TestQRImageAppends(t *testing.T) {
 
 func BenchmarkQRImage(b *testing.B) {
 	var room []byte
+	tabledCharge()
 	b.ReportAllocs()
 	for b.Loop() {
 		room, _ = qrImage(room[:0], chargeText)

@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+
+	goqr "github.com/piglig/go-qr"
+	"pgregory.net/rapid"
+
+	"pixd/actors/ledger"
+)
+
+var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
+	for v := 1; v <= maxTabled; v++ {
+		if timed || v == 7 || v == 10 { // the race detector slows it down, and finds nothing in one goroutine
+			all[v] = newTable(v)
+		}
+	}
+	return all
+})
+
+// expectSame checks that the table of parts' version gives the code that go-qr gives, and
+// returns false where the table gives none.
+func expectSame(t interface{ Fatalf(string, ...any) }, parts []qrPart) bool {
+	v := version(parts)
+	if tables()[v] == nil {
+		return true
+	}
+	code, err := encoded(parts, goqr.MinVersion, goqr.MaxVersion)
+	if err != nil {
+		t.Fatalf("%v: %v", parts, err)
+	}
+	if 4*v+17 != code.Size() {
+		t.Fatalf("%v: version %d, but %d modules", parts, v, code.Size())
+	}
+	var want, got qrModules
+	want.draw(code)
+	var data qrData
+	data.set(parts, v)
+	if !tables()[v].code(&got, &data) {
+		return false
+	}
+	if got != want {
+		t.Fatalf("%v: another code of version %d", parts, v)
+	}
+	return true
+}
+
+// TestTablesOfAllLengths compares texts of all lengths for which there are tables. Of each
+// version, few texts may have no code from the table: those that fill it to the last bits.
+func TestTablesOfAllLengths(t *testing.T) {
+	var with, without [maxTabled + 1]int
+	step := 1
+	if !timed {
+		step = 5 // the race detector slows it down, and finds nothing in one goroutine
+	}
+	text := chargeText + strings.Repeat("Café de São Tomé ", 20)
+	for _, rest := range []string{text[lead:], strings.Repeat("\xff\x00", 200), strings.Repeat("A:", 200)} {
+		for n := 0; ; n += step {
+			parts := appendParts(nil, chargeText[:lead]+"b"+rest[:n])
+			v := version(parts)
+			if v == 0 {
+				break
+			}
+			if expectSame(t, parts) {
+				with[v]++
+			} else {
+				without[v]++
+			}
+		}
+	}
+	for v := 2; v <= maxTabled; v++ {
+		if with[v] == 0 || without[v] > 3*3 {
+			t.Errorf("version %d: %d codes from the table, %d without it", v, with[v], without[v])
+		}
+	}
+}
+
+func TestTablesOfAnyText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[A-Z0-9$%*+./:-]{14}[a-z]([A-Z0-9]{0,30}[ -~]{1,30}){1,4}`).Draw(t, "text")
+		if parts := appendParts(nil, text); version(parts) != 0 {
+			expectSame(t, parts)
+		}
+	})
+}
+
+// TestTableIsUsed checks that a charge's image stays the same when its version gets a table,
+// also while other requests make images.
+func TestTableIsUsed(t *testing.T) {
+	parts := appendParts(nil, chargeText)
+	of := &qrTables[version(parts)]
+	code, err := encoded(parts, goqr.MinVersion, goqr.MaxVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m qrModules
+	m.draw(code)
+	want := appendPNG(nil, &m)
+	var work sync.WaitGroup
+	for range 4 {
+		work.Go(func() {
+			for of.table.Load() == nil {
+				if got := pngOf(t, chargeText); !bytes.Equal(got, want) {
+					t.Error("without the table the image is another one")
+				}
+			}
+		})
+	}
+	work.Wait()
+	if !m.tabled(new(qrData), parts) {
+		t.Fatal("the table is not used")
+	}
+	if got := pngOf(t, chargeText); !bytes.Equal(got, want) {
+		t.Error("with the table the image is another one")
+	}
+	if n := testing.AllocsPerRun(100, func() { m.tabled(new(qrData), parts) }); n > 1 && timed {
+		t.Errorf("%v allocations", n)
+	}
+	for _, text := range []string{"", "a", "0123456789ABC", "0123456789ABC" + "a", strings.Repeat("A", 15), chargeText[:lead] + strings.Repeat("a", 300)} {
+		if m.tabled(new(qrData), appendParts(nil, text)) {
+			t.Errorf("%q: a code from a table", text)
+		}
+	}
+}
+
+// TestChargesHaveTheLead checks that charges' texts begin as tables require, and have tables
+// even where they are longest.
+func TestChargesHaveTheLead(t *testing.T) {
+	charge := ledger.Transaction{
+		ID: itemID, Kind: ledger.TxCharge, Amount: ledger.MaxAmount, Description: strings.Repeat("a", 140),
+		Charge: ledger.ChargePart{
+			Key:          ledger.Key{Value: strings.Repeat("k", 65) + "@example.com"},
+			MerchantName: strings.Repeat("Ana ", 10), MerchantCity: strings.Repeat("Rio ", 10),
+		},
+	}
+	for range 2 {
+		text, err := chargeCode(&charge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := appendParts(nil, text)
+		if len(parts[0].text) != lead || !parts[0].alnum || version(parts) == 0 {
+			t.Errorf("no table for %q", text)
+		}
+		charge.Amount, charge.Description = ledger.UnitsPerCentavo, ""
+	}
+}
+
+// tabledCharge makes images until there is a table for them.
+func tabledCharge() {
+	for of := &qrTables[version(appendParts(nil, chargeText))]; of.table.Load() == nil; {
+		_, _ = qrImage(nil, chargeText)
+	}
+}
+
+func BenchmarkNewTable(b *testing.B) {
+	for b.Loop() {
+		newTable(7)
+	}
+}
