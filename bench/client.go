@@ -40,7 +40,7 @@ const (
 func (c *client) exchange(request []byte) (status int, body []byte, err error) {
 	if c.conn == nil {
 		if err := c.dial(); err != nil {
-			return 0, nil, err
+			return 0, nil, c.why(err)
 		}
 	}
 	if _, err = c.conn.Write(request); err == nil {
@@ -52,11 +52,16 @@ func (c *client) exchange(request []byte) (status int, body []byte, err error) {
 			return status, c.body, nil
 		}
 	}
-	if c.cut.Err() != nil {
-		err = errUnanswered
-	}
 	c.close()
-	return 0, nil, err
+	return 0, nil, c.why(err)
+}
+
+// why returns why an exchange failed: because the load was cut off, where it was.
+func (c *client) why(err error) error {
+	if c.cut.Err() != nil {
+		return errUnanswered
+	}
+	return err
 }
 
 // errUnanswered is the error for a request that was not answered within lastAnswers after the

@@ -48,6 +48,9 @@ const (
 	// overdue is how late a connection must be for its request for another connection to be
 	// opened: later than by a busy processor.
 	overdue = 2 * time.Millisecond
+	// lastSent is for how long after the end of an open loop requests are sent that were due
+	// before it. Those that are still not sent then are errors.
+	lastSent = 100 * time.Millisecond
 	// lastAnswers is how long a load waits for answers after its last request.
 	lastAnswers = 20 * time.Second
 	// dialPause is how long a connection waits after it could not be opened.
@@ -100,7 +103,24 @@ func (l Load) Run(ctx context.Context) *Result {
 	r.wait.Wait()
 	close(finished)
 	<-seconds
+	r.unsent()
 	return r.result(time.Since(r.begin), int(r.open.Load()), engine.CPUTime()-cpu)
+}
+
+// notSent is the kind of error of a request that was due while every connection waited for an
+// answer, until the load ended.
+const notSent = "not sent"
+
+// unsent counts the requests of an open loop that were due and not sent.
+func (r *running) unsent() {
+	if r.Rate == 0 || r.ctx.Err() != nil {
+		return
+	}
+	due := int((int64(r.Duration)*int64(r.Rate) + int64(time.Second) - 1) / int64(time.Second))
+	if n := due - r.total.sent; n > 0 {
+		r.total.sent += n
+		r.total.errors[notSent] += n
+	}
 }
 
 // connect adds a connection, unless there are enough.
@@ -122,6 +142,9 @@ func (r *running) due() (i int, at time.Time, more bool) {
 	if r.Rate == 0 {
 		at = time.Now()
 		return int(r.next.Add(1) - 1), at, at.Before(r.end)
+	}
+	if time.Since(r.end) > lastSent {
+		return 0, at, false
 	}
 	i = int(r.next.Add(1) - 1)
 	at = r.begin.Add(time.Duration(i) * time.Second / time.Duration(r.Rate))

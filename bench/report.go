@@ -44,7 +44,7 @@ type Run struct {
 	Addresses   int     `json:"addresses"` // source addresses
 	Seconds     float64 `json:"seconds"`   // from the first request to the last answer
 
-	Sent      int     `json:"sent"`
+	Sent      int     `json:"sent"`       // requests; at a Rate with those that were due and could not be sent
 	Done      int     `json:"done"`       // requests that were carried out (2xx)
 	PerSecond float64 `json:"per_second"` // Done for each of Seconds
 	Errors    []Count `json:"errors"`     // requests that were not, by kind, most frequent first

@@ -52,7 +52,7 @@ const (
 	MostConnections = 1_000_000
 
 	closedConnections = 256
-	openConnections   = 4_096
+	openConnections   = 8_192
 	// ratePerAddress is how many requests a second each address is made to send at most, unless
 	// their number is given: well within the 90,000 a minute that are not refused.
 	ratePerAddress = 500

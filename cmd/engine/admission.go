@@ -23,6 +23,7 @@ type admission struct {
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
 	inHand   *atomic.Int64 // number of merchants' requests in hand
+	late     *atomic.Bool  // requests wait too long before they are read
 	alerts   *alerts
 	log      *slog.Logger
 
@@ -43,6 +44,10 @@ const (
 	lookEvery   = 250 * time.Millisecond
 	diskEvery   = time.Second
 	commitLimit = 5 * time.Second
+
+	// enoughInHand is how many requests keep the processors busy: while requests wait too long
+	// to be read, those beyond it are refused.
+	enoughInHand = 512
 )
 
 // The reasons why new work is refused, as merchants read them.
@@ -52,9 +57,9 @@ const (
 	closedBusy    = "too many requests in hand: new requests are refused for now"
 )
 
-func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
+func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64, late *atomic.Bool) *admission {
 	d := &admission{
-		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
+		free: s.Free, minFree: uint64(max(c.MinFreeDisk, 0)), inHand: inHand, late: late, alerts: c.alerts, log: c.Log, deadline: cmp.Or(c.commitLimit, commitLimit),
 		progress: func() (wal.Ticket, wal.Ticket) {
 			durable := s.Durable() // read before submitted, so that durable is never more than submitted
 			return s.Submitted(), durable
@@ -64,7 +69,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64) *admission {
 	return d
 }
 
-// Closed returns why new work is refused; empty: new work is accepted. The call costs three
+// Closed returns why new work is refused; empty: new work is accepted. The call costs four
 // atomic loads.
 func (d *admission) Closed() string {
 	switch {
@@ -72,7 +77,7 @@ func (d *admission) Closed() string {
 		return closedDisk
 	case d.stalled.Load():
 		return closedStalled
-	case d.inHand.Load() > httpapi.MaxInHand:
+	case d.inHand.Load() > httpapi.MaxInHand, d.late.Load() && d.inHand.Load() > enoughInHand:
 		return closedBusy
 	}
 	return ""

@@ -20,6 +20,7 @@ type closable struct {
 	broken             error
 	submitted, durable wal.Ticket
 	hand               atomic.Int64
+	lateIntake         atomic.Bool
 	log                bytes.Buffer
 	at                 time.Time
 }
@@ -29,7 +30,7 @@ func newClosable() *closable {
 	c.admission = &admission{
 		free: func() (uint64, error) { return c.free, c.broken }, minFree: 10,
 		progress: func() (wal.Ticket, wal.Ticket) { return c.submitted, c.durable },
-		inHand:   &c.hand, deadline: commitLimit,
+		inHand:   &c.hand, late: &c.lateIntake, deadline: commitLimit,
 		log: slog.New(slog.NewTextHandler(&c.log, nil)),
 	}
 	c.alerts = &alerts{log: c.admission.log}
@@ -127,6 +128,23 @@ func TestAdmissionAndRequests(t *testing.T) {
 	c.hand.Add(1)
 	if got := c.Closed(); got != closedBusy {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAdmissionAndIntake checks that new work is refused while requests wait too long to be read,
+// but for as much of it as keeps the processors busy.
+func TestAdmissionAndIntake(t *testing.T) {
+	c := newClosable()
+	for _, s := range []struct {
+		late bool
+		hand int64
+		want string
+	}{{false, enoughInHand + 1, ""}, {true, enoughInHand, ""}, {true, enoughInHand + 1, closedBusy}, {false, enoughInHand + 1, ""}} {
+		c.lateIntake.Store(s.late)
+		c.hand.Store(s.hand)
+		if got := c.Closed(); got != s.want {
+			t.Errorf("late %v, %d in hand: %q", s.late, s.hand, got)
+		}
 	}
 }
 

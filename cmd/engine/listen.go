@@ -38,6 +38,7 @@ type Served struct {
 	meters          *meters
 	connections     *httpapi.Connections // open connections of the merchant API
 	admission       *admission
+	intake          *intake
 	merchant, admin *fasthttp.Server
 	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
 	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
@@ -175,7 +176,11 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
-	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand)
+	if s.intake, err = newIntake(func() bool { return s.connections.Open() > manyConnections }); err != nil {
+		return errors.Join(err, e.Close())
+	}
+	e.work.Go(func() { s.intake.run(e.ending) })
+	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand, &s.intake.late)
 	e.work.Go(func() { s.admission.watch(e.ending) })
 	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// intake measures how long a request waits before the engine begins to read it. While the
+// processors are busy, Go's scheduler goes on with work that has begun before it looks for what
+// has arrived on connections: requests beyond what the engine can do wait there, where nothing
+// refuses them. A byte in a pipe waits in the same queue, and so measures the wait.
+type intake struct {
+	crowded func() bool // there are so many connections that requests may wait for each other
+	late    atomic.Bool // requests wait too long
+
+	sent atomic.Int64 // when the byte on its way was sent, in nanoseconds since began; 0: there is none
+	from *os.File
+	to   *os.File
+}
+
+// A request that waits for mostIntake waits too long. From then on new work is refused, which
+// takes far less time than doing it, until the wait is down to backIntake. Fewer connections
+// than manyConnections cannot make requests wait so long.
+const (
+	mostIntake      = 200 * time.Millisecond
+	backIntake      = 50 * time.Millisecond
+	intakeEvery     = 10 * time.Millisecond
+	manyConnections = 1024
+)
+
+// newIntake returns a measurement that run carries out.
+func newIntake(crowded func() bool) (*intake, error) {
+	i := &intake{crowded: crowded}
+	var err error
+	if i.from, i.to, err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("pipe: %w", err)
+	}
+	return i, nil
+}
+
+// run measures until the context ends.
+func (i *intake) run(ctx context.Context) {
+	began := time.Now()
+	read := make(chan struct{})
+	go func() { defer close(read); i.read(began) }()
+	ticker := time.NewTicker(intakeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_ = i.to.Close()
+			<-read
+			_ = i.from.Close()
+			return
+		case <-ticker.C:
+		}
+		switch sent := i.sent.Load(); {
+		case !i.crowded():
+			i.late.Store(false)
+		case sent == 0:
+			i.sent.Store(int64(time.Since(began)))
+			_, _ = i.to.Write([]byte{1}) // the pipe is empty: it has room
+		case time.Since(began)-time.Duration(sent) > mostIntake:
+			i.late.Store(true)
+		}
+	}
+}
+
+// read takes the bytes and learns how long they waited.
+func (i *intake) read(began time.Time) {
+	var b [1]byte
+	for {
+		if _, err := i.from.Read(b[:]); err != nil {
+			return // the pipe was closed
+		}
+		i.waited(time.Since(began) - time.Duration(i.sent.Load()))
+		i.sent.Store(0)
+	}
+}
+
+// waited takes how long a byte waited.
+func (i *intake) waited(d time.Duration) {
+	switch {
+	case d > mostIntake:
+		i.late.Store(true)
+	case d < backIntake:
+		i.late.Store(false)
+	}
+}
