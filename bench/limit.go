@@ -68,6 +68,9 @@ var limitSyncs = []time.Duration{0, time.Millisecond, 5 * time.Millisecond}
 // MeasureLimit loads the servers one after the other. Where an engine's books do not agree at the
 // end, that is an error.
 func MeasureLimit(ctx context.Context, o LimitOptions) (*Limit, error) {
+	if o.Connections < 1 {
+		return nil, fmt.Errorf("--connections %d: 1 to %d", o.Connections, MostConnections)
+	}
 	l := &Limit{StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: machine()}
 	for _, delay := range limitSyncs {
 		for i := range limitServers {
@@ -77,7 +80,7 @@ func MeasureLimit(ctx context.Context, o LimitOptions) (*Limit, error) {
 			}
 			row, err := o.measure(ctx, server, delay)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", server.name, err)
+				return nil, err
 			}
 			l.Rows = append(l.Rows, *row)
 			row = &l.Rows[len(l.Rows)-1]
@@ -114,7 +117,7 @@ func (o *LimitOptions) measure(ctx context.Context, server *limitServer, delay t
 	}
 	r, cpu, err := s.timed(ctx, scenario, server.name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", server.name, err)
 	}
 	row = &LimitRow{Server: server.name, PerSecond: r.PerSecond(), PerDone: float64(cpu.Microseconds()) / float64(r.Done), Latency: latencyOf(r.done)}
 	if delay > 0 {
@@ -128,7 +131,7 @@ func (o *LimitOptions) measure(ctx context.Context, server *limitServer, delay t
 		return nil, err
 	}
 	if !a.OK() {
-		return nil, fmt.Errorf("the books differ: %s", strings.Join(a.Differences, "; "))
+		return nil, fmt.Errorf("%s: the books differ: %s", server.name, strings.Join(a.Differences, "; "))
 	}
 	return row, nil
 }

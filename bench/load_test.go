@@ -152,8 +152,11 @@ func TestOpenLoopGrows(t *testing.T) {
 	addr := serving(t, func(ctx *fasthttp.RequestCtx) { time.Sleep(100 * time.Millisecond); ctx.SetBodyString("x") })
 	for most, want := range map[int][2]int{500: {100, 500}, 80: {80, 80}} {
 		r := Load{Addr: addr, Connections: most, Duration: time.Second, Rate: 1500, Source: newCounting()}.Run(t.Context())
-		if r.Connections < want[0] || r.Connections > want[1] || r.Done != 1500 {
-			t.Errorf("at most %d: %d connections, %d done, %v", most, r.Connections, r.Done, r.Errors)
+		if r.Connections < want[0] || r.Connections > want[1] || r.Sent != 1500 || r.Sent != r.Done+r.Errors[notSent] || r.Elapsed > 3*time.Second {
+			t.Errorf("at most %d: %d connections in %v, %d of %d done, %v", most, r.Connections, r.Elapsed, r.Done, r.Sent, r.Errors)
+		}
+		if unsent := r.Errors[notSent]; most == 500 && unsent > 0 || most == 80 && unsent < 400 { // 80 connections get 800 answers in a second
+			t.Errorf("at most %d: %d not sent", most, unsent)
 		}
 	}
 }

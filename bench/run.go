@@ -21,8 +21,7 @@ func (s *session) load(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// warmUpShare is how many of a warm-up's requests are signed before it, and of the load after it:
-// as many as the warm-up lets expect, and a half more.
+// expectMore is how many times the requests that a warm-up lets expect are signed before the load.
 const expectMore = 1.5
 
 // warmUpRate is how many requests a second are signed for the warm-up of a closed loop.

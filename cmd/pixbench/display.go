@@ -34,6 +34,9 @@ func (d *display) line(p bench.Progress) string {
 		if s.Errors > 0 {
 			line += fmt.Sprintf(", %s errors", humanize.Comma(int64(s.Errors)))
 		}
+		if s.Memory == 0 { // nobody was asked
+			return line
+		}
 		return line + fmt.Sprintf(", engine %.2f processors, %s", s.Engine, humanize.IBytes(s.Memory))
 	case p.Of > 0:
 		return fmt.Sprintf("%s: %s, %s of %s", p.Stage, p.What, humanize.Comma(int64(p.Done)), humanize.Comma(int64(p.Of)))
