@@ -212,8 +212,10 @@ func (l *Limit) WriteText(w io.Writer) error {
 		if r.Sync != "" {
 			sync = "+" + r.Sync
 		}
-		t.AppendRow(table.Row{r.Server, sync, showDigits(r.PerSecond), fmt.Sprintf("%.3f", r.Ratio),
-			showMicros(r.PerDone), showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P99))})
+		t.AppendRow(table.Row{
+			r.Server, sync, showDigits(r.PerSecond), fmt.Sprintf("%.3f", r.Ratio),
+			showMicros(r.PerDone), showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P99)),
+		})
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s, %d processors, %s\n", t.Render(), legible(l.Machine.CPU), l.Machine.Cores, l.StartedAt.Format(time.DateOnly))
 	return err

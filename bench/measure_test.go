@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -326,13 +328,18 @@ func TestMeasureRefuses(t *testing.T) {
 			t.Errorf("want %q, got %v", name, err)
 		}
 	}
+	options := o.options(t, "balance")
+	options.Operator.Base = lateOperators(t, o.engine.Control)
+	if _, err := Measure(t.Context(), t.Context(), options); err == nil || !strings.Contains(err.Error(), "behind this machine's, at most 5s are allowed") {
+		t.Errorf("an engine whose accounts were made long ago: %v", err)
+	}
 	refuse := func(ctx *fasthttp.RequestCtx, pass func()) {
 		if pass(); ctx.IsPost() {
 			ctx.Error("closed for today", http.StatusServiceUnavailable)
 		}
 	}
 	o.fault.Store(&refuse)
-	options := o.options(t, "cash-in")
+	options = o.options(t, "cash-in")
 	options.WarmUp = 100 * time.Millisecond
 	if _, err := Measure(t.Context(), t.Context(), options); err == nil || !strings.Contains(err.Error(), "none of ") || !strings.Contains(err.Error(), "503") {
 		t.Error(err)
@@ -345,6 +352,24 @@ func shifted(t *testing.T, addr string, by time.Duration) string {
 	p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
 	p.ModifyResponse = func(r *http.Response) error {
 		r.Header.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
+		return nil
+	}
+	s := httptest.NewServer(p)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// lateOperators is a proxy of an operator API whose engine's clock is behind.
+func lateOperators(t *testing.T, addr string) string {
+	t.Helper()
+	p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	p.ModifyResponse = func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		body = regexp.MustCompile(`"created_at":"20..`).ReplaceAll(body, []byte(`"created_at":"2021`))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		return nil
 	}
 	s := httptest.NewServer(p)

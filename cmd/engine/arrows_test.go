@@ -78,7 +78,7 @@ var outside = []struct {
 	{"encoding/json", []string{"actors/strictjson"}},
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
-	{"github.com/go-analyze/charts", []string{"bench/**"}},
+	{"github.com/go-analyze/charts", []string{"bench/**"}}, //nolint:misspell // its name
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"bench/**"}},
 	{"github.com/fasthttp/router", []string{"httpapi/**"}},
 	{"codeberg.org/go-pdf/fpdf", []string{"httpapi/receipt"}},

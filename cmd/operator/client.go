@@ -49,15 +49,15 @@ func NewHTTP(t http.RoundTripper) *http.Client {
 // Do sends a request, with a body unless that is nil, and returns the answer's JSON. An
 // error says in one line what the API answered, or that there was no answer.
 func (o *Client) Do(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
-	r, err := o.Request(ctx, method, path, body)
+	r, err := o.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := o.caller().Do(r)
 	if err != nil {
-		return nil, o.Unanswered(method, err)
+		return nil, o.unanswered(method, err)
 	}
-	return o.Whole(method, answer)
+	return o.whole(method, answer)
 }
 
 func (o *Client) caller() *http.Client {
@@ -67,7 +67,7 @@ func (o *Client) caller() *http.Client {
 	return o.HTTP
 }
 
-func (o *Client) Request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+func (o *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var sent io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -87,18 +87,18 @@ func (o *Client) Request(ctx context.Context, method, path string, body any) (*h
 	return r, nil
 }
 
-// Whole reads and closes an answer and returns its JSON, with an error that says what is wrong
+// whole reads and closes an answer and returns its JSON, with an error that says what is wrong
 // with it.
-func (o *Client) Whole(method string, answer *http.Response) (json.RawMessage, error) {
+func (o *Client) whole(method string, answer *http.Response) (json.RawMessage, error) {
 	defer func() { _ = answer.Body.Close() }()
 	got, err := io.ReadAll(io.LimitReader(answer.Body, longestAnswer+1))
 	if err == nil && len(got) > longestAnswer {
 		err = errors.New("it is too long")
 	}
 	if err != nil {
-		return nil, o.Unanswered(method, err)
+		return nil, o.unanswered(method, err)
 	}
-	return got, o.Judge(answer.StatusCode, got)
+	return got, o.judge(answer.StatusCode, got)
 }
 
 // Post sends a body and reads the answer into a value.
@@ -110,8 +110,8 @@ func (o *Client) Post(ctx context.Context, path string, body, into any) error {
 	return json.Unmarshal(got, into)
 }
 
-// Judge returns nil for a successful answer in JSON.
-func (o *Client) Judge(status int, got []byte) error {
+// judge returns nil for a successful answer in JSON.
+func (o *Client) judge(status int, got []byte) error {
 	if status/100 == 2 {
 		if !json.Valid(got) {
 			return fmt.Errorf("%s answers %d without JSON: it is no operator API", o.Base, status)
@@ -132,9 +132,9 @@ func (o *Client) Judge(status int, got []byte) error {
 	return fmt.Errorf("%s (%d)", problem.Error.Message, status)
 }
 
-// Unanswered returns the error for a request without an answer. For a change it says that the
+// unanswered returns the error for a request without an answer. For a change it says that the
 // change may have been made all the same.
-func (o *Client) Unanswered(method string, err error) error {
+func (o *Client) unanswered(method string, err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
 		err = of.Err // without the URL, which the error line names already
 	}

@@ -30,7 +30,7 @@ var errSilent = errors.New("nothing more arrives")
 func (o *Client) Download(ctx context.Context, path, kind string, longest time.Duration) (*Download, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	d := &Download{from: o.Base, longest: longest, ctx: ctx, end: end}
-	r, err := o.Request(ctx, http.MethodGet, path, nil)
+	r, err := o.request(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		end(nil)
 		return nil, err
@@ -40,7 +40,7 @@ func (o *Client) Download(ctx context.Context, path, kind string, longest time.D
 	client.Timeout = 0 // the answer may be long
 	answer, err := client.Do(r)
 	if err != nil {
-		err = o.Unanswered(http.MethodGet, d.cause(err))
+		err = o.unanswered(http.MethodGet, d.cause(err))
 		d.silence.Stop()
 		end(nil)
 		return nil, err
@@ -52,7 +52,7 @@ func (o *Client) Download(ctx context.Context, path, kind string, longest time.D
 		return d, nil
 	}
 	if answer.StatusCode/100 != 2 {
-		_, err = o.Whole(http.MethodGet, answer)
+		_, err = o.whole(http.MethodGet, answer)
 	} else {
 		err = fmt.Errorf("%s answers %d without %s: it is no operator API", o.Base, answer.StatusCode, kind)
 	}
