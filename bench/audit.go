@@ -2,16 +2,8 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -35,11 +27,10 @@ const (
 // and with the scheme's book, which the engine's own audit does.
 func (s *session) audit(ctx context.Context, a *Audit) error {
 	began := time.Now()
-	a.Differences = []string{}
 	s.show(Progress{Stage: "audit", What: "accounts settled"})
 	report, err := s.settled(ctx)
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
 	a.Scheme, a.InFlight, a.Accounts = report.Book, report.InFlight, len(s.merchants)
 	if report.LeftOut+len(report.Rows) < len(s.merchants) {
@@ -60,7 +51,7 @@ func (s *session) audit(ctx context.Context, a *Audit) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
 	for _, differences := range found {
 		for _, d := range differences {
@@ -131,181 +122,4 @@ func (s *session) byAccount(a *Audit) (told []map[string]*answered, unknown [][]
 		}
 	}
 	return told, unknown
-}
-
-// book compares one account.
-type book struct {
-	*merchant
-	told        map[string]*answered // by transaction_id
-	payments    map[string]bool      // end-to-end ids of the payments that customers made before the load
-	unknown     []*answered
-	balance     int64 // what the items make
-	pending     int64
-	credited    bool
-	differences []string
-}
-
-// item is a transaction in the merchant API's lists.
-type item struct {
-	TransactionID string  `json:"transaction_id"`
-	EndToEnd      *string `json:"end_to_end_id"`
-	Type          string  `json:"type"`
-	Status        string  `json:"status"`
-	Direction     string  `json:"direction"`
-	Amount        int64   `json:"amount"`
-	Fee           int64   `json:"fee_amount"`
-	Net           int64   `json:"net_amount"`
-	Completed     *string `json:"completed_at"`
-}
-
-func (b *book) expectPayments(s *session, account int) {
-	b.payments = map[string]bool{}
-	for i := account; i < len(s.payments); i += len(s.merchants) {
-		b.payments[s.payments[i].endToEnd] = true
-	}
-}
-
-func (b *book) differ(format string, args ...any) {
-	b.differences = append(b.differences, "account "+b.id+": "+fmt.Sprintf(format, args...))
-}
-
-// read reads the account's transactions and balance, and compares them.
-func (b *book) read(ctx context.Context, s *session) error {
-	for page := 1; ; page++ {
-		var list struct{ Data []item }
-		q := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(pageSize)}}
-		if err := s.merchantGet(ctx, b.merchant, "/transactions?"+q.Encode(), &list); err != nil {
-			return err
-		}
-		for i := range list.Data {
-			b.take(&list.Data[i])
-		}
-		if len(list.Data) < pageSize {
-			break
-		}
-	}
-	b.leftOver()
-	var now struct{ Balance, Available, Pending int64 }
-	if err := s.merchantGet(ctx, b.merchant, "/balance", &now); err != nil {
-		return err
-	}
-	if now.Balance != b.balance || now.Pending != b.pending || now.Available != b.balance-b.pending {
-		b.differ("its balance is %d, of which %d are pending and %d available, but its transactions make %d and %d",
-			now.Balance, now.Pending, now.Available, b.balance, b.pending)
-	}
-	return nil
-}
-
-// take compares one transaction with what the client was answered.
-func (b *book) take(i *item) {
-	b.count(i)
-	if t := b.told[i.TransactionID]; t != nil {
-		if t.amount != i.Amount {
-			b.differ("%s is over %d, and its request was over %d", i.TransactionID, i.Amount, t.amount)
-		}
-		delete(b.told, i.TransactionID)
-		return
-	}
-	switch {
-	case i.EndToEnd != nil && b.payments[*i.EndToEnd] && i.Amount == paymentAmount:
-		delete(b.payments, *i.EndToEnd)
-	case i.Type == "ted" && i.Amount == funds && !b.credited:
-		b.credited = true
-	case !b.explained(i):
-		b.differ("%s over %d is in the book, and no client was answered so", i.TransactionID, i.Amount)
-	}
-}
-
-// count adds a transaction to the balance.
-func (b *book) count(i *item) {
-	switch {
-	case i.Completed != nil && i.Direction == "inbound":
-		b.balance += i.Net
-	case i.Completed != nil:
-		b.balance -= i.Net
-	case i.Status == "pending":
-		b.pending += i.Net
-	}
-}
-
-// explained finds a request without a known outcome that may have made a transaction.
-func (b *book) explained(i *item) bool {
-	at := slices.IndexFunc(b.unknown, func(u *answered) bool {
-		return u.amount == i.Amount && strings.HasPrefix(i.TransactionID, prefixes[u.kind])
-	})
-	if at < 0 {
-		return false
-	}
-	b.unknown = slices.Delete(b.unknown, at, at+1)
-	return true
-}
-
-// leftOver names what clients were answered, and what they paid, and the engine does not list.
-func (b *book) leftOver() {
-	for _, id := range slices.Sorted(maps.Keys(b.told)) {
-		b.differ("%s over %d was answered %d, and is not in the book", id, b.told[id].amount, b.told[id].status)
-	}
-	for _, id := range slices.Sorted(maps.Keys(b.payments)) {
-		b.differ("the payment %s is not in the book", id)
-	}
-	if !b.credited {
-		b.differ("its credit is not in the book")
-	}
-}
-
-// auditTries is how often a read of the audit is tried: after a load the engine may still refuse
-// some, and a rate limit counts the audit's requests too.
-const auditTries = 70
-
-// merchantGet reads from the merchant API.
-func (s *session) merchantGet(ctx context.Context, m *merchant, path string, into any) error {
-	var last error
-	for range auditTries {
-		status, body, err := s.ask(ctx, m, path)
-		switch {
-		case err != nil:
-			last = err
-		case status == http.StatusOK:
-			return json.Unmarshal(body, into)
-		default:
-			last = fmt.Errorf("%s answers %d: %s", path, status, body)
-			if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-				return last
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), last)
-		case <-time.After(time.Second):
-		}
-	}
-	return last
-}
-
-// ask sends one request to the merchant API.
-func (s *session) ask(ctx context.Context, m *merchant, path string) (status int, body []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.target.URL+"/api/external"+path, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	r.Header.Set("Authorization", "ApiKey "+m.clientID+":"+m.secret)
-	answer, err := s.reader.Do(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(answer.Body, longestAnswer))
-	return answer.StatusCode, body, err
-}
-
-// newReader returns the audit's client. It has a source address of its own where there are many,
-// because the load may have used up what its addresses may send in a minute.
-func (t *target) newReader() *http.Client {
-	d := net.Dialer{Timeout: dialTimeout}
-	if t.from != nil {
-		d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 255, 0, 1)}
-	}
-	return &http.Client{
-		Timeout: time.Minute, Transport: &http.Transport{DialContext: d.DialContext, TLSClientConfig: t.tls, MaxIdleConnsPerHost: atOnce},
-	}
 }

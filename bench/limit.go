@@ -126,7 +126,7 @@ func (o *LimitOptions) measure(ctx context.Context, server *limitServer, delay t
 	if !server.audited {
 		return row, nil
 	}
-	var a Audit
+	a := Audit{Differences: []string{}}
 	if err := s.audit(ctx, &a); err != nil {
 		return nil, err
 	}

@@ -138,23 +138,33 @@ func (s *session) show(p Progress) {
 
 // Measure loads an engine with scenarios, audits the books, and reports. If the context ends, the
 // load ends with it; the report then has what was measured until then, and its audit. cut ends
-// the audit too. An error means that there is no report.
+// the audit too. An error means that nothing was measured; what fails later is a difference in
+// the audit.
 func Measure(ctx, cut context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	s := &session{Options: &o, tag: newTag()}
 	r := &Report{Program: o.Build.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: machine()}
+	r.Audit.Differences = []string{}
 	err := s.open(ctx)
 	if err == nil {
 		r.Engine = s.target.Target
-		if err = s.load(ctx, r); err == nil {
-			r.Interrupted = ctx.Err() != nil
-			err = s.audit(cut, &r.Audit)
-		}
+		err = s.load(ctx, r)
 	}
-	if err = errors.Join(err, s.close()); err != nil {
-		return nil, err
+	if len(r.Runs) == 0 {
+		return nil, errors.Join(err, s.close())
+	}
+	r.Interrupted = ctx.Err() != nil
+	// From here on there are figures to report, whatever fails.
+	if err != nil {
+		r.Audit.differ("the load was given up: %v", err)
+	}
+	if err := s.audit(cut, &r.Audit); err != nil {
+		r.Audit.differ("the audit could not be made: %v", err)
+	}
+	if err := s.close(); err != nil {
+		r.Audit.differ("the engine did not end as it should: %v", err)
 	}
 	return r, nil
 }
