@@ -144,7 +144,7 @@ func (m *Machine) durable() ledger.Totals {
 // job makes a child actor's job: the payout or refund, its goal, and the account's rule about which
 // recipients are forbidden.
 func (m *Machine) job(l ledger.Launch) transfer.Job {
-	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
+	j := transfer.Job{Account: m.head.ID, Tx: l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
 		j.Refuses = settings.RefusesPayoutTo
 	}
