@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"reflect"
 
 	"pixd/actors/cbormap"
 )
@@ -139,7 +138,7 @@ func (t *Transaction) appendParts(m *cbormap.Map) {
 	rarePart(m, 17, &t.Receipt)
 	rarePart(m, 18, &t.Credit)
 	rarePart(m, 19, &t.Return)
-	if t.Payout.Key != (Key{}) || !reflect.ValueOf(&t.Payout).Elem().IsZero() {
+	if !t.Payout.zero() {
 		m.Key(20)
 		m.Bytes = t.Payout.append(m.Bytes)
 	}
@@ -163,6 +162,12 @@ func (k *Key) append(b []byte) []byte {
 	m.OptUint(1, uint64(k.Type))
 	m.OptText(2, k.Value)
 	return m.Bytes
+}
+
+func (p *PayoutPart) zero() bool {
+	return p.Key == (Key{}) && p.GivenDocument == "" && p.RecipientISPB == "" && p.Purpose == "" &&
+		p.Attempt == 0 && !p.OwnEndToEnd && !p.UnderSuffix && p.Former == nil && !p.Repeat && p.DuplicateOf == nil &&
+		p.Bucket == 0 && p.QueueEnds == 0 && p.Decision == 0 && p.Operator == "" && p.Returned == 0
 }
 
 func (p *PayoutPart) append(b []byte) []byte {
