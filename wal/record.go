@@ -34,14 +34,20 @@ const (
 // Seal encodes r and computes its checksum, which also covers prev, the checksum of the
 // stream's previous record (0 for the first record). r.Sum is ignored.
 func Seal(prev uint64, r Record) Sealed {
-	v := make([]byte, recordOverhead+len(r.Body))
-	v[0], v[1] = recordVersion, r.Kind
-	binary.BigEndian.PutUint64(v[2:], uint64(r.Time))
-	copy(v[recordHead:], r.Body)
-	end := len(v) - 8
-	sum := chain(prev, r.Stream, r.Seq, v[:end])
-	binary.BigEndian.PutUint64(v[end:], sum)
-	return Sealed{Seq: r.Seq, Time: r.Time, Sum: sum, Value: v}
+	return Finish(prev, r.Stream, r.Seq, append(Begin(r.Kind, r.Time, len(r.Body)), r.Body...))
+}
+
+// Begin returns the first bytes of a record, with room for a body of about so many bytes.
+// The caller appends the body and hands the whole to Finish.
+func Begin(kind uint8, time int64, room int) []byte {
+	v := append(make([]byte, 0, recordOverhead+room), recordVersion, kind)
+	return binary.BigEndian.AppendUint64(v, uint64(time))
+}
+
+// Finish seals a record that Begin began; see Seal. The record takes v over.
+func Finish(prev uint64, stream Stream, seq uint64, v []byte) Sealed {
+	sum := chain(prev, stream, seq, v)
+	return Sealed{Seq: seq, Time: int64(binary.BigEndian.Uint64(v[2:])), Sum: sum, Value: binary.BigEndian.AppendUint64(v, sum)}
 }
 
 // Unseal decodes the bytes of one record and verifies them against prev, the checksum of

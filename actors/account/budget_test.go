@@ -122,7 +122,7 @@ func TestBudgetOfRefunds(t *testing.T) {
 	} {
 		e := b.step(c.command())
 		if len(e.Start) > 0 {
-			tx = &e.Start[0].Tx
+			tx = e.Start[0].Tx
 		}
 		if e.Answer != nil && e.Answer.Case != nil {
 			k = e.Answer.Case

@@ -43,7 +43,7 @@ type Effect struct {
 	// With Park and Join: the earlier request had a different body.
 	Other bool
 	Child ledger.Launch
-	Alert ledger.Alert
+	Alert *ledger.Alert
 	// With Emit: a record that causes events for subscriptions, or is about a subscription.
 	Emitted *ledger.Record
 }
@@ -52,7 +52,7 @@ type Effect struct {
 // asker of the command; answer the askers that are parked for the payout that ended; raise
 // alerts; hand events to the webhooks; start child actors.
 func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer) []Effect {
-	out := append(make([]Effect, 0, 3), m.reply(c, d, a))
+	out := append(make([]Effect, 0, 2), m.reply(c, d, a))
 	if t := d.Ended; t != nil {
 		delete(m.work, t.ID)
 		outcome := a
@@ -61,8 +61,8 @@ func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer
 		}
 		out = append(out, Effect{Kind: Finish, Payout: t.ID, Answer: outcome})
 	}
-	for _, alert := range d.Alerts {
-		out = append(out, Effect{Kind: Raise, Alert: alert})
+	for i := range d.Alerts {
+		out = append(out, Effect{Kind: Raise, Alert: &d.Alerts[i]})
 	}
 	for i := range d.Records {
 		if r := &d.Records[i]; r.Subscription != nil || len(r.Deliveries) > 0 {

@@ -144,7 +144,7 @@ func (m *Machine) durable() ledger.Totals {
 // job makes a child actor's job: the payout or refund, its goal, and the account's rule about which
 // recipients are forbidden.
 func (m *Machine) job(l ledger.Launch) transfer.Job {
-	j := transfer.Job{Account: m.head.ID, Tx: *l.Tx, Goal: l.Goal}
+	j := transfer.Job{Account: m.head.ID, Tx: l.Tx, Goal: l.Goal}
 	if settings := m.head.Settings; settings.BlockCNPJOut {
 		j.Refuses = settings.RefusesPayoutTo
 	}
@@ -184,6 +184,9 @@ func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
 	return t
 }
 
+// bodyRoom is enough for the bodies of most records.
+const bodyRoom = 480
+
 // write applies the records to the head and makes their journal entry. A record that cannot
 // be applied is a bug in the engine and panics.
 func (m *Machine) write(records []ledger.Record) wal.Entry {
@@ -198,9 +201,7 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		if err := m.head.Apply(r); err != nil {
 			panic(err)
 		}
-		s := wal.Seal(m.sum, wal.Record{
-			Stream: e.Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode(),
-		})
+		s := wal.Finish(m.sum, e.Stream, r.Seq, r.Append(wal.Begin(uint8(r.Kind), int64(r.Time), bodyRoom)))
 		m.sum = s.Sum
 		e.Records = append(e.Records, s)
 		m.rows = ledger.Project(m.rows, r)

@@ -26,7 +26,7 @@ func TestRecentSums(t *testing.T) {
 				found += b.checkRecentSums(id)
 			}
 			if len(out.Start) > 0 {
-				return &out.Start[0].Tx
+				return out.Start[0].Tx
 			}
 			return nil
 		}

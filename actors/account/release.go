@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"slices"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -13,6 +14,7 @@ import (
 func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	var u undo
 	task := m.task
+	entry.Out = make([]wal.Out, 0, len(effects)+1) // one more for the guard; see submit
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
 		case Reply:
@@ -40,7 +42,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			}
 		case Raise:
 			if s.Config.Alerts != nil {
-				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, e.Alert})
+				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, *e.Alert})
 			}
 		case Emit:
 			if s.Config.Webhooks != nil {
@@ -53,7 +55,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			if s.running == nil {
 				s.running = map[ledger.TxID]carried{}
 			}
-			s.running[l.job.Tx.ID] = carried{&l.job.Tx, l.child}
+			s.running[l.job.Tx.ID] = carried{l.job.Tx, l.child}
 			u.started = append(u.started, l.job.Tx.ID)
 		}
 	}
@@ -86,7 +88,7 @@ func (s *Shell) submit(entry *wal.Entry, u undo) {
 		return
 	}
 	if guarded {
-		entry.Out = append([]wal.Out{s.guard(u)}, entry.Out...)
+		entry.Out = slices.Insert(entry.Out, 0, s.guard(u))
 	}
 	if len(entry.Records) == 0 {
 		s.holdToWritten(entry.Out)

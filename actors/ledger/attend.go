@@ -104,9 +104,9 @@ func (d *draft) expire(t Transaction) Decision {
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
 	case t.Status == StatusQueued:
-		t = d.fail(t, ReasonQueueTimeout)
+		t = *d.fail(t, ReasonQueueTimeout)
 	default:
-		t = d.fail(t, ReasonExpired)
+		t = *d.fail(t, ReasonExpired)
 	}
 	out := d.done(&t)
 	out.Attended = &Attended{}

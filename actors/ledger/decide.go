@@ -14,7 +14,7 @@ func (a *Account) Decide(c Command, f Facts, s Stamp) Decision {
 	if e := f.Earlier; e != nil {
 		return e.decision()
 	}
-	d := draft{account: a, stamp: s, totals: a.Totals, facts: &f}
+	d := draft{account: a, stamp: s, totals: a.Totals, facts: f}
 	return d.afterCases(d.decide(c, f))
 }
 
@@ -76,7 +76,7 @@ type draft struct {
 	alerts  []Alert
 	launch  []Launch
 
-	facts *Facts
+	facts Facts
 	drawn byte // number of ids that the method draw has made
 	// The states of refund sums and cases after the decision's records so far, where they
 	// differ from the facts.

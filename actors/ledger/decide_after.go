@@ -93,7 +93,7 @@ func (d *draft) receiveReturn(c ReceiveReturn, f Facts) Decision {
 	t := *f.Tx
 	switch {
 	case t.Status.InFlight():
-		t = d.settle(t)
+		t = *d.settle(t)
 	case t.Voided():
 		var r *Refusal
 		if t, r = d.settleLate(t); r != nil {

@@ -54,13 +54,13 @@ func (d *draft) decideApproval(c DecideApproval, f Facts) Decision {
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {
-		t = d.fail(t, ReasonExpired)
+		t = *d.fail(t, ReasonExpired)
 		refusal := refuse(RefuseExpired, "the payout's own end_to_end_id is too old to go out: it has failed with approval_expired")
 		return Decision{Records: d.records, Tx: &t, Refusal: refusal}
 	}
 	t.Payout.Decision, t.Payout.Operator = c.Word, c.Operator
 	if c.Word == Declined {
-		t = d.fail(t, ReasonDeclined)
+		t = *d.fail(t, ReasonDeclined)
 	} else {
 		t = d.approve(t, &f.Chain)
 	}

@@ -31,10 +31,10 @@ func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
 // outcome decides about the result of a payout. A result that was applied before changes
 // nothing; a result that contradicts a final status raises an alert.
 func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
-	t := *f.Tx
-	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
-		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
+	if c.Notice && d.namesAnother(f.Tx, c.EndToEnd) {
+		return Decision{Tx: f.Tx, Repeat: true, Alerts: d.alerts}
 	}
+	t := *f.Tx
 	if !t.Status.InFlight() {
 		return d.afterwards(t, c)
 	}
@@ -45,11 +45,11 @@ func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
 	case TransferIsAccepted:
 		return d.accepted(t, c.Doubt)
 	case TransferIsSettled:
-		t = d.settle(t)
+		return d.done(d.settle(t))
 	case TransferIsRejected:
 		t = d.shown(t)
 		t.Payout.DuplicateOf = f.Holder
-		t = d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected)
+		return d.done(d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected))
 	case TransferIsRefused:
 		return d.refused(t, c.Refusal, f.Row)
 	case TransferIsLimited:
@@ -60,13 +60,11 @@ func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
 		if t.Status != StatusAccepted || !d.orphaned(&t) {
 			return Decision{Tx: f.Tx, Repeat: true}
 		}
-		t = d.fail(t, ReasonVoided)
+		return d.done(d.fail(t, ReasonVoided))
 	case TransferIsNotHeard, TransferIsOpen:
 		return Decision{Tx: f.Tx, Repeat: true}
-	default:
-		panic("ledger: a payout result that does not exist")
 	}
-	return d.done(&t)
+	panic("ledger: a payout result that does not exist")
 }
 
 // orphaned tells whether an accepted payout may be voided: the scheme has reported no
@@ -82,9 +80,15 @@ const doubtAgain = Millis(3000)
 // accepted records that the scheme has the payout or, with doubt, that the scheme may have
 // it.
 func (d *draft) accepted(t Transaction, doubt bool) Decision {
+	if t.Status == StatusHeld {
+		return d.done(d.accept(t, doubt))
+	}
+	return d.acceptedAgain(t, doubt)
+}
+
+// acceptedAgain is accepted for a payout that the merchant has seen already.
+func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 	switch {
-	case t.Status == StatusHeld:
-		t = d.accept(t, doubt)
 	case t.Status == StatusSending:
 		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
 		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
@@ -110,7 +114,7 @@ func (d *draft) untilDue(t *Transaction) Millis {
 // accept adds the record that makes a held payout or refund visible to the merchant as
 // accepted. The due row of the hold stays in place, except for a transfer in doubt, which
 // gets an earlier due time because the scheme must be asked.
-func (d *draft) accept(t Transaction, doubt bool) Transaction {
+func (d *draft) accept(t Transaction, doubt bool) *Transaction {
 	kind, claim := PayoutAccepted, t.Transfer.Claim
 	if t.Kind == TxRefund {
 		kind = RefundAccepted
@@ -122,29 +126,29 @@ func (d *draft) accept(t Transaction, doubt bool) Transaction {
 	}
 	if doubt {
 		d.wait(kind, &t, d.untilDue(&t), Body{Claim: claim})
-		return t
+		return &t
 	}
 	d.mustAdd(kind, Body{Tx: &t, Claim: claim})
-	return t
+	return &t
 }
 
 // shown accepts a payout or refund that is still held, so that the merchant sees it before it
 // gets a final status. Any other stays as it is.
 func (d *draft) shown(t Transaction) Transaction {
 	if t.Status == StatusHeld {
-		return d.accept(t, false)
+		return *d.accept(t, false)
 	}
 	return t
 }
 
-func (d *draft) settle(t Transaction) Transaction {
+func (d *draft) settle(t Transaction) *Transaction {
 	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", settledEvents()...)
 }
 
 // settledEvents are the events of a payout that settles, in this order.
 func settledEvents() []EventKind { return []EventKind{EventPayoutConfirmed, EventCompleted} }
 
-func (d *draft) fail(t Transaction, reason string) Transaction {
+func (d *draft) fail(t Transaction, reason string) *Transaction {
 	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
 }
 
@@ -162,7 +166,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 		return Decision{Tx: &t, Repeat: true} // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
 	default:
 		t.Transfer.Unsure = t.Transfer.Doubt
-		t = d.fail(t, code.String())
+		return d.done(d.fail(t, code.String()))
 	}
 	return d.done(&t)
 }
@@ -237,14 +241,14 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 	}
 }
 
-func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) Transaction {
+func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) *Transaction {
 	d.book(&t, s)
 	t.ReasonCode, t.Transfer.Doubt = reason, false
 	if reason != ReasonDuplicate {
 		t.Payout.DuplicateOf = nil
 	}
 	d.mustAdd(kind, Body{Tx: &t, Events: events})
-	return t
+	return &t
 }
 
 // mustAdd is add for records whose sums cannot overflow: they release or debit held money,

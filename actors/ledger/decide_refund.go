@@ -122,7 +122,7 @@ func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.Transfer.DueAt)
 	switch {
 	case t.Status == StatusHeld && c.Result == TransferIsAccepted:
-		t = d.accept(t, c.Doubt)
+		t = *d.accept(t, c.Doubt)
 	case overdue:
 		if !t.Transfer.Overdue {
 			d.alert(AlertUnanswered, &t, "the scheme has reported no outcome of a refund: it is asked again, and the refund sent again where the scheme does not know it")

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -121,7 +122,11 @@ func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	if h.durable != nil {
 		f.Durable = *h.durable
 	}
+	before := encoded(f.Tx)
 	d := h.account.Decide(c, f, s)
+	if !bytes.Equal(encoded(f.Tx), before) {
+		panic(fmt.Sprintf("%T changed the transaction on which it was decided, which an earlier record or a child actor has", c))
+	}
 	for i := range d.Records {
 		r := &d.Records[i]
 		if r.Claim != nil && r.Kind.Answers() {
@@ -131,6 +136,14 @@ func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	}
 	h.follow(&d)
 	return d, nil
+}
+
+// encoded returns the bytes of a transaction as its record has them; nil where there is none.
+func encoded(t *Transaction) []byte {
+	if t == nil {
+		return nil
+	}
+	return t.append(nil)
 }
 
 func (h *harness) step(c Command) Decision {

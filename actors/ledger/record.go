@@ -83,15 +83,8 @@ var (
 	}()
 )
 
-// Encode encodes the record's body as it is journaled: CBOR in core deterministic form with
-// integer keys.
-func (r *Record) Encode() []byte {
-	b, err := encoding.Marshal(&r.Body)
-	if err != nil {
-		panic(fmt.Sprintf("ledger: encode %v: %v", r.Kind, err))
-	}
-	return b
-}
+// Encode returns the record's body as it is journaled; see Append.
+func (r *Record) Encode() []byte { return r.Append(nil) }
 
 // Decode decodes a body that Encode has made into r.Body. A kind or a field that this
 // version of the engine does not know is an error.

@@ -92,8 +92,8 @@ var mutations = []mutation{
 	{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
 		"actors/transfer/machine.go",
-		"t := &m.job.Tx\n\treturn scheme.Payment{",
-		"t := m.job.Tx\n\tif m.job.Goal == ledger.GoalResume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
+		"t := m.job.Tx\n\treturn scheme.Payment{",
+		"changed := *m.job.Tx\n\tt := &changed\n\tif m.job.Goal == ledger.GoalResume {\n\t\tt.EndToEnd, t.ID[15] = t.EndToEnd[:31]+\"z\", t.ID[15]+1\n\t}\n\treturn scheme.Payment{",
 	},
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
@@ -206,7 +206,7 @@ var mutations = []mutation{
 	{
 		"notice-of-another-id-believed", "a notice that names our payout with another end-to-end id is believed",
 		"actors/ledger/decide_outcome.go",
-		"if c.Notice && d.namesAnother(&t, c.EndToEnd) {",
+		"if c.Notice && d.namesAnother(f.Tx, c.EndToEnd) {",
 		"if c.Notice && c.EndToEnd == \"\" {",
 	},
 	{

@@ -16,7 +16,7 @@ import (
 // lookup: the scheme knows the payer of the payment that it gives back.
 type Job struct {
 	Account ledger.AccountID
-	Tx      ledger.Transaction // the transfer's state when the child actor was started
+	Tx      *ledger.Transaction // the transfer's state when the child actor was started; nobody changes it
 	Goal    ledger.Goal
 	Task    *due.Task // the due task that the child actor is started for; nil: it is started for a request
 	// Refuses is the account's rule against payouts to companies, as it was when the job
@@ -58,7 +58,7 @@ func New(j Job) *Machine {
 
 // Query returns the question to send with the act Lookup.
 func (m *Machine) Query() scheme.Query {
-	t := &m.job.Tx
+	t := m.job.Tx
 	return scheme.Query{
 		Account: m.job.Account, Tx: t.ID, EndToEnd: t.EndToEnd, Key: t.Payout.Key,
 	}
@@ -67,7 +67,7 @@ func (m *Machine) Query() scheme.Query {
 // Payment returns the payment to send with the act Submit. A repeated submit has the same
 // transaction id and end-to-end id.
 func (m *Machine) Payment() scheme.Payment {
-	t := &m.job.Tx
+	t := m.job.Tx
 	return scheme.Payment{
 		Tx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd, Amount: t.Amount,
 		Key: t.Payout.Key, RecipientISPB: t.Payout.RecipientISPB,
@@ -78,7 +78,7 @@ func (m *Machine) Payment() scheme.Payment {
 // Refund returns the refund to send with the act Submit, where the job is a refund. A
 // repeated submit has the same ids.
 func (m *Machine) Refund() scheme.Refund {
-	t := &m.job.Tx
+	t := m.job.Tx
 	return scheme.Refund{
 		Tx: t.ID, Account: m.job.Account, EndToEnd: t.EndToEnd, Original: t.Refund.OriginalEndToEnd, Amount: t.Amount,
 		Reason: t.Refund.Code, Description: t.Description,

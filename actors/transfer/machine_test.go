@@ -12,10 +12,10 @@ import (
 	"pixd/actors/scheme"
 )
 
-var job = Job{Account: 7, Tx: ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
+var job = Job{Account: 7, Tx: &ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
 
 // refunding is a job whose transaction is a refund.
-var refunding = Job{Account: 7, Tx: ledger.Transaction{
+var refunding = Job{Account: 7, Tx: &ledger.Transaction{
 	ID: ledger.TxID{2}, Kind: ledger.TxRefund, Status: ledger.StatusHeld, Amount: 100, EndToEnd: "D99999004202603011200abcdefghijk", Description: "sorry",
 	Counterparty: ana, Refund: ledger.RefundPart{OriginalEndToEnd: "E60701190202603011159abcdefghijk", Code: "AM09"},
 }}
@@ -260,7 +260,8 @@ func TestStepAfterReport(t *testing.T) {
 // TestKeepsTheOwner checks that a report contains the name, document and ISPB of the owner
 // that an earlier lookup found.
 func TestKeepsTheOwner(t *testing.T) {
-	j := job
+	j, found := job, *job.Tx
+	j.Tx = &found
 	j.Tx.Counterparty.Name, j.Tx.Counterparty.Document, j.Tx.Counterparty.ISPB = ana.Name, ana.Document, ana.ISPB
 	for name, goal := range goals {
 		j.Goal = goal
@@ -273,7 +274,7 @@ func TestKeepsTheOwner(t *testing.T) {
 // TestRefundWithoutPayer checks that a refund is sent again where the scheme does not know it,
 // also where it told no payer of the payment.
 func TestRefundWithoutPayer(t *testing.T) {
-	m := New(Job{Tx: ledger.Transaction{Kind: ledger.TxRefund}, Goal: ledger.GoalResume})
+	m := New(Job{Tx: &ledger.Transaction{Kind: ledger.TxRefund}, Goal: ledger.GoalResume})
 	m.Begin()
 	if act := m.Step(Reply{State: scheme.State{Progress: scheme.Unknown}}); act != Submit {
 		t.Error(act)

@@ -29,10 +29,11 @@ var knows = []struct {
 	pkg    string
 	others []string
 }{
-	{"actors/ledger", nil},
+	{"actors/cbormap", nil},
+	{"actors/ledger", []string{"actors/cbormap"}},
 	{"actors/scheme", []string{"actors/ledger"}},
 	{"actors/scheme/brcode", nil},
-	{"actors/scheme/sim", []string{"actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
+	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/ledger", "actors/scheme"}},
@@ -92,8 +93,9 @@ var outside = []struct {
 // ledgerImports are all packages that the ledger may import: no clock (time is allowed for
 // its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
-	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
+	"crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
+	"pixd/actors/cbormap",
 }
 
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.

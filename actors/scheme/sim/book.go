@@ -6,6 +6,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"pixd/actors/cbormap"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -72,6 +73,20 @@ func openKey(at ledger.Millis, about []byte) []byte {
 }
 
 func openInstant(k []byte) ledger.Millis { return ledger.Millis(binary.BigEndian.Uint64(k[1:9])) }
+
+// row encodes a payment as it is in its row.
+func (p *payment) row() []byte {
+	m := cbormap.Begin(make([]byte, 0, 160))
+	m.Blob(1, p.Tx[:])
+	m.Uint(2, uint64(p.Account))
+	m.Text(3, p.EndToEnd)
+	m.Int(4, int64(p.Amount))
+	m.Text(5, p.Key)
+	m.Int(6, int64(p.At))
+	m.Int(7, int64(p.DueAt))
+	m.OptText(8, p.Reason)
+	return m.Bytes
+}
 
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 

@@ -65,7 +65,7 @@ func (s *Sim) NextDue() (ledger.Millis, bool) {
 	return s.out.outbox.next()
 }
 
-func (d *deliverer) take() (item, bool) {
+func (d *deliverer) take() (*item, bool) {
 	now := d.sim.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -158,7 +158,7 @@ func (d *deliverer) sleep() time.Duration {
 
 // ended deletes the open row of an acknowledged notice. A notice that was not acknowledged is
 // put back, to be sent again.
-func (d *deliverer) ended(i item, err error) {
+func (d *deliverer) ended(i *item, err error) {
 	now := d.sim.now()
 	d.mu.Lock()
 	moves := d.outbox.end(i, err == nil, now)

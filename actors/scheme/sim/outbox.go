@@ -24,18 +24,18 @@ func (i item) open(tag byte) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: i.key, Value: []byte{tag}}
 }
 
-type items []item
+type items []*item
 
 func (q items) Len() int { return len(q) }
 func (q items) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
 }
 func (q items) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *items) Push(x any)   { *q = append(*q, x.(item)) }
+func (q *items) Push(x any)   { *q = append(*q, x.(*item)) }
 func (q *items) Pop() any {
 	old := *q
 	x := old[len(old)-1]
-	old[len(old)-1] = item{}
+	old[len(old)-1] = nil
 	*q = old[:len(old)-1]
 	return x
 }
@@ -58,7 +58,7 @@ func (l *outbox) add(i item) bool {
 	l.came++
 	i.order = l.came
 	first := len(l.wait) == 0 || i.at < l.wait[0].at
-	heap.Push(&l.wait, i)
+	heap.Push(&l.wait, &i)
 	return first
 }
 
@@ -72,17 +72,17 @@ func (l *outbox) next() (ledger.Millis, bool) {
 }
 
 // take returns the first notice, if that is due, and counts it as open.
-func (l *outbox) take(now ledger.Millis) (item, bool) {
+func (l *outbox) take(now ledger.Millis) (*item, bool) {
 	if at, ok := l.next(); !ok || at > now {
-		return item{}, false
+		return nil, false
 	}
 	l.open++
-	return heap.Pop(&l.wait).(item), true
+	return heap.Pop(&l.wait).(*item), true
 }
 
 // end takes the result of a delivered notice: without an acknowledgement the notice is put
 // back. It reports whether the time of the next delivery may be earlier because of this call.
-func (l *outbox) end(i item, acknowledged bool, now ledger.Millis) bool {
+func (l *outbox) end(i *item, acknowledged bool, now ledger.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
 	if !acknowledged {
