@@ -65,7 +65,7 @@ once: ## run each of those benchmarks once, to see that it still does its work
 
 results: ## write the tables of docs/results.md anew, from bin/bench.txt
 	go run $(BENCHSTAT) -format csv bin/bench.txt | awk -f docs/results.awk \
-		-v about="$$(date +%F), $$(nproc) cores of $$(sed -n 's/^cpu: //p' bin/bench.txt | head -n 1), $$(go env GOVERSION), commit $$(git rev-parse --short=12 HEAD), each benchmark $(COUNT) times for $(BENCHTIME)" > bin/results.md
+		-v about="$$(date +%F) on $$(nproc) cores of $$(sed -n 's/^cpu: //p' bin/bench.txt | head -n 1), $$(go env GOVERSION), commit $$(git rev-parse --short=12 HEAD), each benchmark $(COUNT) times for $(BENCHTIME)" > bin/results.md
 	sed -i '/^## The work of each package$$/,$$d' docs/results.md
 	cat bin/results.md >> docs/results.md
 
