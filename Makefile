@@ -3,18 +3,23 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 20s
+COUNT    ?= 6
+BENCHTIME ?= 1s
 PROFILE := $(CURDIR)/cmd/pixd/default.pgo
+# The packages with benchmarks of their own, which need no engine that is under load.
+MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd httpapi snapshot wal | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 # Releases and measurements are compiled with the profile. All else is compiled without it:
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run test race lint fuzz bench profile sim mutations faults
+.PHONY: help build run test race lint fuzz bench microbench once results profile sim mutations faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 build: ## build ./bin/pixd and ./bin/pixbench
 	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
@@ -49,6 +54,20 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 
 bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, and a start on ten million records (25 minutes)
 	go test -pgo=$(PROFILE) ./bench -run '^$$' -bench . -benchtime 1x
+
+microbench: ## measure the work of each package by itself COUNT times (6), each for BENCHTIME (1s): bin/bench.txt, for benchstat (20 minutes)
+	@mkdir -p bin
+	@set -o pipefail; go test -vet=off -pgo=$(PROFILE) -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 0 $(MEASURED) | tee bin/bench.txt
+	@echo "to compare: go run $(BENCHSTAT) old.txt bin/bench.txt" >&2
+
+once: ## run each of those benchmarks once, to see that it still does its work
+	go test -vet=off -run '^$$' -bench . -benchtime 1x $(MEASURED)
+
+results: ## write the tables of docs/results.md anew, from bin/bench.txt
+	go run $(BENCHSTAT) -format csv bin/bench.txt | awk -f docs/results.awk \
+		-v about="$$(date +%F) on $$(nproc) cores of $$(sed -n 's/^cpu: //p' bin/bench.txt | head -n 1), $$(go env GOVERSION), commit $$(git rev-parse --short=12 HEAD), each benchmark $(COUNT) times for $(BENCHTIME)" > bin/results.md
+	sed -i '/^## The work of each package$$/,$$d' docs/results.md
+	cat bin/results.md >> docs/results.md
 
 profile: ## measure where an engine under load spends its time, for the compiler: cmd/pixd/default.pgo (a minute)
 	go test -trimpath -c -o bin/bench ./bench

@@ -31,7 +31,7 @@ func someFiles() files {
 	}
 }
 
-func (f files) write(t *testing.T, fsys FS, folder string) {
+func (f files) write(t testing.TB, fsys FS, folder string) {
 	t.Helper()
 	for name, b := range f {
 		path := fsys.PathJoin(folder, name)
@@ -110,7 +110,7 @@ func manifest(second int, position uint64) *Manifest {
 }
 
 // create makes a snapshot of someFiles in /snaps and returns its path.
-func createOne(t *testing.T, fsys FS) string {
+func createOne(t testing.TB, fsys FS) string {
 	t.Helper()
 	someFiles().write(t, fsys, "/data")
 	path, err := Create(fsys, "/data", "/snaps", manifest(0, 7), nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // grown opens a store and appends records to some streams: n records to stream n.
-func grown(t *testing.T, o Options, streams ...Stream) (*Store, map[Stream]tail) {
+func grown(t testing.TB, o Options, streams ...Stream) (*Store, map[Stream]tail) {
 	t.Helper()
 	s, err := Open(o)
 	if err != nil {
@@ -32,7 +32,7 @@ func grown(t *testing.T, o Options, streams ...Stream) (*Store, map[Stream]tail)
 }
 
 // flushed waits until everything appended is durable.
-func flushed(t *testing.T, s *Store) {
+func flushed(t testing.TB, s *Store) {
 	t.Helper()
 	done := make(waitOut, 1)
 	s.Append(&Entry{Out: []Out{done}})

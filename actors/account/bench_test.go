@@ -12,7 +12,7 @@ import (
 
 // bench calls one machine directly, without a shell, over a store in memory.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
 	store   *memory
 	machine *Machine
 	now     ledger.Millis
@@ -50,7 +50,7 @@ const testAccount = ledger.AccountID(7)
 // startOfTest is 2026-03-01T12:00:00Z.
 const startOfTest = ledger.Millis(1772366400000)
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	config := *testConfig
 	config.Recent = NewRecent(recentSlots) // the ids of two tests are the same
 	return &bench{

@@ -13,7 +13,7 @@ import (
 // rows.
 type life struct {
 	passed  ledger.Millis // ms that the test adds to the time, beside one ms for each command
-	t       *testing.T
+	t       testing.TB
 	account ledger.Account
 	records []ledger.Record
 	rows    rows
@@ -24,7 +24,7 @@ var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000,
 
 const noon = ledger.Millis(1772366400000)
 
-func begin(t *testing.T, id ledger.AccountID) *life {
+func begin(t testing.TB, id ledger.AccountID) *life {
 	l := &life{t: t, account: ledger.Account{ID: id}, rows: rows{}}
 	s := ledger.DefaultSettings()
 	s.CashOutFee, s.CashInFee = ledger.Fee{Fixed: 7}, ledger.Fee{Fixed: 3}
@@ -71,7 +71,7 @@ func (l *life) resolve(t *ledger.Transaction, c ledger.ResolveTransfer) *ledger.
 
 // whole is an account with at least one record of nearly every kind, and with payouts in
 // most statuses.
-func whole(t *testing.T) *life {
+func whole(t testing.TB) *life {
 	l := begin(t, 7)
 	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
 	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500}, ledger.Facts{})

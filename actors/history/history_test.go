@@ -13,7 +13,7 @@ import (
 
 // book is a store, and the accounts whose records and rows a test writes into the store.
 type book struct {
-	t        *testing.T
+	t        testing.TB
 	store    *wal.Store
 	accounts map[ledger.AccountID]*ledger.Account
 	sums     map[ledger.AccountID]uint64
@@ -26,7 +26,7 @@ const noon = ledger.Millis(1772366400000)
 // terms are the service's terms in these tests, in which no payout expires or is voided.
 var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
 
-func newBook(t *testing.T) *book {
+func newBook(t testing.TB) *book {
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)

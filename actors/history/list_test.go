@@ -20,7 +20,7 @@ type listBook struct {
 	n      int
 }
 
-func newListBook(t *testing.T, steps int) *listBook {
+func newListBook(t testing.TB, steps int) *listBook {
 	l := &listBook{book: newBook(t), rng: rand.New(rand.NewPCG(7, 7)), newest: map[ledger.TxID]*ledger.Transaction{}}
 	l.take(l.decide(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{}))
 	for range steps {

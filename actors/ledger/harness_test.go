@@ -14,7 +14,7 @@ import (
 // through Gather, Decide, Apply and Project, and keeps a list of payouts that a child actor
 // would carry.
 type harness struct {
-	t       *testing.T
+	t       testing.TB
 	account *Account
 	records []Record
 	rows    map[string][]byte
@@ -36,7 +36,7 @@ const testAccount = AccountID(7)
 // startOfTest is 2026-03-01T12:00:00Z.
 const startOfTest = Millis(1772366400000)
 
-func newHarness(t *testing.T) *harness {
+func newHarness(t testing.TB) *harness {
 	return &harness{
 		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[TxID]*Transaction{}, waiting: map[TxID]bool{},
 		now: startOfTest, terms: Terms{

@@ -17,7 +17,7 @@ import (
 
 func fixed() ledger.Millis { return 1772366400000 }
 
-func openStore(t *testing.T, fs wal.FS) *wal.Store {
+func openStore(t testing.TB, fs wal.FS) *wal.Store {
 	t.Helper()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	if err != nil {
@@ -31,7 +31,7 @@ func openStore(t *testing.T, fs wal.FS) *wal.Store {
 	return s
 }
 
-func open(t *testing.T, j Journal) *Registry {
+func open(t testing.TB, j Journal) *Registry {
 	t.Helper()
 	g, err := Open(j, fixed)
 	if err != nil {
@@ -44,7 +44,7 @@ func evp(n int) ledger.Key {
 	return ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
 }
 
-func register(t *testing.T, g *Registry, n int) *Account {
+func register(t testing.TB, g *Registry, n int) *Account {
 	t.Helper()
 	a, err := g.RegisterAccount(ledger.AccountID(n), true, ledger.DefaultSettings(), evp(n))
 	if err != nil {

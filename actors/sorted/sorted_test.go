@@ -91,7 +91,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-func sorter(t *testing.T, room int) *Sorter {
+func sorter(t testing.TB, room int) *Sorter {
 	t.Helper()
 	s, err := New(t.TempDir(), room)
 	if err != nil {

@@ -19,13 +19,13 @@ var schedule = []ledger.Millis{5 * second, 300 * second, 1800 * second, 2 * hour
 
 // rig is a machine whose results are durable at once.
 type rig struct {
-	t *testing.T
+	t testing.TB
 	*Machine
 	shelf *shelf
 	now   ledger.Millis
 }
 
-func newRig(t *testing.T, change func(*Bounds)) *rig {
+func newRig(t testing.TB, change func(*Bounds)) *rig {
 	b := DefaultBounds()
 	if change != nil {
 		change(&b)

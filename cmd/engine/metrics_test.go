@@ -13,7 +13,7 @@ import (
 	"pixd/httpapi"
 )
 
-func (m *meters) text(t *testing.T) string {
+func (m *meters) text(t testing.TB) string {
 	t.Helper()
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)

@@ -35,7 +35,7 @@ func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 // fixture is the operator API over real accounts. Its scheme accepts PIX keys while takes is
 // true.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	keys    *registry.Registry
 	takes   bool
 	ready   bool
@@ -45,7 +45,7 @@ type fixture struct {
 	handler fasthttp.RequestHandler
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{t: t, takes: true, now: testNow}
 	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
@@ -91,7 +91,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-func openSim(t *testing.T, now func() ledger.Millis) *sim.Sim {
+func openSim(t testing.TB, now func() ledger.Millis) *sim.Sim {
 	t.Helper()
 	s, err := sim.Open(sim.Options{Dir: "sim", FS: vfs.NewMem(), Now: now, Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -144,7 +144,7 @@ func problem(status int, message string) string {
 	return fmt.Sprintf(`{"error":{"status":%d,"message":"%s"}}`, status, message)
 }
 
-func member(t *testing.T, body, name string) string {
+func member(t testing.TB, body, name string) string {
 	t.Helper()
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(body), &fields); err != nil {

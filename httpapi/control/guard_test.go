@@ -17,12 +17,12 @@ const (
 
 // guarded is a handler behind a guard, with a clock that the test sets.
 type guarded struct {
-	t      *testing.T
+	t      testing.TB
 	at     ledger.Millis
 	handle fasthttp.RequestHandler
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t testing.TB) *guarded {
 	g := &guarded{t: t, at: guardNow}
 	g.handle = Guard(guardToken, func() ledger.Millis { return g.at }, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)

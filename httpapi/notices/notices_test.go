@@ -22,14 +22,14 @@ const (
 
 // harness serves notices to a feed that the test sets.
 type harness struct {
-	t      *testing.T
+	t      testing.TB
 	secret provider.Secret
 	serve  fasthttp.RequestHandler
 	feed   scheme.Feed
 	taken  int
 }
 
-func newHarness(t *testing.T) *harness {
+func newHarness(t testing.TB) *harness {
 	t.Helper()
 	secret, err := provider.NewSecret("0123456789abcdef0123456789abcdef")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const noon = ledger.Millis(1_793_275_200_000) // 2026-10-29T12:00:00Z
 
-func secret(t *testing.T, s string) Secret {
+func secret(t testing.TB, s string) Secret {
 	t.Helper()
 	got, err := NewSecret(s)
 	if err != nil {

@@ -32,7 +32,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// BenchmarkBook measures reading the book of a hundred accounts and 50,000 payouts.
+// BenchmarkBook measures reading the book of a hundred accounts and 20,000 payouts.
 func BenchmarkBook(b *testing.B) {
 	s, err := Open(Options{Dir: b.TempDir(), SettleDelay: 20 * time.Millisecond, Now: now, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -45,7 +45,7 @@ func BenchmarkBook(b *testing.B) {
 	var work sync.WaitGroup
 	for n := range 100 {
 		work.Go(func() {
-			for range 500 {
+			for range 200 {
 				p := payoutAt(now())
 				p.Account = ledger.AccountID(n + 1)
 				if _, err := s.Submit(b.Context(), p); err != nil {

@@ -16,7 +16,7 @@ import (
 var rewrite = flag.Bool("golden", false, "write the golden file anew")
 
 // body returns the body of a golden record.
-func body(t *testing.T, folder, kind string) []byte {
+func body(t testing.TB, folder, kind string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "actors", folder, "testdata", kind+".golden"))
 	if err != nil {
@@ -38,7 +38,7 @@ func body(t *testing.T, folder, kind string) []byte {
 const goldenTime = ledger.Millis(1772366400201)
 
 // goldenLines returns the lines of the golden records of every kind.
-func goldenLines(t *testing.T) (lines []byte) {
+func goldenLines(t testing.TB) (lines []byte) {
 	t.Helper()
 	for k := ledger.AccountOpened; k <= ledger.SubscriptionDropped; k++ {
 		r := ledger.Record{Account: 7, Seq: 300, Time: goldenTime, Kind: k}
