@@ -274,7 +274,8 @@ func TestDistribution(t *testing.T) {
 	if last.Q != 1 || len(distributionOf(newHistogram())) != 0 {
 		t.Errorf("the last is %+v", last)
 	}
-	if again := r.turn(); again.Done != 0 || again.Errors != 0 || again.Max != 0 {
-		t.Errorf("counted twice: %+v", again)
+	again := r.turn()
+	if all := r.result(time.Second, 1, 0); again.Done != 0 || again.Errors != 0 || again.Max != 0 || all.Sent != 10_002 || all.Errors["503"] != 1 || all.refused.TotalCount() != 1 {
+		t.Errorf("counted twice: %+v, %+v", again, all)
 	}
 }
