@@ -5,6 +5,7 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 20s
+PDFTIME  ?= $(FUZZTIME)
 COUNT    ?= 6
 BENCHTIME ?= 1s
 PROFILE := $(CURDIR)/cmd/pixd/default.pgo
@@ -50,7 +51,8 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./httpapi -run '^$$' -fuzz FuzzEvent -fuzztime $(FUZZTIME)
 	go test ./actors/webhook -run '^$$' -fuzz FuzzURLs -fuzztime $(FUZZTIME)
 	go test ./cmd/pixd -run '^$$' -fuzz FuzzListen -fuzztime $(FUZZTIME)
-	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(FUZZTIME) -fuzzminimizetime 5x
+	go test ./bench -run '^$$' -fuzz FuzzReadReport -fuzztime $(FUZZTIME) -fuzzminimizetime 3x
+	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(PDFTIME) -fuzzminimizetime 5x
 
 bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, and a start on ten million records (25 minutes)
 	go test -pgo=$(PROFILE) ./bench -run '^$$' -bench . -benchtime 1x
