@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"pixd/cmd/terminal"
+
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // Write writes the comparison as text: first what the two reports are and in what they differ,
@@ -61,30 +62,15 @@ func writeAlone(w io.Writer, name string, loads []string) {
 
 func (p Pair) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s\n", p.Load)
-	t := table.NewWriter()
-	t.SetStyle(compareStyle)
-	t.SuppressTrailingSpaces()
+	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"figure", "A", "B", "B : A", "spread", "B is"})
-	t.SetColumnConfigs([]table.ColumnConfig{rightColumn("A"), rightColumn("B"), rightColumn("B : A")})
+	terminal.RightAligned(t, "A", "B", "B : A")
 	for _, f := range p.Figures {
 		t.AppendRow(table.Row{f.Name, f.shown(f.A), f.shown(f.B), showRatio(f.Ratio), f.Spread.String(), f.Word})
 	}
 	fmt.Fprintln(w, t.Render())
 	writeErrors(w, "A", p.A)
 	writeErrors(w, "B", p.B)
-}
-
-// compareStyle is a table without a frame, whose columns are two spaces apart.
-var compareStyle = func() table.Style {
-	s := table.StyleDefault
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
-	s.Options = table.Options{}
-	s.Format.Header = text.FormatUpper
-	return s
-}()
-
-func rightColumn(name string) table.ColumnConfig {
-	return table.ColumnConfig{Name: name, Align: text.AlignRight, AlignHeader: text.AlignRight}
 }
 
 // shown shows a figure; all figures that are compared are above 0 where they are known.

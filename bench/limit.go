@@ -157,17 +157,15 @@ func (s *session) openBare() (err error) {
 // timed loads the server, and returns with the result the processor time that its processes have
 // used.
 func (s *session) timed(ctx context.Context, scenario Scenario, name string) (*Result, time.Duration, error) {
-	warm := &work{session: s, scenario: scenario, tag: s.tag + "w"}
-	warm.prepare(ctx, warmUpRate)
-	s.show(Progress{Stage: "warming up", What: name})
-	l := s.loadOf(warm, s.WarmUp)
-	w := &work{session: s, scenario: scenario, tag: s.tag}
-	w.prepare(ctx, int(expectMore*l.Run(ctx).PerSecond()*s.Duration.Seconds()))
+	w, err := s.warmed(ctx, scenario, s.tag, name)
+	if err != nil {
+		return nil, 0, err
+	}
 	before, err := s.cpu()
 	if err != nil {
 		return nil, 0, err
 	}
-	l = s.loadOf(w, s.Duration)
+	l := s.loadOf(w, s.Duration)
 	l.Second = func(at *Second) { s.show(Progress{Stage: "load", What: name, Second: at}) }
 	r := l.Run(ctx)
 	after, err := s.cpu()

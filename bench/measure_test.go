@@ -240,5 +240,5 @@ func TestEngineDies(t *testing.T) {
 		t.Errorf("%+v, %+v", r.Audit, r.Runs[0])
 	}
 	<-o.engine.ended
-	o.engine.err = nil
+	o.engine.err = nil // the kill was meant
 }

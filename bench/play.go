@@ -41,7 +41,6 @@ func Play(args []string, b engine.Build) error {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on")
 	flags.StringVar(&o.scheme, "scheme", "", "URL of the scheme, or of the simulator's engine")
 	flags.DurationVar(&o.sync, "sync-delay", 0, "what each sync takes longer")
-	flags.IntVar(&o.rateLimit, "rate-limit", engine.Defaults().RateLimit, "as pixd serve has it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,7 +63,6 @@ func Play(args []string, b engine.Build) error {
 type playFlags struct {
 	dir, listen, scheme string
 	sync                time.Duration
-	rateLimit           int
 }
 
 // The variables with the operators' token, and with the secret that an engine and a simulator
@@ -97,7 +95,7 @@ func serveUntilOrphaned(h fasthttp.RequestHandler) error {
 // config returns the settings of an engine. Its folder, its ports and its token are its own.
 func (o *playFlags) config() engine.Config {
 	c := engine.Defaults()
-	c.DataDir, c.Listen, c.AdminListen, c.RateLimit = o.dir, "127.0.0.1:0", "127.0.0.1:0", o.rateLimit
+	c.DataDir, c.Listen, c.AdminListen = o.dir, "127.0.0.1:0", "127.0.0.1:0"
 	c.Log, c.OnFailure = quiet(), failStop
 	c.AdminToken = os.Getenv(tokenVariable)
 	if o.scheme != "" {

@@ -121,24 +121,6 @@ func (r *recorder) result(elapsed time.Duration, connections int, cpu time.Durat
 // PerSecond returns the number of answers in 2xx per second.
 func (r *Result) PerSecond() float64 { return float64(r.Done) / r.Elapsed.Seconds() }
 
-// Quantile returns the latency that a share q (0 to 1) of the answers in 2xx did not exceed.
-func (r *Result) Quantile(q float64) time.Duration {
-	return time.Duration(r.done.ValueAtQuantile(100*q)) * time.Microsecond
-}
-
-// Add adds another load's answers and latencies.
-func (r *Result) Add(o *Result) {
-	r.Sent, r.Done, r.Elapsed = r.Sent+o.Sent, r.Done+o.Done, r.Elapsed+o.Elapsed
-	if r.done == nil {
-		r.done, r.refused, r.Errors = newHistogram(), newHistogram(), map[string]int{}
-	}
-	r.done.Merge(o.done)
-	r.refused.Merge(o.refused)
-	for kind, n := range o.Errors {
-		r.Errors[kind] += n
-	}
-}
-
 // counts returns the errors by kind, most frequent first.
 func (r *Result) counts() []Count {
 	all := make([]Count, 0, len(r.Errors))

@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -136,15 +135,7 @@ type counters struct {
 // collection.
 func resident() uint64 {
 	debug.FreeOSMemory()
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		panic(err)
-	}
-	pages, err := strconv.ParseUint(strings.Fields(string(b))[1], 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return pages * uint64(os.Getpagesize())
+	return ownMemory()
 }
 
 // makeAccounts opens n accounts, makes an API key for each, and credits each with money.

@@ -29,18 +29,27 @@ const warmUpRate = 20_000
 
 // scenario runs one scenario: a warm-up, and the load whose figures count.
 func (s *session) scenario(ctx context.Context, of Scenario, tag string) (*Run, error) {
+	w, err := s.warmed(ctx, of, tag, of.Name)
+	if err != nil {
+		return nil, err
+	}
+	return s.measured(ctx, w)
+}
+
+// warmed runs the warm-up of a load and signs as many of the load's requests as it lets expect.
+// An error says that none of its requests was carried out. name is what is shown.
+func (s *session) warmed(ctx context.Context, of Scenario, tag, name string) (*work, error) {
 	expected := float64(s.Rate)
 	if s.WarmUp > 0 {
 		warm := &work{session: s, scenario: of, tag: tag + "w"}
 		warm.prepare(ctx, int(max(float64(s.Rate), warmUpRate)*s.WarmUp.Seconds()))
-		s.show(Progress{Stage: "warming up", What: of.Name})
-		l := s.loadOf(warm, s.WarmUp)
-		w := l.Run(ctx)
-		if w.Done == 0 && w.Sent > 0 && ctx.Err() == nil {
-			return nil, fmt.Errorf("scenario %s: none of %d requests was carried out: %d times %s", of.Name, w.Sent, w.counts()[0].Count, w.counts()[0].Kind)
+		s.show(Progress{Stage: "warming up", What: name})
+		r := s.loadOf(warm, s.WarmUp).Run(ctx)
+		if r.Done == 0 && r.Sent > 0 && ctx.Err() == nil {
+			return nil, fmt.Errorf("%s: none of %d requests was carried out: %d times %s", name, r.Sent, r.counts()[0].Count, r.counts()[0].Kind)
 		}
 		if s.Rate == 0 {
-			expected = expectMore * w.PerSecond()
+			expected = expectMore * r.PerSecond()
 		}
 	}
 	if s.Rate == 0 && expected == 0 {
@@ -48,7 +57,7 @@ func (s *session) scenario(ctx context.Context, of Scenario, tag string) (*Run, 
 	}
 	w := &work{session: s, scenario: of, tag: tag}
 	w.prepare(ctx, int(expected*s.Duration.Seconds())+1)
-	return s.measured(ctx, w)
+	return w, nil
 }
 
 func (s *session) loadOf(w *work, d time.Duration) Load {

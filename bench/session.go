@@ -12,9 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
@@ -262,24 +263,28 @@ func newTag() string {
 // machine says what computer this is.
 func machine() Machine {
 	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		m.CPU = fieldOf(string(b), "model name", m.CPU)
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m
 	}
-	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
-		var kib uint64
-		if _, err := fmt.Sscan(fieldOf(string(b), "MemTotal", "0"), &kib); err == nil {
-			m.Memory = kib << 10
-		}
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 && cpus[0].ModelName != "" {
+		m.CPU = cpus[0].ModelName
+	}
+	if memory, err := fs.Meminfo(); err == nil && memory.MemTotal != nil {
+		m.Memory = *memory.MemTotal << 10 // it counts KiB
 	}
 	return m
 }
 
-// fieldOf returns the value of the first line "name : value" of a text.
-func fieldOf(text, name, otherwise string) string {
-	for line := range strings.Lines(text) {
-		if n, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(n) == name {
-			return strings.TrimSpace(value)
-		}
+// ownMemory is the resident size of this process in bytes; 0 where the system does not say.
+func ownMemory() uint64 {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0
 	}
-	return otherwise
+	stat, err := self.Stat()
+	if err != nil {
+		return 0
+	}
+	return uint64(stat.ResidentMemory()) //nolint:gosec // not negative
 }

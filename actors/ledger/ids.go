@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
@@ -174,32 +175,17 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // HMAC-SHA256 under the store's secret, so that nobody can guess another merchant's next
 // id.
 func (f Fingerprint) Suffix(secret []byte, attempt uint64) string {
-	var room [2 * sha256.BlockSize]byte
-	b := binary.BigEndian.AppendUint64(room[:0], uint64(f.Account))
-	b = binary.BigEndian.AppendUint64(b, uint64(f.Amount))
-	b = binary.BigEndian.AppendUint64(b, attempt)
-	b = append(append(b, byte(f.KeyType)), f.Key...)
-	return base62Of(hmac256(secret, b))
-}
-
-// hmac256 is HMAC-SHA256 (RFC 2104) of a short message. Unlike crypto/hmac it makes no
-// garbage.
-func hmac256(secret, message []byte) [sha256.Size]byte {
-	if len(secret) > sha256.BlockSize {
-		sum := sha256.Sum256(secret)
-		secret = sum[:]
-	}
-	var inner [3 * sha256.BlockSize]byte
-	var outer [sha256.BlockSize + sha256.Size]byte
-	copy(inner[:], secret)
-	copy(outer[:], secret)
-	for i := range sha256.BlockSize {
-		inner[i] ^= 0x36
-		outer[i] ^= 0x5c
-	}
-	first := sha256.Sum256(append(inner[:sha256.BlockSize], message...))
-	copy(outer[sha256.BlockSize:], first[:])
-	return sha256.Sum256(outer[:])
+	mac := hmac.New(sha256.New, secret)
+	var n [25]byte
+	binary.BigEndian.PutUint64(n[0:], uint64(f.Account))
+	binary.BigEndian.PutUint64(n[8:], uint64(f.Amount))
+	binary.BigEndian.PutUint64(n[16:], attempt)
+	n[24] = byte(f.KeyType)
+	mac.Write(n[:])
+	mac.Write([]byte(f.Key))
+	var sum [sha256.Size]byte
+	mac.Sum(sum[:0])
+	return base62Of(sum)
 }
 
 // EndToEnd makes an end-to-end id in the scheme's form: E, the participant's ISPB, the UTC

@@ -93,7 +93,7 @@ var outside = []struct {
 // ledgerImports are all packages that the ledger may import: no clock (time is allowed for
 // its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
 var ledgerImports = []string{
-	"crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
+	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
 	"pixd/actors/cbormap",
 }
