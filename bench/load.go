@@ -188,10 +188,11 @@ func (r *running) connection(n int) {
 		if request = r.Source.Request(request[:0], i); len(request) == 0 {
 			return
 		}
+		sent := time.Now()
 		status, body, err := c.exchange(request)
-		latency := time.Since(at)
+		answered := time.Now()
 		r.Source.Answer(i, status, body)
-		shard.take(status, err, latency)
+		shard.take(status, err, answered.Sub(at), answered.Sub(sent))
 		if c.conn == nil && err != nil && !r.sleep(dialPause) {
 			return
 		}

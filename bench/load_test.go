@@ -233,15 +233,34 @@ func TestKindsOfErrors(t *testing.T) {
 	}
 }
 
+// TestRefusalsCountFromSending checks that what a refusal takes does not count how long its
+// request waited for a connection, which its latency would.
+func TestRefusalsCountFromSending(t *testing.T) {
+	t.Parallel()
+	addr := serving(t, func(ctx *fasthttp.RequestCtx) {
+		time.Sleep(30 * time.Millisecond)
+		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+	})
+	r := Load{Addr: addr, Connections: 1, Duration: time.Second, Rate: 200, Source: newCounting()}.Run(t.Context())
+	answered := r.Errors["503"]
+	if answered < 5 || answered+r.Errors[notSent] != 200 {
+		t.Fatalf("%v", r.Errors)
+	}
+	// The last request that is sent has waited for nearly as long as the load.
+	if l := latencyOf(r.refused); l.P50 < 30_000 || l.P50 > 300_000 {
+		t.Errorf("refusals took %+v", l)
+	}
+}
+
 // TestDistribution checks a report's quantiles of known latencies.
 func TestDistribution(t *testing.T) {
 	t.Parallel()
 	r := newRecorder()
 	for i := range 10_000 {
-		r.shards[i%3].take(200, nil, time.Duration(i+1)*10*time.Microsecond)
+		r.shards[i%3].take(200, nil, time.Duration(i+1)*10*time.Microsecond, time.Hour)
 	}
-	r.shards[0].take(503, nil, time.Second)
-	r.shards[1].take(0, syscall.ECONNRESET, time.Second)
+	r.shards[0].take(503, nil, time.Hour, time.Second)
+	r.shards[1].take(0, syscall.ECONNRESET, time.Second, time.Second)
 	s := r.turn()
 	got := r.result(2*time.Second, 7, time.Second)
 	near := func(got, want int64) bool { return got >= want*999/1000 && got <= want*1002/1000 }

@@ -85,7 +85,7 @@ func (r *Run) sentences() []string {
 		all = append(all, "A latency counts from the instant at which a request was due, also where it was sent later.")
 	}
 	if r.Refused.Max > 0 {
-		all = append(all, fmt.Sprintf("Refused requests were answered within %s (p50), %s (p99) and %s (slowest).",
+		all = append(all, fmt.Sprintf("Refusals took %s (p50), %s (p99) and %s (slowest) from when the requests were sent.",
 			showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max))))
 	}
 	return all

@@ -153,7 +153,7 @@ func TestPageFigures(t *testing.T) {
 	}
 	says(t, all, "h2", "cash-out 15,000 requests/s due")
 	says(t, all, "p", "225,924 of 357,624 requests were carried out in 30.0 s, over 64 connections from 1 address to 1,000 accounts.")
-	says(t, all, "p", "Refused requests were answered within 310 µs (p50), 4.10 ms (p99) and 15.0 ms (slowest).")
+	says(t, all, "p", "Refusals took 310 µs (p50), 4.10 ms (p99) and 15.0 ms (slowest) from when the requests were sent.")
 	says(t, all, "p", "The load was interrupted before its time. The figures are of what was sent until then.")
 	says(t, all, "dd", "pixd 1.4.0, commit 0123abcd")
 	says(t, all, "dd", "http://127.0.0.1:8080")

@@ -38,7 +38,7 @@ type shard struct {
 // counted are answers by outcome.
 type counted struct {
 	sent          int
-	done, refused *hdrhistogram.Histogram // latencies of answers in 2xx, and of those in another status
+	done, refused *hdrhistogram.Histogram // latencies of answers in 2xx; what those in another status took after their requests were sent
 	errors        map[string]int
 }
 
@@ -56,20 +56,24 @@ func newRecorder() *recorder {
 	return r
 }
 
-// take counts one request.
-func (s *shard) take(status int, err error, latency time.Duration) {
-	micros := min(max(latency.Microseconds(), shortest), longest)
+// take counts one request. latency counts from when the request was due, sent from when it was
+// sent.
+func (s *shard) take(status int, err error, latency, sent time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent++
 	switch {
 	case err == nil && status/100 == 2:
-		_ = s.done.RecordValue(micros) // fails only beyond the histogram's range
+		record(s.done, latency)
 		return
 	case err == nil:
-		_ = s.refused.RecordValue(micros)
+		record(s.refused, sent)
 	}
 	s.errors[kindOf(status, err)]++
+}
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(min(max(d.Microseconds(), shortest), longest)) // fails only beyond the histogram's range
 }
 
 // turn adds what the shards have counted to the total, empties them, and returns what they had.

@@ -49,9 +49,12 @@ type Run struct {
 	PerSecond float64 `json:"per_second"` // Done for each of Seconds
 	Errors    []Count `json:"errors"`     // requests that were not, by kind, most frequent first
 
-	// Latency is of the requests that were carried out, Refused of those that were answered with
-	// another status. At a Rate a latency counts from the instant at which the request was due.
+	// Latency is of the requests that were carried out. At a Rate it counts from the instant at
+	// which the request was due.
 	Latency Latency `json:"latency"`
+	// Refused is of the requests that were answered with another status. It counts from when they
+	// were sent: where a load is refused, requests are due while every connection waits, and that
+	// wait says nothing of how soon the engine refuses.
 	Refused Latency `json:"refused"`
 	// Distribution has the latency of Done at rising quantiles.
 	Distribution []Quantile `json:"distribution"`

@@ -53,7 +53,7 @@ func (r *Run) remarks(b *strings.Builder) {
 	if len(all) > 0 {
 		fmt.Fprintf(b, "%s: errors: %s", r.Scenario, strings.Join(all, ", "))
 		if r.Refused.Max > 0 {
-			fmt.Fprintf(b, "; refusals took p50 %s, p99 %s, max %s", showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max)))
+			fmt.Fprintf(b, "; refusals took p50 %s, p99 %s, max %s from when they were sent", showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max)))
 		}
 		b.WriteString("\n")
 	}
