@@ -175,7 +175,7 @@ func (s *session) timed(ctx context.Context, scenario Scenario, name string) (*R
 	case ctx.Err() != nil:
 		return nil, 0, ctx.Err()
 	case len(r.Errors) > 0 || r.Done == 0:
-		return nil, 0, fmt.Errorf("of %d requests %d were carried out; errors: %v", r.Sent, r.Done, r.Errors)
+		return nil, 0, fmt.Errorf("of %d requests %d were carried out; errors: %s", r.Sent, r.Done, showKinds(r.counts()))
 	}
 	return r, after - before, nil
 }

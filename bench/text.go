@@ -46,12 +46,8 @@ func (r *Run) row() table.Row {
 
 // remarks writes what a row has no room for.
 func (r *Run) remarks(b *strings.Builder) {
-	var all []string
-	for _, e := range r.Errors {
-		all = append(all, fmt.Sprintf("%s %s", showCount(e.Count), legible(e.Kind)))
-	}
-	if len(all) > 0 {
-		fmt.Fprintf(b, "%s: errors: %s", r.Scenario, strings.Join(all, ", "))
+	if len(r.Errors) > 0 {
+		fmt.Fprintf(b, "%s: errors: %s", r.Scenario, showKinds(r.Errors))
 		if r.Refused.Max > 0 {
 			fmt.Fprintf(b, "; refusals took p50 %s, p99 %s, max %s from when they were sent", showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max)))
 		}
@@ -60,6 +56,15 @@ func (r *Run) remarks(b *strings.Builder) {
 	if r.Prepared < 1 {
 		fmt.Fprintf(b, "%s: %.1f %% of the requests were signed during the load, which is in the generator's CPU\n", r.Scenario, 100*(1-r.Prepared))
 	}
+}
+
+// showKinds lists how often each kind of error was.
+func showKinds(errors []Count) string {
+	all := make([]string, len(errors))
+	for i, e := range errors {
+		all[i] = showCount(e.Count) + " " + legible(e.Kind)
+	}
+	return strings.Join(all, ", ")
 }
 
 // write writes the audit's result.

@@ -46,8 +46,9 @@ const (
 	commitLimit = 5 * time.Second
 
 	// enoughInHand is how many requests keep the processors busy: while requests wait too long
-	// to be read, those beyond it are refused.
-	enoughInHand = 512
+	// to be read, those beyond it are refused. With 512, fewer were carried out at twice the peak:
+	// 78 % of it instead of 88 %.
+	enoughInHand = 768
 )
 
 // The reasons why new work is refused, as merchants read them.
