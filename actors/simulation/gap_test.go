@@ -24,7 +24,7 @@ type gap struct {
 	events   map[ledger.EventID]issued
 	payouts  []*ledger.Record     // those that held the money of a payout
 	held     map[deliveryName]int // deliveries that the acceptance has held, with the attempts that were made of them
-	renewed  bool                 // the scheme tells of a payout under an id that it got in the gap
+	apart    bool                 // the scheme tells of a payout that it got in the gap, and that has another id here or has failed here
 	unknown  map[string]bool      // payments to accounts that the restored engine does not have, of which it was told
 }
 
@@ -153,6 +153,12 @@ func (g *gap) underTwoIDs(t *ledger.Transaction) bool {
 	return g != nil && g.waited(t.ID) && g.sent[t.ID] != "" && g.sent[t.ID] != t.EndToEnd
 }
 
+// failedHere reports whether a payout that waited was sent in the gap, and has reached its time
+// limit here before it was sent.
+func (g *gap) failedHere(t *ledger.Transaction) bool {
+	return g.waited(t.ID) && g.sent[t.ID] != "" && t.Status == ledger.StatusFailed
+}
+
 // settledLate reports whether what had failed when the snapshot was taken, and is failed here,
 // settled since: the restored engine does not ask about it any more.
 func (g *gap) settledLate(tx ledger.TxID, now ledger.TxStatus) bool {
@@ -175,7 +181,7 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		return (g.received[n.EndToEnd] || g.unknown[n.EndToEnd]) && l.receivedAs(n.EndToEnd, n.Account) == nil
 	}
 	t := l.standing(n.Tx, n.EndToEnd)
-	g.renewed = g.renewed || t != nil && g.underTwoIDs(t)
+	g.apart = g.apart || t != nil && (g.underTwoIDs(t) || g.failedHere(t))
 	return g.made[n.Tx] != 0 && t == nil
 }
 
