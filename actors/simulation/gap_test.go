@@ -99,7 +99,7 @@ func (g *gap) lacks(l *life, m *sim.Movement) bool {
 		}
 	case sim.MovedReturn:
 		_, credited := l.chronicle0.given[m.ReturnID]
-		return !credited && (g.returns[m.ReturnID] || g.made[m.Tx] != 0)
+		return !credited && (g.returns[m.ReturnID] || g.made[m.Tx] != 0 || g.returnsUnknown(l, m))
 	case sim.MovedRefund:
 		t := l.chronicle0.refunds.newest[m.Tx]
 		return t == nil && g.made[m.Tx] != 0 || t != nil && g.settledLate(m.Tx, t.Status)
@@ -146,6 +146,13 @@ func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) boo
 	}
 	all, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	return err == nil && another && slices.ContainsFunc(all, func(o sim.Movement) bool { return o.Tx == t.ID && o.EndToEnd == t.EndToEnd })
+}
+
+// returnsUnknown reports whether a return is of a payout that the restored engine does not know to
+// be paid under this id: it alerts and credits nothing.
+func (g *gap) returnsUnknown(l *life, m *sim.Movement) bool {
+	p := l.chronicle0.payouts[m.Tx]
+	return p != nil && m.EndToEnd == g.sent[m.Tx] && (g.underTwoIDs(&p.tx) || g.failedHere(&p.tx))
 }
 
 // underTwoIDs reports whether a payout that waited was sent in the gap, and has another id here.
