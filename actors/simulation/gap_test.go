@@ -20,7 +20,7 @@ type gap struct {
 	received map[string]bool // end-to-end ids of customers' payments
 	returns  map[string]bool // ids of returns
 	cases    map[ledger.CaseID]bool
-	reports  map[string]bool // ids of reports of which cases were opened
+	reports  map[string]bool // ids of reports of which cases were opened, and of those that the restored engine refuses
 	events   map[ledger.EventID]issued
 	payouts  []*ledger.Record     // those that held the money of a payout
 	held     map[deliveryName]int // deliveries that the acceptance has held, with the attempts that were made of them
@@ -185,7 +185,11 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		_, opened, _ := l.journal.Get(ledger.InfractionKey(n.Infraction, n.Account))
 		return !opened
 	case n.Infraction != "":
-		return (g.received[n.EndToEnd] || g.unknown[n.EndToEnd]) && l.receivedAs(n.EndToEnd, n.Account) == nil
+		lacks := (g.received[n.EndToEnd] || g.unknown[n.EndToEnd]) && l.receivedAs(n.EndToEnd, n.Account) == nil
+		if lacks && n.Kind == scheme.InfractionOpened {
+			g.reports[n.Infraction] = true // it is not told again, even if the payment is
+		}
+		return lacks
 	}
 	t := l.standing(n.Tx, n.EndToEnd)
 	g.apart = g.apart || t != nil && (g.underTwoIDs(t) || g.failedHere(t))
