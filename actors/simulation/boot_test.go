@@ -146,7 +146,7 @@ func (l *life) Row(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op 
 
 // inPeace checks that alerts were raised only for faults that really happened.
 func (l *life) inPeace() {
-	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged && (l.gap == nil || !l.gap.apart) {
+	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged && !l.gap.stoodApart(l) {
 		l.fail("%d notices contradicted what is known, and %d were wrong", n, l.forged)
 	}
 	if n := l.seen["alert: quarantine"]; n > 0 && len(l.flipped) == 0 {

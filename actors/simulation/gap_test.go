@@ -160,6 +160,20 @@ func (g *gap) underTwoIDs(t *ledger.Transaction) bool {
 	return g != nil && g.waited(t.ID) && g.sent[t.ID] != "" && g.sent[t.ID] != t.EndToEnd
 }
 
+// stoodApart reports whether a notice about a payout that was sent in the gap may have contradicted
+// what is known of it here. A notice that was late finds another state than when it was told.
+func (g *gap) stoodApart(l *life) bool {
+	if g == nil || g.apart {
+		return g != nil
+	}
+	for _, p := range l.chronicle0.payouts {
+		if g.underTwoIDs(&p.tx) || g.failedHere(&p.tx) {
+			return true
+		}
+	}
+	return false
+}
+
 // failedHere reports whether a payout that waited was sent in the gap, and has reached its time
 // limit here before it was sent.
 func (g *gap) failedHere(t *ledger.Transaction) bool {
