@@ -135,7 +135,11 @@ type counters struct {
 // collection.
 func resident() uint64 {
 	debug.FreeOSMemory()
-	return ownMemory()
+	n := ownMemory()
+	if n == 0 {
+		panic("the system does not say how much memory this process has")
+	}
+	return n
 }
 
 // makeAccounts opens n accounts, makes an API key for each, and credits each with money.

@@ -146,7 +146,7 @@ func (l *life) Row(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op 
 
 // inPeace checks that alerts were raised only for faults that really happened.
 func (l *life) inPeace() {
-	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged && !l.gap.stoodApart(l) {
+	if n := l.seen["alert: "+ledger.AlertContradiction]; n > l.forged {
 		l.fail("%d notices contradicted what is known, and %d were wrong", n, l.forged)
 	}
 	if n := l.seen["alert: quarantine"]; n > 0 && len(l.flipped) == 0 {
@@ -159,6 +159,9 @@ func (l *life) Raised(id ledger.AccountID, a ledger.Alert) {
 	kind := a.Kind
 	if strings.Contains(a.Message, "withdraws the report of a case that was closed as agreed") {
 		kind = "withdrawn too late" // the scheme did so in truth: this notice is not a false one
+	}
+	if kind == ledger.AlertContradiction && l.gap.paid(l, a.Tx) {
+		kind = "paid in the gap"
 	}
 	if l.journal.Err() == nil {
 		l.count("alert: " + kind)

@@ -24,7 +24,6 @@ type gap struct {
 	events   map[ledger.EventID]issued
 	payouts  []*ledger.Record     // those that held the money of a payout
 	held     map[deliveryName]int // deliveries that the acceptance has held, with the attempts that were made of them
-	apart    bool                 // the scheme tells of a payout that it got in the gap, and that has another id here or has failed here
 	unknown  map[string]bool      // payments to accounts that the restored engine does not have, of which it was told
 }
 
@@ -160,18 +159,14 @@ func (g *gap) underTwoIDs(t *ledger.Transaction) bool {
 	return g != nil && g.waited(t.ID) && g.sent[t.ID] != "" && g.sent[t.ID] != t.EndToEnd
 }
 
-// stoodApart reports whether a notice about a payout that was sent in the gap may have contradicted
-// what is known of it here. A notice that was late finds another state than when it was told.
-func (g *gap) stoodApart(l *life) bool {
-	if g == nil || g.apart {
-		return g != nil
+// paid reports whether the scheme got a payout in the gap that has another id here or has failed
+// here, so that what the scheme tells of it contradicts what is known here.
+func (g *gap) paid(l *life, tx ledger.TxID) bool {
+	if g == nil {
+		return false
 	}
-	for _, p := range l.chronicle0.payouts {
-		if g.underTwoIDs(&p.tx) || g.failedHere(&p.tx) {
-			return true
-		}
-	}
-	return false
+	t, err := l.shown(tx)
+	return err == nil && t != nil && (g.underTwoIDs(t) || g.failedHere(t))
 }
 
 // failedHere reports whether a payout that waited was sent in the gap, and has reached its time
@@ -205,9 +200,7 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		}
 		return lacks
 	}
-	t := l.standing(n.Tx, n.EndToEnd)
-	g.apart = g.apart || t != nil && (g.underTwoIDs(t) || g.failedHere(t))
-	return g.made[n.Tx] != 0 && t == nil
+	return g.made[n.Tx] != 0 && l.standing(n.Tx, n.EndToEnd) == nil
 }
 
 // refuses checks that the engine refuses a notice about what it lacks: the scheme would tell it
