@@ -53,7 +53,7 @@ const (
 	MostConnections = 1_000_000
 
 	closedConnections = 256
-	openConnections   = 2_048
+	openConnections   = 1_536
 	// ratePerAddress is how many requests a second each address is made to send at most, unless
 	// their number is given: well within the 90,000 a minute that are not refused.
 	ratePerAddress = 500

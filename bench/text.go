@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"pixd/cmd/terminal"
@@ -71,7 +72,7 @@ func showKinds(errors []Count) string {
 func (a *Audit) write(b *strings.Builder) {
 	verdict := "the books agree"
 	if !a.OK() {
-		verdict = fmt.Sprintf("THE BOOKS DIFFER, %d differences", a.Found)
+		verdict = "THE BOOKS DIFFER, " + english.Plural(a.Found, "difference", "")
 	}
 	fmt.Fprintf(b, "audit: %s: %s answers, %s accounts, scheme's book %s", verdict, showCount(a.Answers), showCount(a.Accounts), legible(a.Scheme))
 	if a.Unknown > 0 {

@@ -24,12 +24,12 @@ type intake struct {
 // A request that waits for mostIntake waits too long. From then on new work is refused, which
 // takes far less time than doing it, until the wait is down to backIntake. manyConnections or
 // fewer are never crowded: if each of them sends its next request when it has its answer, all
-// are answered within some 150 ms at the rate that two processors can do.
+// are answered within some 100 ms at the rate that two processors can do.
 const (
-	mostIntake      = 50 * time.Millisecond
-	backIntake      = 20 * time.Millisecond
+	mostIntake      = 30 * time.Millisecond
+	backIntake      = 12 * time.Millisecond
 	intakeEvery     = 10 * time.Millisecond
-	manyConnections = 1536
+	manyConnections = 1_024
 )
 
 // newIntake returns a measurement that run carries out.
