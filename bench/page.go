@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 //go:embed page.html
@@ -125,10 +127,7 @@ func named(version, commit string) string {
 
 // plural shows a number and the name of what was counted.
 func plural(n int, name string) string {
-	if n == 1 {
-		return "1 " + name
-	}
-	return showCount(n) + " " + name + "s"
+	return showCount(n) + " " + english.PluralWord(n, name, "")
 }
 
 // verdict says what the audit found. Where it read no account it has compared nothing, and then

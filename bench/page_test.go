@@ -233,3 +233,18 @@ func TestPageErrors(t *testing.T) {
 	_, all := page(t, sampleLong())
 	says(t, all, "p", "20 rarer kinds are not listed.")
 }
+
+// TestPlural checks how a number and what was counted are shown.
+func TestPlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 address":      plural(1, "address"),
+		"256 addresses":  plural(256, "address"),
+		"0 differences":  plural(0, "difference"),
+		"12,345 answers": plural(12_345, "answer"),
+		"2 other kinds":  plural(2, "other kind"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

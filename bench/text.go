@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"pixd/cmd/terminal"
@@ -72,7 +71,7 @@ func showKinds(errors []Count) string {
 func (a *Audit) write(b *strings.Builder) {
 	verdict := "the books agree"
 	if !a.OK() {
-		verdict = "THE BOOKS DIFFER, " + english.Plural(a.Found, "difference", "")
+		verdict = "THE BOOKS DIFFER, " + plural(a.Found, "difference")
 	}
 	fmt.Fprintf(b, "audit: %s: %s answers, %s accounts, scheme's book %s", verdict, showCount(a.Answers), showCount(a.Accounts), legible(a.Scheme))
 	if a.Unknown > 0 {

@@ -47,8 +47,9 @@ const (
 
 	// enoughInHand is how many requests keep the processors busy: while requests wait too long
 	// to be read, those beyond it are refused. The more there are, the less often the engine
-	// looks for what has arrived. At twice the peak, on two cores which the sender of the load shares:
-	// with 384, 72 % of the peak was carried out, with 512 79 %, with 640 91 %.
+	// looks for what has arrived. At twice the peak, on two cores which the sender of the load
+	// shares, five loads of each: with 384, 72 % of the peak was carried out, with 512 79 %, with
+	// 640 91 %. docs/results.md has what each left unanswered.
 	enoughInHand = 640
 )
 

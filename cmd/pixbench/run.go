@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"pixd/bench"
@@ -152,7 +153,7 @@ func (f *runFlags) run(c *cobra.Command) error {
 		return err
 	}
 	if !r.Audit.OK() {
-		return fmt.Errorf("the books differ: %d differences", r.Audit.Found)
+		return fmt.Errorf("the books differ: %s", english.Plural(r.Audit.Found, "difference", ""))
 	}
 	return nil
 }
