@@ -76,15 +76,12 @@ func (s *session) measured(ctx context.Context, w *work) (*Run, error) {
 	l := s.loadOf(w, s.Duration)
 	l.Second = watch.second
 	result := l.Run(ctx)
-	after, err := s.sampler.take(context.WithoutCancel(ctx))
-	if err != nil {
-		after = watch.last // the engine may have ended; the audit says so
-	}
+	_, _ = watch.take() // the engine may have ended; the audit says so
 	r := &Run{
 		Scenario: w.scenario.Name, Rate: s.Rate, Connections: result.Connections, Accounts: len(s.merchants), Addresses: min(max(1, len(s.target.from)), result.Connections),
 		Seconds: result.Elapsed.Seconds(), Sent: result.Sent, Done: result.Done, PerSecond: result.PerSecond(), Errors: result.counts(),
 		Latency: latencyOf(result.done), Refused: latencyOf(result.refused), Distribution: distributionOf(result.done), Series: result.Series,
-		Engine: Usage{CPU: after.cpu - before.cpu, MaxMemory: max(watch.memory, after.memory)}, Generator: Usage{CPU: result.CPU.Seconds(), MaxMemory: ownMemory()},
+		Engine: Usage{CPU: watch.cpu, MaxMemory: watch.memory}, Generator: Usage{CPU: result.CPU.Seconds(), MaxMemory: ownMemory()},
 		Prepared: 1,
 	}
 	if late := w.late.Load(); late > 0 {
@@ -104,17 +101,29 @@ type watch struct {
 	*session
 	scenario string
 	last     sample
-	memory   uint64
+	cpu      float64 // seconds that the engine has used since the first sample
+	memory   uint64  // the most that it had
+}
+
+// take reads what the engine has used, and returns the processors that it kept busy since last.
+func (w *watch) take() (cores float64, err error) {
+	now, err := w.sampler.take(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	used := now.since(w.last)
+	if took := now.at.Sub(w.last.at).Seconds(); took > 0 {
+		cores = used / took
+	}
+	w.cpu += used
+	w.memory = max(w.memory, now.memory)
+	w.last = now
+	return cores, nil
 }
 
 func (w *watch) second(s *Second) {
-	if now, err := w.sampler.take(context.Background()); err == nil { // else the engine is silent, as the seconds show
-		if took := now.at.Sub(w.last.at).Seconds(); took > 0 {
-			s.Engine = (now.cpu - w.last.cpu) / took
-		}
-		s.Memory = now.memory
-		w.memory = max(w.memory, now.memory)
-		w.last = now
+	if cores, err := w.take(); err == nil { // else the engine is silent, as the seconds show
+		s.Engine, s.Memory = cores, w.last.memory
 	}
 	w.show(Progress{Stage: "load", What: w.scenario, Second: s})
 }

@@ -26,6 +26,15 @@ type sample struct {
 	memory uint64  // resident bytes
 }
 
+// since returns the seconds of processor time that were used after the sample before. Where they
+// are fewer than at that sample, the engine has been started again, and they count from its start.
+func (s sample) since(before sample) float64 {
+	if s.cpu < before.cpu {
+		return s.cpu
+	}
+	return s.cpu - before.cpu
+}
+
 // sampleTimeout is how long an answer of /metrics may take.
 const sampleTimeout = 5 * time.Second
 
