@@ -132,12 +132,13 @@ func TestOpenLoopCountsStalls(t *testing.T) {
 	if len(seconds) < 2 || len(open.Series) != len(seconds) {
 		t.Fatalf("%d seconds", len(seconds))
 	}
-	sum := 0
+	sum, longest := 0, int64(0)
 	for _, s := range seconds {
 		sum += s.Done
+		longest = max(longest, s.Max) // the second in which the stall ends: on a busy machine not the first
 	}
-	if sum != 1000 || seconds[0].Max < 300_000 || seconds[0].At < .9 || seconds[0].Seconds < .9 {
-		t.Errorf("%d done in seconds, the first is %+v", sum, seconds[0])
+	if sum != 1000 || longest < 300_000 || seconds[0].At < .9 || seconds[0].Seconds < .9 {
+		t.Errorf("%d done in seconds, one for %d µs, the first is %+v", sum, longest, seconds[0])
 	}
 	closed := Load{Addr: slow(), Connections: 8, Duration: 2 * time.Second, Source: newCounting()}.Run(t.Context())
 	if q := closed.Quantile(.9); q > 100*time.Millisecond {
