@@ -57,6 +57,7 @@ type Entry struct {
 	Ops     []Op     // changes of rows, applied in order after the records; may be set without Records
 	Shared  bool     // only for Ops without Records. true: every copy of the journal needs these rows, so the batch takes a position; false: the rows are local to this machine
 	Forget  bool     // the stream's account was passivated: the writer forgets the stream's sequence and checksum
+	Lazy    bool     // no client waits for the entry: it is written together with the next entry that is not lazy, or 2 ms later
 	Out     []Out    // released in order, once this entry and every entry before it are durable
 }
 

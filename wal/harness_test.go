@@ -72,7 +72,7 @@ func (w *harness) next(s *Store) {
 	}
 	t := w.tails[sp.stream]
 	sp.first = t.seq + 1
-	e := &Entry{Stream: sp.stream, Expect: t.seq, Forget: w.rng.IntN(10) == 0}
+	e := &Entry{Stream: sp.stream, Expect: t.seq, Forget: w.rng.IntN(10) == 0, Lazy: w.rng.IntN(4) == 0}
 	for i := range sp.records {
 		body := fmt.Appendf(nil, "%d.%d ", sp.id, i)
 		body = append(body, make([]byte, w.rng.IntN(600))...)

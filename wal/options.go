@@ -42,6 +42,7 @@ type Options struct {
 	MemTableBytes uint64        // size of one memtable, of which two are in memory at times; default 64 MiB
 	AnchorEvery   time.Duration // time between two writes of the anchor; default 1 s
 
+	lazyDelay    time.Duration // how long lazy entries wait; set only by tests; 0: the constant lazyDelay
 	readPatience time.Duration // how long Close waits for reads; set only by tests; 0: the constant readPatience
 
 	// sync says how a batch is committed: synced. Only the tests that check whether the
@@ -64,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AnchorEvery == 0 {
 		o.AnchorEvery = time.Second
+	}
+	if o.lazyDelay == 0 {
+		o.lazyDelay = lazyDelay
 	}
 	if o.readPatience == 0 {
 		o.readPatience = readPatience

@@ -25,10 +25,12 @@ type Store struct {
 	keys      atomic.Uint64
 	bytes     atomic.Uint64
 
-	mu      sync.Mutex // guards queue, newest, idle, closing and the order of submitted
+	mu      sync.Mutex // guards queue, urgent, timed, newest, idle, closing and the order of submitted
 	queue   []*Entry
+	urgent  bool              // the queue must be written now
+	timed   bool              // hurry will be called within lazyDelay
 	newest  map[Stream]Ticket // of each stream with entries that write something and are not durable: the newest one
-	idle    bool              // the writer waits for entries, and every submitted entry is durable and released
+	idle    bool              // the writer sleeps, and every submitted entry that is not in the queue is durable and released
 	closing bool
 	wake    chan struct{} // wakes the writer; capacity 1
 	stopped chan struct{} // closed when the writer has ended
@@ -57,32 +59,6 @@ func (s *Store) Append(e *Entry) Ticket {
 	}
 	e.Check()
 	return s.submit(e)
-}
-
-func (s *Store) submit(e *Entry) Ticket {
-	s.mu.Lock()
-	if s.closing || s.fail.set.Load() {
-		s.mu.Unlock()
-		return s.Submitted() + 1
-	}
-	t := s.submitted.Add(1)
-	if s.idle && e.Parked() {
-		s.durable.Store(t)
-		s.mu.Unlock()
-		s.Tell(e.Stream, e.Out)
-		return Ticket(t)
-	}
-	s.queue = append(s.queue, e)
-	if !e.Parked() {
-		s.newest[e.Stream] = Ticket(t)
-	}
-	wake := s.idle
-	s.idle = false
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
-	return Ticket(t)
 }
 
 // Submitted returns the newest ticket that Append has given out.
@@ -165,12 +141,7 @@ func (s *Store) close() error {
 	}
 	s.mu.Lock()
 	s.closing = true
-	wake := s.idle
-	s.idle = false
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
+	s.writeNow()
 	close(s.stopAnchor)
 	for _, step := range []func() error{s.windUp, s.awaitReaders, s.shut} {
 		err := s.fail.guard(step)

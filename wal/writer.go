@@ -55,21 +55,21 @@ func (w *writer) run() {
 	_ = w.batch.Close()
 }
 
-// await takes the queued entries, and sleeps while there are none. It returns false when
-// the store has failed, or when it closes and every entry is written.
+// await takes the queued entries, and sleeps while there are none that must be written now. It
+// returns false when the store has failed, or when it closes and every entry is written.
 func (w *writer) await() bool {
 	for {
 		if w.s.fail.set.Load() {
 			return false
 		}
-		w.drain()
 		if len(w.pending) > 0 {
 			return true
 		}
 		s := w.s
 		s.mu.Lock()
-		if len(s.queue) > 0 {
+		if s.urgent && len(s.queue) > 0 {
 			s.mu.Unlock()
+			w.drain()
 			continue
 		}
 		if s.closing {
@@ -90,6 +90,7 @@ func (w *writer) await() bool {
 func (w *writer) drain() {
 	s := w.s
 	s.mu.Lock()
+	s.urgent = false
 	if len(w.pending) == 0 {
 		w.pending, s.queue = s.queue, w.pending[:0]
 		s.mu.Unlock()

@@ -89,10 +89,15 @@ func follow(out io.Reader, tell func(Packing) error) (path string, err error) {
 const reportEvery = 50 * time.Millisecond
 
 // PlayPacker is the process that packs: it reads a job from in, and reports to out. It ends with
-// in, which is open for as long as the engine lives.
+// in, which is open for as long as the engine lives. It lowers the priority of the whole process.
 func PlayPacker(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	yield()
+	return packFor(in, out)
+}
+
+// packFor packs the job that it reads from in.
+func packFor(in io.Reader, out io.Writer) error {
 	r := bufio.NewReader(in)
 	line, err := r.ReadBytes('\n')
 	if err != nil {

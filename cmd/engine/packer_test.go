@@ -70,10 +70,10 @@ func TestPackerFails(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, "snapshots", "*")); err != nil || len(left) != 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
-	if err := PlayPacker(strings.NewReader("hello\n"), io.Discard); err == nil {
+	if err := packFor(strings.NewReader("hello\n"), io.Discard); err == nil {
 		t.Error("a job that is no JSON was taken")
 	}
-	if err := PlayPacker(strings.NewReader(`{"Folder":"x"}`), io.Discard); err == nil {
+	if err := packFor(strings.NewReader(`{"Folder":"x"}`), io.Discard); err == nil {
 		t.Error("half a job was taken")
 	}
 }

@@ -53,6 +53,7 @@ func Contract(t *testing.T, open func() Journal) {
 		{"after a refusal the stream goes on where it stood", goesOnAfterRefusal},
 		{"a parked read is released after what was before it", parkedReadWaits},
 		{"a parked read finds everything durable", parkedReadAtRest},
+		{"a lazy entry keeps its place, and is written also where none follows", lazyKeepsItsPlace},
 		{"rows need no record", rowsAlone},
 		{"ranges are deleted up to their end", deletesRanges},
 		{"operations of an entry apply in order", opsInOrder},

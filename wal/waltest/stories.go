@@ -101,6 +101,20 @@ func parkedReadAtRest(b *bench) {
 	b.equal(b.Durable(), 3)
 }
 
+func lazyKeepsItsPlace(b *bench) {
+	lazy := b.entry(1, "lazy", "one")
+	lazy.Lazy = true
+	b.Append(lazy)
+	b.Append(b.entry(2, "prompt", "two"))
+	got := b.wait(2)
+	b.equal([]string{got[0].name, got[1].name}, []string{"lazy", "prompt"})
+	alone := b.entry(1, "alone", "three")
+	alone.Lazy = true
+	b.Append(alone)
+	b.no(b.wait(3)[2].err)
+	b.equal(b.bodies(1), []string{"one", "three"})
+}
+
 func rowsAlone(b *bench) {
 	b.Append(&wal.Entry{Ops: []wal.Op{set("a1", "x")}, Out: b.out("rows")})
 	b.no(b.wait(1)[0].err)

@@ -173,7 +173,7 @@ func (d *deliverer) ended(i *item, err error) {
 	if i.acked != nil {
 		close(i.acked)
 	}
-	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}})
+	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}, Lazy: true})
 }
 
 // tellEvery is the least time in ms between two log lines about notices that were not
