@@ -69,9 +69,13 @@ func showKinds(errors []Count) string {
 
 // write writes the audit's result.
 func (a *Audit) write(b *strings.Builder) {
-	verdict := "the books agree"
+	v := a.verdict()
+	verdict := strings.ToLower(v.Headline[:1]) + strings.TrimSuffix(v.Headline[1:], ".")
 	if !a.OK() {
 		verdict = "THE BOOKS DIFFER, " + plural(a.Found, "difference")
+	} else if a.Accounts == 0 {
+		b.WriteString("audit: " + verdict + "\n")
+		return
 	}
 	fmt.Fprintf(b, "audit: %s: %s answers, %s accounts, scheme's book %s", verdict, showCount(a.Answers), showCount(a.Accounts), legible(a.Scheme))
 	if a.Unknown > 0 {

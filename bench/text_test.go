@@ -17,6 +17,14 @@ func TestAuditAsText(t *testing.T) {
 			"audit: the books agree: 12,345 answers, 1,000 accounts, scheme's book compared (1.2 s)\n",
 		},
 		{
+			Audit{},
+			"audit: the books were not compared\n",
+		},
+		{
+			Audit{Answers: 7, Accounts: 2, Scheme: "not compared"},
+			"audit: the engine's book agrees with what clients were answered; the scheme's book was not compared: 7 answers, 2 accounts, scheme's book not compared (0.0 s)\n",
+		},
+		{
 			Audit{Answers: 7, Accounts: 2, Scheme: "compared", Unknown: 1_200, InFlight: 3, Found: 1, Differences: []string{"one"}},
 			"audit: THE BOOKS DIFFER, 1 difference: 7 answers, 2 accounts, scheme's book compared, 1,200 requests without a known outcome, 3 transactions still in flight (0.0 s)\n  one\n",
 		},

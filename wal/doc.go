@@ -16,6 +16,10 @@
 //
 // An Entry belongs to the store from Append until its Outs are released.
 //
+// An entry that nobody waits for may be lazy. It keeps its place in the order, but the writer
+// does not begin a batch for it alone before 2 ms have passed: it needs no sync of its own
+// where other entries come. A read that depends on it does not wait for these 2 ms.
+//
 // A read whose result must be durable is an entry without records and rows: its Out is
 // released once everything submitted before it is durable. A read of several keys opens a
 // View, which shows a consistent state. Its result may leave the process once the View's
