@@ -67,6 +67,7 @@ type running struct {
 	ctx        context.Context
 	cut        context.Context // ends when answers are no longer waited for
 	wait       sync.WaitGroup
+	alarms     alarms
 }
 
 // Run sends requests until the duration is over, the context ends or the source has no more, and
@@ -103,6 +104,7 @@ func (l Load) Run(ctx context.Context) *Result {
 	r.wait.Wait()
 	close(finished)
 	<-seconds
+	r.alarms.close()
 	r.unsent()
 	return r.result(time.Since(r.begin), int(r.open.Load()), engine.CPUTime()-cpu)
 }
@@ -153,11 +155,26 @@ func (r *running) due() (i int, at time.Time, more bool) {
 	}
 	switch early := time.Until(at); {
 	case early > 0:
-		return i, at, r.sleep(early)
+		return i, at, r.sleepUntil(at)
 	case early < -overdue && r.open.Load() < int64(r.Connections):
 		r.connect()
 	}
 	return i, at, true
+}
+
+// doze is the rest of a wait that an alarm ends, and not a timer of Go's: longer than these are
+// late. So only the connections whose requests are due next have an alarm each.
+const doze = 2 * time.Millisecond
+
+// sleepUntil returns at that time, false if the load was ended meanwhile.
+func (r *running) sleepUntil(at time.Time) bool {
+	if early := time.Until(at); early > doze && !r.sleep(early-doze) {
+		return false
+	}
+	if rest := time.Until(at); rest > 0 {
+		r.alarms.sleep(rest)
+	}
+	return r.ctx.Err() == nil
 }
 
 // sleep returns false if the load was ended meanwhile.
