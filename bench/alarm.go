@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -13,26 +14,32 @@ import (
 // milliseconds; a timer of the system is such an event.
 type alarms struct {
 	mu   sync.Mutex
+	made int
 	free []alarm
 }
+
+// mostAlarms is how many alarms there are at most, because each is an open file.
+const mostAlarms = firstConnections
+
+var errNoAlarm = errors.New("all alarms are in use")
 
 type alarm struct {
 	fd   int
 	file *os.File // over fd
 }
 
-// sleep returns after d. Where the system gives the process no more timers, it is as late as time.Sleep.
+// sleep returns after d. Where all alarms are in use, or the system gives the process no more of
+// them, it is as late as time.Sleep.
 func (s *alarms) sleep(d time.Duration) {
 	a, err := s.take()
-	if err == nil {
-		err = a.sleep(d)
-		s.mu.Lock()
-		s.free = append(s.free, a)
-		s.mu.Unlock()
-	}
 	if err != nil {
 		time.Sleep(d)
+		return
 	}
+	a.sleep(d)
+	s.mu.Lock()
+	s.free = append(s.free, a)
+	s.mu.Unlock()
 }
 
 func (s *alarms) take() (a alarm, err error) {
@@ -42,21 +49,27 @@ func (s *alarms) take() (a alarm, err error) {
 		a, s.free = s.free[n-1], s.free[:n-1]
 		return a, nil
 	}
+	if s.made == mostAlarms {
+		return a, errNoAlarm
+	}
 	a.fd, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err == nil {
 		a.file = os.NewFile(uintptr(a.fd), "timer")
+		s.made++
 	}
 	return a, err
 }
 
-func (a alarm) sleep(d time.Duration) error {
+func (a alarm) sleep(d time.Duration) {
 	at := unix.ItimerSpec{Value: unix.NsecToTimespec(max(int64(d), 1))} // 0 would never end
-	if err := unix.TimerfdSettime(a.fd, 0, &at, nil); err != nil {
-		return err
+	err := unix.TimerfdSettime(a.fd, 0, &at, nil)
+	if err == nil {
+		var expired [8]byte
+		_, err = a.file.Read(expired[:])
 	}
-	var expired [8]byte
-	_, err := a.file.Read(expired[:])
-	return err
+	if err != nil {
+		panic("bench: a timer of the system: " + err.Error())
+	}
 }
 
 // close gives the timers back to the system. No sleep may be under way.

@@ -25,9 +25,12 @@ func Tune(ctx context.Context) {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for {
+	for set := 0; ; {
 		metrics.Read(live)
-		debug.SetGCPercent(growth(live[0].Value.Uint64()))
+		if next := growth(live[0].Value.Uint64()); next != set { // each change stops the process for a moment
+			set = next
+			debug.SetGCPercent(set)
+		}
 		select {
 		case <-ctx.Done():
 			return
