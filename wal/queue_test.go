@@ -22,6 +22,19 @@ func waits(t *testing.T, s *Store, ticket Ticket, done chanOut) {
 	}
 }
 
+// mustRelease waits until an entry is durable.
+func mustRelease(t *testing.T, done chanOut) {
+	t.Helper()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("an entry was never written")
+	}
+}
+
 // TestLazyEntriesJoin checks that lazy entries wait for what clients wait for, and become
 // part of its batch: a write, a read, and a view of their stream.
 func TestLazyEntriesJoin(t *testing.T) {
@@ -30,12 +43,12 @@ func TestLazyEntriesJoin(t *testing.T) {
 		func() {
 			done := make(chanOut, 1)
 			s.Append(&Entry{Stream: 2, Ops: []Op{{OpSet, []byte("prompt"), nil}}, Shared: true, Out: []Out{done}})
-			<-done
+			mustRelease(t, done)
 		},
 		func() {
 			done := make(chanOut, 1)
 			s.Append(&Entry{Stream: 2, Out: []Out{done}})
-			<-done
+			mustRelease(t, done)
 		},
 		func() {
 			if err := s.Look(1, func(*View) error { return nil }); err != nil {
@@ -55,12 +68,8 @@ func TestLazyEntriesJoin(t *testing.T) {
 		ticket := s.Append(two)
 		waits(t, s, ticket, second)
 		join()
-		if err := <-first; err != nil {
-			t.Error(err)
-		}
-		if err := <-second; err != nil {
-			t.Error(err)
-		}
+		mustRelease(t, first)
+		mustRelease(t, second)
 		if after, _, _ := s.Head(); after != before+1 {
 			t.Errorf("%d: %d batches", n, after-before)
 		}
@@ -75,14 +84,7 @@ func TestLazyEntryAlone(t *testing.T) {
 	for range 3 {
 		e, done := lazy("a")
 		s.Append(e)
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatal("the lazy entry was never written")
-		}
+		mustRelease(t, done)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -93,9 +95,7 @@ func TestLazyEntryAlone(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	mustRelease(t, done)
 	s = memStore(t, Options{FS: fs})
 	if _, ok, err := s.Get([]byte("b")); !ok || err != nil {
 		t.Errorf("after Close: %v, %v", ok, err)
@@ -114,8 +114,6 @@ func TestLazyEntriesThatWaitForTheWriter(t *testing.T) {
 	e, done := lazy("a")
 	ticket := s.Append(e)
 	gate.open()
-	if err := <-prompt; err != nil {
-		t.Fatal(err)
-	}
+	mustRelease(t, prompt)
 	waits(t, s, ticket, done)
 }

@@ -39,6 +39,9 @@ func (f *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 }
 
 func (f *shelf) Append(e *wal.Entry) wal.Ticket {
+	if e.Lazy != (len(e.Out) == 0) {
+		panic("an entry is lazy, although somebody waits for it, or the other way round")
+	}
 	for _, o := range e.Ops {
 		if o.Kind == wal.OpDelete {
 			delete(f.rows, string(o.Key))
