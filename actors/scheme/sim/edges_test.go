@@ -35,6 +35,20 @@ func TestBookedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestAskUnderAnotherID checks that what became of a payout under one end-to-end id is not told of
+// another: an engine that was restored from a snapshot may send a payout again under a renewed id.
+func TestAskUnderAnotherID(t *testing.T) {
+	p := newPump(t)
+	o := p.pay("aa", "ana@example.com", 1)
+	p.at += 1000
+	if s, err := p.Ask(t.Context(), o.Tx, o.EndToEnd); err != nil || s.Progress != scheme.Settled {
+		t.Errorf("its own: %+v %v", s, err)
+	}
+	if s, err := p.Ask(t.Context(), o.Tx, o.EndToEnd[:31]+"z"); err != nil || s != (scheme.State{}) {
+		t.Errorf("another: %+v %v", s, err)
+	}
+}
+
 // TestScriptsOfRefusedIDs checks that a payment with an invalid or used end-to-end id is
 // rejected, whatever its key's script says.
 func TestScriptsOfRefusedIDs(t *testing.T) {
@@ -51,8 +65,8 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.at += 1000
-		for want, tx := range map[string]ledger.TxID{"DUPL": o.Tx, "FF08": bad.Tx} {
-			if s, err := p.Ask(t.Context(), tx, ""); err != nil || s != (scheme.State{Progress: scheme.Rejected, Reason: want}) {
+		for want, sent := range map[string]scheme.Payment{"DUPL": o, "FF08": bad} {
+			if s, err := p.Ask(t.Context(), sent.Tx, sent.EndToEnd); err != nil || s != (scheme.State{Progress: scheme.Rejected, Reason: want}) {
 				t.Errorf("%s: %+v %v", key, s, err)
 			}
 		}

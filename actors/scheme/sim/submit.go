@@ -200,16 +200,20 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 }
 
 // Ask returns the scheme's state of a payout or a refund, once everything that was submitted
-// before is durable. A refund is found by both of its ids, a payout by its transaction id.
+// before is durable. Both are found by both of their ids.
 func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
 	if err := s.settle(ctx); err != nil {
 		return scheme.State{}, err
 	}
 	state, there, err := s.knownRefund(tx, endToEnd)
-	if err == nil && !there {
-		state, _, err = s.known(tx)
+	if err != nil || there {
+		return state, err
 	}
-	return state, err
+	var p payment
+	if there, err = read(s.store, key(rowPayment, string(tx[:])), &p); err != nil || !there || p.EndToEnd != endToEnd {
+		return scheme.State{}, err
+	}
+	return s.state(p.DueAt, p.Reason), nil
 }
 
 func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
