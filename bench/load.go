@@ -155,7 +155,7 @@ func (r *running) due() (i int, at time.Time, more bool) {
 	}
 	switch early := time.Until(at); {
 	case early > 0:
-		return i, at, r.sleepUntil(at)
+		return i, at, r.rest(early)
 	case early < -overdue && r.open.Load() < int64(r.Connections):
 		r.connect()
 	}
@@ -166,9 +166,8 @@ func (r *running) due() (i int, at time.Time, more bool) {
 // processor time more than a timer; at higher rates that delays requests by more than they gain.
 const alarmedRate = 2000
 
-// sleepUntil returns at that time, false if the load was ended meanwhile.
-func (r *running) sleepUntil(at time.Time) bool {
-	early := time.Until(at)
+// rest waits until a request is due. It returns false if the load was ended meanwhile.
+func (r *running) rest(early time.Duration) bool {
 	if r.Rate > alarmedRate || early >= time.Second {
 		return r.sleep(early)
 	}

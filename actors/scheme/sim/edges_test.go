@@ -35,18 +35,41 @@ func TestBookedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAskUnderAnotherID checks that what became of a payout under one end-to-end id is not told of
-// another: an engine that was restored from a snapshot may send a payout again under a renewed id.
-func TestAskUnderAnotherID(t *testing.T) {
+// TestOnePayoutUnderTwoIDs checks that what became of a payout under one end-to-end id is not told
+// of another: an engine that was restored from a snapshot may send a payout again under a renewed id.
+func TestOnePayoutUnderTwoIDs(t *testing.T) {
 	p := newPump(t)
-	o := p.pay("aa", "ana@example.com", 1)
+	first := p.pay("aa", "ana@example.com", 1)
+	taken := p.pay("bb", "ana@example.com", 1).EndToEnd
 	p.at += 1000
-	if s, err := p.Ask(t.Context(), o.Tx, o.EndToEnd); err != nil || s.Progress != scheme.Settled {
-		t.Errorf("its own: %+v %v", s, err)
+	again := first
+	asks := func(endToEnd string, want scheme.State) {
+		t.Helper()
+		if s, err := p.Ask(t.Context(), first.Tx, endToEnd); err != nil || s != want {
+			t.Errorf("%s: %+v %v", endToEnd, s, err)
+		}
 	}
-	if s, err := p.Ask(t.Context(), o.Tx, o.EndToEnd[:31]+"z"); err != nil || s != (scheme.State{}) {
-		t.Errorf("another: %+v %v", s, err)
+	submits := func(endToEnd string, want scheme.Progress) {
+		t.Helper()
+		again.EndToEnd = endToEnd
+		if s, err := p.Submit(t.Context(), again); err != nil || s.Progress != want {
+			t.Errorf("%s: %+v %v", endToEnd, s, err)
+		}
+		p.at += 1000
 	}
+	settled := scheme.State{Progress: scheme.Settled}
+	renewed := first.EndToEnd[:31] + "z"
+	asks(first.EndToEnd, settled)
+	asks(renewed, scheme.State{})
+	submits(renewed, scheme.Pending)
+	asks(renewed, settled)
+	asks(first.EndToEnd, scheme.State{})
+	again.EndToEnd = first.EndToEnd
+	if s, err := p.Submit(t.Context(), again); !errors.Is(err, errSubmittedOtherwise) {
+		t.Errorf("under the first id once more: %+v %v", s, err)
+	}
+	submits(taken, scheme.Pending)
+	asks(taken, scheme.State{Progress: scheme.Rejected, Reason: "DUPL"})
 }
 
 // TestScriptsOfRefusedIDs checks that a payment with an invalid or used end-to-end id is

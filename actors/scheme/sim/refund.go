@@ -72,13 +72,14 @@ func (s *Sim) Return(ctx context.Context, r scheme.Refund) (scheme.State, error)
 	return s.state(row.DueAt, row.Reason), nil
 }
 
-// errOtherKind is the error for a payout submitted with the ids of a refund, and for a refund
-// submitted with the ids of a payout.
-var errOtherKind = errors.New("sim: a payout and a refund of one transaction have the same end-to-end id")
+// errSubmittedOtherwise is the error for a payout submitted with the ids of a refund, for a refund
+// submitted with the ids of a payout, and for a payout submitted again under an id that it had
+// before another one.
+var errSubmittedOtherwise = errors.New("sim: the transaction was submitted as the other kind, or under another end-to-end id since")
 
 func submittedAs(there bool, err error) error {
 	if err == nil && !there {
-		return errOtherKind
+		return errSubmittedOtherwise
 	}
 	return err
 }

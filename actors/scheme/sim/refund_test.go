@@ -242,7 +242,7 @@ func TestRefundWithAPayoutsIDs(t *testing.T) {
 	asRefund.Tx, asRefund.EndToEnd = o.Tx, o.EndToEnd
 	_, submit := p.Submit(t.Context(), asPayout)
 	_, back := p.Return(t.Context(), asRefund)
-	if !errors.Is(submit, errOtherKind) || !errors.Is(back, errOtherKind) {
+	if !errors.Is(submit, errSubmittedOtherwise) || !errors.Is(back, errSubmittedOtherwise) {
 		t.Error(submit, back)
 	}
 	p.at += 1000

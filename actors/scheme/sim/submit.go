@@ -27,7 +27,7 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 		return scheme.State{}, err
 	}
 	if row == nil {
-		state, there, err := s.known(p.Tx)
+		state, there, err := s.known(p.Tx, p.EndToEnd)
 		return state, submittedAs(there, err)
 	}
 	return s.state(row.DueAt, row.Reason), nil
@@ -47,7 +47,7 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 	s.order.Lock()
 	defer s.order.Unlock()
 	held, again, err := s.submitted(p.Tx, p.EndToEnd, func() (bool, error) {
-		_, there, err := s.known(p.Tx)
+		_, there, err := s.known(p.Tx, p.EndToEnd)
 		return there, err
 	})
 	if err != nil {
@@ -206,20 +206,18 @@ func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.
 		return scheme.State{}, err
 	}
 	state, there, err := s.knownRefund(tx, endToEnd)
-	if err != nil || there {
-		return state, err
+	if err == nil && !there {
+		state, _, err = s.known(tx, endToEnd)
 	}
-	var p payment
-	if there, err = read(s.store, key(rowPayment, string(tx[:])), &p); err != nil || !there || p.EndToEnd != endToEnd {
-		return scheme.State{}, err
-	}
-	return s.state(p.DueAt, p.Reason), nil
+	return state, err
 }
 
-func (s *Sim) known(tx ledger.TxID) (scheme.State, bool, error) {
+// known returns the state of a payout. The book has one submission of each payout, the newest: an
+// engine that was restored from a snapshot may send a payout again under a renewed id.
+func (s *Sim) known(tx ledger.TxID, endToEnd string) (scheme.State, bool, error) {
 	var p payment
 	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
-	if err != nil || !ok {
+	if err != nil || !ok || p.EndToEnd != endToEnd {
 		return scheme.State{}, false, err
 	}
 	return s.state(p.DueAt, p.Reason), true, nil
