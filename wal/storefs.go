@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// storeFS is the file system as Pebble sees it. It does two things beside passing calls on.
+// storeFS is the file system as Pebble sees it. It does three things beside passing calls on.
 //
 // It stops the store at the first write or sync that fails, before Pebble sees the error.
 // Pebble reacts to some failed writes with a panic that unlocks an unlocked mutex
@@ -18,6 +18,8 @@ import (
 // It also syncs the folder before it makes a marker file. Pebble creates a manifest and
 // then the marker file that names the manifest, and syncs the folder only once, after both.
 // If a power failure kept the marker and lost the manifest, the store could not be opened.
+//
+// And it fills log files with zeros ahead of what is written; see logFile.
 //
 // A failed write outside the store's folder, such as a checkpoint's, does not stop the
 // store.
@@ -80,7 +82,11 @@ func (f storeFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
 	if err != nil || !f.ours(name) {
 		return file, err
 	}
-	return storeFile{file, name, f.fail}, nil
+	ours := storeFile{file, name, f.fail}
+	if isLog(name) {
+		return newLogFile(ours)
+	}
+	return ours, nil
 }
 
 // storeFile is a file in the store's folder that Pebble writes.

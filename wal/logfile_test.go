@@ -1,0 +1,106 @@
+package wal
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// diskLog is a log file on the disk, and what has been written to it.
+type diskLog struct {
+	t    *testing.T
+	name string
+	file vfs.File
+	want []byte
+}
+
+func openLog(t *testing.T, old string) *diskLog {
+	t.Helper()
+	dir := t.TempDir()
+	fs := newStoreFS(vfs.Default, dir, newFailure())
+	l := &diskLog{t: t, name: dir + "/" + storeName + "/000002.log"}
+	err := vfs.Default.MkdirAll(dir+"/"+storeName, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old == "" {
+		l.file, err = fs.Create(l.name, "log")
+	} else {
+		before := dir + "/" + storeName + "/000001.log"
+		if err := writeFile(vfs.Default, before, []byte(old)); err != nil {
+			t.Fatal(err)
+		}
+		l.file, err = fs.ReuseForWrite(before, l.name, "log")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l *diskLog) write(n int) {
+	l.t.Helper()
+	p := bytes.Repeat([]byte{byte(len(l.want)%250 + 1)}, n)
+	if m, err := l.file.Write(p); err != nil || m != n {
+		l.t.Fatal(m, err)
+	}
+	l.want = append(l.want, p...)
+}
+
+// has compares the file with what was written, and after that with rest.
+func (l *diskLog) has(rest []byte) {
+	l.t.Helper()
+	got := readAll(l.t, vfs.Default, l.name)
+	if want := append(bytes.Clone(l.want), rest...); !bytes.Equal(got, want) {
+		l.t.Errorf("after %d bytes the file has %d bytes, want %d of these contents", len(l.want), len(got), len(want))
+	}
+}
+
+// TestLogFileIsFilled checks that a log file has zeros beyond its end, which are written over
+// and cut off when it is closed.
+func TestLogFileIsFilled(t *testing.T) {
+	l := openLog(t, "")
+	l.has(nil)
+	l.write(7)
+	l.has(nil)
+	l.write(1 << 20)
+	at := (1<<20 + 7) / 8
+	l.has(make([]byte, at))
+	l.write(at - 1)
+	l.has(make([]byte, 1))
+	l.write(1)
+	l.has(nil)
+	l.write(2 << 20)
+	l.has(make([]byte, maxFill))
+	l.write(100)
+	l.has(make([]byte, maxFill-100))
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.has(nil)
+}
+
+// TestLogFileUsedAgain checks that a log file that Pebble uses again keeps what was in it until
+// it is written over, and is filled with zeros from there on.
+func TestLogFileUsedAgain(t *testing.T) {
+	old := bytes.Repeat([]byte("before"), 1000)
+	l := openLog(t, string(old))
+	l.write(5000)
+	l.has(old[5000:])
+	l.write(1000)
+	l.has(nil)
+	l.write(2000)
+	l.has(make([]byte, 1000))
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.has(nil)
+
+	l = openLog(t, string(old))
+	l.write(10)
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.has(old[10:]) // Pebble may use it once more
+}
