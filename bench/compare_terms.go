@@ -1,5 +1,11 @@
 package bench
 
+import "math"
+
+// stolenApart is how far two shares of stolen processor time are apart where they make ratios
+// mean less.
+const stolenApart = 0.02
+
 // differences lists the conditions that were not the same in both reports, a line each.
 func differences(c *Comparison) (all []string) {
 	add := func(name, a, b string) {
@@ -21,6 +27,12 @@ func differences(c *Comparison) (all []string) {
 		add(p.Load+": rate", showCount(p.A.Rate)+" requests/s", showCount(p.B.Rate)+" requests/s")
 		add(p.Load+": accounts", showCount(p.A.Accounts), showCount(p.B.Accounts))
 		add(p.Load+": connections", showCount(p.A.Connections), showCount(p.B.Connections))
+		if a, b := p.A.Stolen, p.B.Stolen; a != nil && b != nil && math.Abs(*a-*b) >= stolenApart {
+			add(p.Load+": processor time stolen by other machines", p.A.stolen(), p.B.stolen())
+		}
+		if a, b := p.A.Syncs.P50, p.B.Syncs.P50; a > 0 && b > 0 && max(a, b) >= 2*min(a, b) {
+			add(p.Load+": p50 of the journal's syncs", showMicros(float64(a)), showMicros(float64(b)))
+		}
 		add(p.Load+": source addresses", showCount(p.A.Addresses), showCount(p.B.Addresses))
 	}
 	return all

@@ -168,6 +168,10 @@ func TestCompareText(t *testing.T) {
 	r.Accounts, r.Connections, r.Addresses = 10, 128, 2
 	r.Errors, r.Sent = []Count{{"503", 1200}, {"connection \x1b reset", 3}}, r.Done+1203
 	b.Runs[1].Engine = Usage{}
+	a.Runs[0].Stolen, r.Stolen = new(0.01), new(0.031)
+	a.Runs[1].Stolen, b.Runs[1].Stolen = new(0.01), new(0.029) // not far enough apart
+	a.Runs[0].Syncs.P50, r.Syncs.P50 = 600, 300
+	a.Runs[1].Syncs.P50, b.Runs[1].Syncs.P50 = 599, 300
 	a.Runs[0].Rate, r.Rate = 15000, 20000
 	c, err := Compare(a, b)
 	if err != nil {

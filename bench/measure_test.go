@@ -64,6 +64,12 @@ func TestMeasure(t *testing.T) {
 		if n.Engine.CPU <= 0 || n.Engine.PerDone <= 0 || n.Engine.MaxMemory < 1<<20 || n.Generator.CPU <= 0 || n.Series[len(n.Series)-1].Memory < 1<<20 {
 			t.Errorf("%s: engine %+v, generator %+v", n.Scenario, n.Engine, n.Generator)
 		}
+		if writes := n.Scenario != "balance" && n.Scenario != "statement"; writes && (n.Syncs.P50 < 1 || n.Syncs.P50 > n.Syncs.P99 || n.Syncs.Max > 10e6) {
+			t.Errorf("%s: syncs %+v", n.Scenario, n.Syncs)
+		}
+		if n.Stolen == nil || *n.Stolen < 0 || *n.Stolen > 1 {
+			t.Errorf("%s: stolen %v", n.Scenario, n.stolen())
+		}
 		if n.Scenario == "cash-in" || n.Scenario == "cash-out" || n.Scenario == "refund" {
 			changes += n.Done
 		}
@@ -83,7 +89,8 @@ func TestMeasure(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.HasPrefix(text, "SCENARIO") || !strings.Contains(text, "audit: the books agree: ") {
+	last := r.Runs[len(r.Runs)-1]
+	if text := b.String(); !strings.HasPrefix(text, "SCENARIO") || !strings.Contains(text, last.syncP99()+"  ") || !strings.Contains(text, last.stolen()+"\n") || !strings.Contains(text, "audit: the books agree: ") {
 		t.Errorf("text:\n%s", text)
 	}
 }

@@ -7,7 +7,7 @@ import (
 // runColumns are the columns of the table of all runs.
 var runColumns = []string{
 	"Requests/s", "Errors", "p50", "p90", "p99", "p99.9", "Slowest",
-	"Engine CPU per request", "Engine memory", "Generator’s share of CPU", "Signed before",
+	"Engine CPU per request", "Engine memory", "Generator’s share of CPU", "Signed before", "p99 of syncs", "Stolen CPU",
 }
 
 // cells are a run's figures in the order of runColumns; a dash stands for what is not known.
@@ -15,7 +15,7 @@ func (r *Run) cells() []pageCell {
 	values := []string{
 		showDigits(r.PerSecond), showErrors(r.failed(), r.Sent),
 		r.known(r.Latency.P50), r.known(r.Latency.P90), r.known(r.Latency.P99), r.known(r.Latency.P999), r.known(r.Latency.Max),
-		"–", "–", "–", showShare(r.Prepared),
+		"–", "–", "–", showShare(r.Prepared), r.syncP99(), r.stolen(),
 	}
 	if r.Engine.PerDone > 0 {
 		values[7] = showMicros(r.Engine.PerDone)
@@ -40,6 +40,23 @@ func (r *Run) known(us int64) string {
 		return "–"
 	}
 	return showMicros(float64(us))
+}
+
+// syncP99 shows how long the journal's syncs took, or a dash where there were none.
+func (r *Run) syncP99() string {
+	if r.Syncs.Max == 0 {
+		return "–"
+	}
+	return showMicros(float64(r.Syncs.P99))
+}
+
+// stolen shows the share of processor time that other machines had, or a dash where it is not
+// known.
+func (r *Run) stolen() string {
+	if r.Stolen == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100**r.Stolen)
 }
 
 // showErrors shows a number of errors and its share of all requests.
@@ -88,5 +105,15 @@ func (r *Run) sentences() []string {
 		all = append(all, fmt.Sprintf("Refusals took %s (p50), %s (p99) and %s (slowest) from when the requests were sent.",
 			showMicros(float64(r.Refused.P50)), showMicros(float64(r.Refused.P99)), showMicros(float64(r.Refused.Max))))
 	}
+	if r.Syncs.Max > 0 {
+		all = append(all, fmt.Sprintf("The journal’s syncs took up to %s (p50), %s (p99) and %s (slowest).",
+			showMicros(float64(r.Syncs.P50)), showMicros(float64(r.Syncs.P99)), showMicros(float64(r.Syncs.Max))))
+	}
+	if r.Stolen != nil && *r.Stolen >= muchStolen {
+		all = append(all, "The host let other machines run in "+r.stolen()+" of the processors’ time: with processors of its own the engine is faster.")
+	}
 	return all
 }
+
+// muchStolen is the share of stolen processor time from which a page says what it means.
+const muchStolen = 0.01

@@ -59,10 +59,18 @@ type Run struct {
 	// Distribution has the latency of Done at rising quantiles.
 	Distribution []Quantile `json:"distribution"`
 
-	Engine    Usage    `json:"engine"`
-	Generator Usage    `json:"generator"` // of the process that made the load
-	Prepared  float64  `json:"prepared"`  // share (0 to 1) of the requests that were signed before the load began
-	Series    []Second `json:"series"`
+	Engine    Usage   `json:"engine"`
+	Generator Usage   `json:"generator"` // of the process that made the load
+	Prepared  float64 `json:"prepared"`  // share (0 to 1) of the requests that were signed before the load began
+
+	// Syncs is how long the syncs of the engine's journal took, to the next bound above in the
+	// engine's metric.
+	Syncs Latency `json:"syncs"`
+	// Stolen is the share (0 to 1) of the time of the generator's processors in which the host
+	// let other machines run on them; nil where the system does not say.
+	Stolen *float64 `json:"stolen"`
+
+	Series []Second `json:"series"`
 }
 
 // Count is how many requests failed in one way, such as "429" or "connection reset".

@@ -137,10 +137,13 @@ func (r *Run) check() error {
 		figure{"the number of requests per second", r.PerSecond, mostCount},
 		figure{"the share of requests signed before", r.Prepared, 1},
 	)
+	if r.Stolen != nil {
+		err = cmp.Or(err, outside(figure{"the share of processor time that other machines had", *r.Stolen, 1}))
+	}
 	for _, e := range r.Errors {
 		err = cmp.Or(err, outside(figure{"the number of errors", float64(e.Count), mostCount}))
 	}
-	return cmp.Or(err, r.Latency.check(), r.Refused.check(), r.Engine.check("engine"), r.Generator.check("generator"),
+	return cmp.Or(err, r.Latency.check(), r.Refused.check(), r.Syncs.check(), r.Engine.check("engine"), r.Generator.check("generator"),
 		checkDistribution(r.Distribution), checkSeries(r.Series))
 }
 

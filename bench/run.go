@@ -72,17 +72,19 @@ func (s *session) measured(ctx context.Context, w *work) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	processors := processorTime()
 	watch := &watch{session: s, scenario: w.scenario.Name, last: before}
 	l := s.loadOf(w, s.Duration)
 	l.Second = watch.second
 	result := l.Run(ctx)
+	stolen := processorTime().since(processors)
 	_, _ = watch.take() // the engine may have ended; the audit says so
 	r := &Run{
 		Scenario: w.scenario.Name, Rate: s.Rate, Connections: result.Connections, Accounts: len(s.merchants), Addresses: min(max(1, len(s.target.from)), result.Connections),
 		Seconds: result.Elapsed.Seconds(), Sent: result.Sent, Done: result.Done, PerSecond: result.PerSecond(), Errors: result.counts(),
 		Latency: latencyOf(result.done), Refused: latencyOf(result.refused), Distribution: distributionOf(result.done), Series: result.Series,
 		Engine: Usage{CPU: watch.cpu, MaxMemory: watch.memory}, Generator: Usage{CPU: result.CPU.Seconds(), MaxMemory: ownMemory()},
-		Prepared: 1,
+		Syncs: watch.last.syncs.since(before.syncs).latency(), Stolen: stolen, Prepared: 1,
 	}
 	if late := w.late.Load(); late > 0 {
 		r.Prepared = 1 - float64(late)/float64(result.Sent)

@@ -12,7 +12,8 @@ import (
 	"pixd/cmd/operator"
 )
 
-// sampler reads an engine's processor time and memory from its /metrics.
+// sampler reads from an engine's /metrics its processor time and memory, and how long its
+// journal's syncs took.
 type sampler struct {
 	client *http.Client
 	url    string
@@ -24,6 +25,7 @@ type sample struct {
 	at     time.Time
 	cpu    float64 // seconds
 	memory uint64  // resident bytes
+	syncs  syncTimes
 }
 
 // since returns the seconds of processor time that were used after the sample before. Where they
@@ -74,6 +76,7 @@ func readSample(body io.Reader) (sample, error) {
 	if cpu == nil || memory == nil || len(cpu.Metric) == 0 || len(memory.Metric) == 0 {
 		return at, fmt.Errorf("metrics: no processor time and memory of the process among them")
 	}
+	at.syncs = readSyncs(all["pixd_journal_sync_seconds"])
 	at.cpu, at.memory = cpu.Metric[0].GetCounter().GetValue(), uint64(memory.Metric[0].GetGauge().GetValue())
 	return at, nil
 }

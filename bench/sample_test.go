@@ -99,6 +99,8 @@ func sampleOverload() *Report {
 	r.Latency = Latency{P50: 192000, P90: 700000, P99: 1290000, P999: 5200000, Max: 12200000}
 	r.Refused = Latency{P50: 310, P90: 900, P99: 4100, P999: 9000, Max: 15000}
 	r.Distribution = sampleDistribution(r.Latency)
+	r.Syncs = Latency{P50: 300, P90: 800, P99: 2000, P999: 20000, Max: 500000}
+	r.Stolen = new(0.1234)
 	report := sampleReport(r)
 	report.Engine.Own, report.Interrupted = false, true
 	report.Audit.Unknown, report.Audit.InFlight = 40, 12

@@ -11,11 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
@@ -258,33 +255,4 @@ func newTag() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never returns an error
 	return "b" + hex.EncodeToString(b[:])
-}
-
-// machine says what computer this is.
-func machine() Machine {
-	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return m
-	}
-	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 && cpus[0].ModelName != "" {
-		m.CPU = cpus[0].ModelName
-	}
-	if memory, err := fs.Meminfo(); err == nil && memory.MemTotal != nil {
-		m.Memory = *memory.MemTotal << 10 // it counts KiB
-	}
-	return m
-}
-
-// ownMemory is the resident size of this process in bytes; 0 where the system does not say.
-func ownMemory() uint64 {
-	self, err := procfs.Self()
-	if err != nil {
-		return 0
-	}
-	stat, err := self.Stat()
-	if err != nil {
-		return 0
-	}
-	return uint64(stat.ResidentMemory()) //nolint:gosec // not negative
 }

@@ -15,8 +15,8 @@ import (
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"scenario", "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU"})
-	terminal.RightAligned(t, "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU")
+	t.AppendHeader(table.Row{"scenario", "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen"})
+	terminal.RightAligned(t, "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen")
 	for i := range r.Runs {
 		t.AppendRow(r.Runs[i].row())
 	}
@@ -41,6 +41,7 @@ func (r *Run) row() table.Row {
 		legible(r.Scenario), rate, showDigits(r.PerSecond), showCount(r.Sent - r.Done),
 		showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P90)), showMicros(float64(r.Latency.P99)), showMicros(float64(r.Latency.P999)), showMicros(float64(r.Latency.Max)),
 		fmt.Sprintf("%.2f", r.Engine.Cores), showMicros(r.Engine.PerDone), showSize(r.Engine.MaxMemory), fmt.Sprintf("%.2f", r.Generator.Cores),
+		r.syncP99(), r.stolen(),
 	}
 }
 

@@ -24,17 +24,21 @@ type logFile struct {
 	written int64 // where the next Write goes
 	filled  int64 // the file's size
 	grown   bool  // what is beyond written are zeros of this logFile
+
+	around func(sync func()) // see Options.AroundSync
+	sync   func()
 }
 
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // newLogFile returns the log file that was opened to be written from its beginning.
-func newLogFile(f storeFile) (vfs.File, error) {
+func newLogFile(f storeFile, around func(sync func())) (vfs.File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return &logFile{storeFile: f, filled: info.Size()}, nil
+	sync := func() { _ = f.SyncData() } // does not return where it fails
+	return &logFile{storeFile: f, filled: info.Size(), around: around, sync: sync}, nil
 }
 
 func (f *logFile) Write(p []byte) (int, error) {
@@ -47,6 +51,14 @@ func (f *logFile) Write(p []byte) (int, error) {
 	f.filled, f.grown = f.written+fill, true
 	_, err = f.WriteAt(zeros[:fill], f.written)
 	return n, err
+}
+
+func (f *logFile) SyncData() error {
+	if f.around == nil {
+		return f.storeFile.SyncData()
+	}
+	f.around(f.sync)
+	return nil
 }
 
 // Close cuts off the zeros, so that the file ends where the log ends.

@@ -2,7 +2,9 @@ package wal
 
 import (
 	"bytes"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -18,7 +20,7 @@ type diskLog struct {
 func openLog(t *testing.T, old string) *diskLog {
 	t.Helper()
 	dir := t.TempDir()
-	fs := newStoreFS(vfs.Default, dir, newFailure())
+	fs := newStoreFS(Options{FS: vfs.Default, Dir: dir}, newFailure())
 	l := &diskLog{t: t, name: dir + "/" + storeName + "/000002.log"}
 	err := vfs.Default.MkdirAll(dir+"/"+storeName, 0o700)
 	if err != nil {
@@ -103,4 +105,27 @@ func TestLogFileUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.has(old[10:]) // Pebble may use it once more
+}
+
+// TestAroundSync checks that each batch is synced in one call of AroundSync, and is released
+// after it.
+func TestAroundSync(t *testing.T) {
+	var calls atomic.Int64
+	var synced atomic.Bool
+	fs := vfs.NewCrashableMem()
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs, AnchorEvery: time.Hour, AroundSync: func(sync func()) {
+		calls.Add(1)
+		sync()
+		synced.Store(true)
+	}})
+	defer func() { _ = s.Close() }()
+	for i := range 5 {
+		before := calls.Load()
+		synced.Store(false)
+		released := make(chan error, 1)
+		s.Append(&Entry{Ops: []Op{{Kind: OpSet, Key: []byte("a"), Value: []byte{byte(i)}}}, Out: []Out{chanOut(released)}})
+		if err := <-released; err != nil || !synced.Load() || calls.Load() != before+1 {
+			t.Fatalf("entry %d: %v, synced %v, %d calls", i, err, synced.Load(), calls.Load()-before)
+		}
+	}
 }

@@ -29,6 +29,10 @@ type Options struct {
 	OnFailure func(error)
 	Log       *slog.Logger // nil: messages are discarded
 
+	// AroundSync is called in place of each sync of a log, and must call sync once. It is for
+	// measuring how long syncs take. Nil: they are not measured.
+	AroundSync func(sync func())
+
 	// Verified is a batch up to which the caller knows the batches to be right, because its
 	// process has written or verified them: Open verifies only those after it, if the journal's
 	// own mark is not later. It is for a Checkpoint's copy. Zero: there is none.
@@ -86,7 +90,7 @@ func (o Options) withDefaults() Options {
 // the cache shrinks for the third and fourth.
 func (o Options) pebbleOptions(fail *failure, notes *flushNotes) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 newStoreFS(o.FS, o.Dir, fail),
+		FS:                 newStoreFS(o, fail),
 		FormatMajorVersion: pebble.FormatNewest, // in older formats a flipped byte makes Pebble drop synced log records without an error
 		Logger:             pebbleLog{o.Log, fail},
 		ReadOnly:           o.ReadOnly,

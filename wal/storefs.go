@@ -27,10 +27,12 @@ type storeFS struct {
 	FS
 	dir  string // the store's folder, with a separator at its end
 	fail *failure
+
+	aroundSync func(sync func()) // see Options
 }
 
-func newStoreFS(fs FS, dir string, fail *failure) storeFS {
-	return storeFS{fs, fs.PathJoin(dir, storeName) + "/", fail}
+func newStoreFS(o Options, fail *failure) storeFS {
+	return storeFS{o.FS, o.FS.PathJoin(o.Dir, storeName) + "/", fail, o.AroundSync}
 }
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
@@ -84,7 +86,7 @@ func (f storeFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
 	}
 	ours := storeFile{file, name, f.fail}
 	if isLog(name) {
-		return newLogFile(ours)
+		return newLogFile(ours, f.aroundSync)
 	}
 	return ours, nil
 }

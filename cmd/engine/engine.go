@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"pixd/actors/account"
 	"pixd/actors/clock"
 	"pixd/actors/due"
@@ -47,6 +49,7 @@ type Engine struct {
 	webhooks  *webhook.Dispatcher
 	snapshots snapshots
 	load      load
+	syncs     prometheus.Histogram // how long the journal's syncs took
 	scanner   *due.Scanner
 	ready     atomic.Bool
 	ending    context.Context // cancelled when Close begins
@@ -57,7 +60,7 @@ type Engine struct {
 // Open restores an engine from its data folder, or makes a new one, and starts its background
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter)}
+	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.closeAll())
 	}
@@ -72,7 +75,7 @@ func (e *Engine) open() error {
 	var err error
 	if e.Store, err = wal.Open(wal.Options{
 		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable,
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
 	}); err != nil {
 		return err
 	}

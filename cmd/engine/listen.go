@@ -170,7 +170,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.registry.MustRegister(e.scheme, webhookMetrics{e.webhooks}, snapshotMetrics{&e.snapshots})
+	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, snapshotMetrics{&e.snapshots})
 	e.work.Go(func() { e.Config.alerts.book.keep(e.ending, c.Log) })
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
