@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"golang.org/x/sys/unix"
 )
 
 // maxFill is the largest number of bytes by which a log file is made longer at a time.
@@ -18,12 +17,12 @@ var zeros [maxFill]byte
 // journal.
 //
 // Pebble takes zeros for the end of the log, as it does with what is left in a log file that
-// it uses again.
+// it uses again. They stay when the file is closed: cutting them off would free the blocks that
+// Pebble has reserved, for which disks mounted with discard stall.
 type logFile struct {
 	storeFile
 	written int64 // where the next Write goes
 	filled  int64 // the file's size
-	grown   bool  // what is beyond written are zeros of this logFile
 
 	around func(sync func()) // see Options.AroundSync
 	sync   func()
@@ -48,7 +47,7 @@ func (f *logFile) Write(p []byte) (int, error) {
 		return n, err
 	}
 	fill := min(f.written/8, maxFill)
-	f.filled, f.grown = f.written+fill, true
+	f.filled = f.written + fill
 	_, err = f.WriteAt(zeros[:fill], f.written)
 	return n, err
 }
@@ -59,12 +58,4 @@ func (f *logFile) SyncData() error {
 	}
 	f.around(f.sync)
 	return nil
-}
-
-// Close cuts off the zeros, so that the file ends where the log ends.
-func (f *logFile) Close() error {
-	if fd := f.Fd(); f.grown && fd != vfs.InvalidFd {
-		_ = unix.Ftruncate(int(fd), f.written) // the zeros do no harm
-	}
-	return f.storeFile.Close()
 }
