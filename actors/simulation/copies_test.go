@@ -100,6 +100,7 @@ type taken struct {
 	listed   map[ledger.AccountID][]*ledger.Transaction // in their newest durable records
 	cases    map[ledger.CaseID]ledger.Case
 	status   map[ledger.TxID]ledger.TxStatus
+	endToEnd map[ledger.TxID]string
 	prints   map[ledger.Fingerprint]bool // of all payouts
 	sent     map[ledger.TxID]string
 	people   people
@@ -118,7 +119,7 @@ func (l *life) snapshot() *taken {
 	t := &taken{
 		journal: dup, sums: sums, position: position, newest: newest, at: l.now(), clock: l.clock, secret: l.terms.Secret,
 		last: map[ledger.AccountID]uint64{}, totals: map[ledger.AccountID]ledger.Totals{}, listed: map[ledger.AccountID][]*ledger.Transaction{},
-		cases: map[ledger.CaseID]ledger.Case{}, status: map[ledger.TxID]ledger.TxStatus{}, prints: map[ledger.Fingerprint]bool{},
+		cases: map[ledger.CaseID]ledger.Case{}, status: map[ledger.TxID]ledger.TxStatus{}, endToEnd: map[ledger.TxID]string{}, prints: map[ledger.Fingerprint]bool{},
 		sent: maps.Clone(l.outside.sent), people: l.people.copied(), hooks: l.hooks.copied(),
 	}
 	for id := range l.all() {
@@ -156,7 +157,7 @@ func (t *taken) note(l *life, id ledger.AccountID) {
 		if r.Tx == nil {
 			return
 		}
-		newest[r.Tx.ID], t.status[r.Tx.ID] = r.Tx, r.Tx.Status
+		newest[r.Tx.ID], t.status[r.Tx.ID], t.endToEnd[r.Tx.ID] = r.Tx, r.Tx.Status, r.Tx.EndToEnd
 		if r.Kind == ledger.PayoutHeld {
 			t.prints[printOf(r)] = true
 		}

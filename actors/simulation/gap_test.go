@@ -130,10 +130,15 @@ func (g *gap) lacksPayout(l *life, m *sim.Movement) bool {
 }
 
 // waited reports whether a payout waited for an operator or in the queue when the snapshot was
-// taken.
+// taken, or was held then and came to wait in the gap for so long that its id was renewed.
 func (g *gap) waited(tx ledger.TxID) bool {
-	s := g.taken.status[tx]
-	return s == ledger.StatusQueued || s == ledger.StatusPending
+	switch g.taken.status[tx] {
+	case ledger.StatusQueued, ledger.StatusPending:
+		return true
+	case ledger.StatusHeld:
+		return g.sent[tx] != "" && g.sent[tx] != g.taken.endToEnd[tx]
+	}
+	return false
 }
 
 // paidOtherwise reports whether a payout that waited was paid by this movement without the
@@ -166,7 +171,10 @@ func (g *gap) paid(l *life, tx ledger.TxID) bool {
 		return false
 	}
 	t, err := l.shown(tx)
-	return err == nil && t != nil && (g.underTwoIDs(t) || g.failedHere(t))
+	if err == nil && t == nil { // it is still held
+		return g.taken.status[tx] == ledger.StatusHeld && g.waited(tx)
+	}
+	return err == nil && (g.underTwoIDs(t) || g.failedHere(t))
 }
 
 // failedHere reports whether a payout that waited was sent in the gap, and has reached its time
