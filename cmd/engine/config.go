@@ -15,6 +15,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/wal"
 )
@@ -71,6 +72,7 @@ type Config struct {
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
+	wrapScheme  func(scheme.Scheme) scheme.Scheme     // set by tests: wraps the scheme, to put in a fault
 	wrap        func(account.Journal) account.Journal // set by tests: wraps the journal that accounts append to, to put in a fault
 	alerts      *alerts                               // nil: alerts go only to the log and the journal
 	commitLimit time.Duration                         // longest time of a commit, set by tests; 0: the constant commitLimit

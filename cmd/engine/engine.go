@@ -103,6 +103,9 @@ func (e *Engine) open() error {
 	if err := e.connect(); err != nil {
 		return err
 	}
+	if c.wrapScheme != nil {
+		e.scheme.Scheme = c.wrapScheme(e.scheme.Scheme)
+	}
 	e.History = history.New(e.Store)
 	var journal account.Journal = e.Store
 	if c.wrap != nil {

@@ -120,13 +120,17 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	}
 }
 
-// stuck is a scheme whose lookup does not return when its context ends.
+// stuck is a scheme whose lookup, once it is armed, does not return when its context ends.
 type stuck struct {
 	scheme.Scheme
+	armed   atomic.Bool
 	in, out chan struct{}
 }
 
-func (s *stuck) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
+func (s *stuck) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+	if !s.armed.Load() {
+		return s.Scheme.Lookup(ctx, q)
+	}
 	close(s.in)
 	<-s.out
 	return ledger.Party{}, errors.New("too late")
@@ -138,6 +142,11 @@ func TestCloseOverAStuckChild(t *testing.T) {
 	disk := vfs.NewMem()
 	config := crashConfig(disk)
 	config.patience = 50 * time.Millisecond
+	s := &stuck{in: make(chan struct{}), out: make(chan struct{})}
+	config.wrapScheme = func(of scheme.Scheme) scheme.Scheme {
+		s.Scheme = of
+		return s
+	}
 	e, err := Open(config)
 	if err != nil {
 		t.Fatal(err)
@@ -146,8 +155,7 @@ func TestCloseOverAStuckChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stuck{e.scheme.Scheme, make(chan struct{}), make(chan struct{})}
-	e.scheme.Scheme = s
+	s.armed.Store(true)
 	go func() {
 		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}})
 	}()
