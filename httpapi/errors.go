@@ -110,6 +110,9 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseCaseOver:    {other: 422},
 	ledger.RefuseCaseResult:  {admin: 409},
 	ledger.RefuseAnalysis:    {admin: 400},
+	ledger.RefuseNotFailed:   {admin: 409},
+	ledger.RefuseNotAwaiting: {admin: 409},
+	ledger.RefuseReturnOpen:  {admin: 409},
 
 	ledger.RefuseWebhook:              {other: 400},
 	ledger.RefuseTooManySubscriptions: {other: 422},

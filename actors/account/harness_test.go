@@ -220,6 +220,10 @@ func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error
 	return scheme.State{}, nil
 }
 
+func (c *counter) Returns(context.Context, ledger.AccountID, string) ([]ledger.Returned, error) {
+	return nil, nil
+}
+
 func (c *counter) Book(context.Context) (scheme.Book, error) { return scheme.Book{}, nil }
 
 // gate is a journal that tests can shut. While the gate is shut, entries are written, but

@@ -102,7 +102,7 @@ func (a *Account) Record(r *ledger.Record) {
 	case ledger.PayoutSettled, ledger.RefundSettled:
 		a.move(&a.balance, -t.Amount-t.Fee)
 		a.release(r)
-	case ledger.PayoutSettledLate, ledger.RefundSettledLate:
+	case ledger.PayoutSettledLate, ledger.RefundSettledLate, ledger.RefundFound:
 		a.move(&a.balance, -t.Amount-t.Fee)
 	case ledger.PayoutRejected, ledger.PayoutRefused, ledger.PayoutFailed, ledger.RefundFailed:
 		a.release(r)
@@ -201,7 +201,7 @@ func Settled(s *scheme.Sums, r *ledger.Record) error {
 		to = &s.Received
 	case ledger.ReturnReceived:
 		to = &s.ReturnedTo
-	case ledger.RefundSettled, ledger.RefundSettledLate:
+	case ledger.RefundSettled, ledger.RefundSettledLate, ledger.RefundFound:
 		to = &s.ReturnedBy
 	default:
 		return nil

@@ -214,11 +214,14 @@ func (l *lane) spend() bool {
 }
 
 // How long a task is postponed: 30 s after an error; 3 s where the scheme gave no answer or
-// left the payout open, and twice as long after each further such result, up to 1 min.
+// left the payout open, and twice as long after each further such result, up to 1 min. A
+// refund for a special-return case, whose row came due 3 s after the first refusal, goes on
+// with 6 s, up to 30 min.
 const (
 	failedAgain  = ledger.Millis(30_000)
 	unheardAgain = ledger.Millis(3_000)
 	unheardMost  = ledger.Millis(60_000)
+	rarelyMost   = ledger.Millis(30 * 60_000)
 )
 
 // done takes the result of a task. tries is how often the task ran before and changed
@@ -227,6 +230,8 @@ func (l *lane) done(t Task, r Result, tries int, now ledger.Millis) {
 	switch {
 	case r.failed():
 		l.later.add(t.due, now+failedAgain, tries+1)
+	case (r.Unheard || r.Open) && r.Rarely:
+		l.later.add(t.due, now+min(unheardAgain<<min(tries+1, 12), rarelyMost), tries+1)
 	case r.Unheard, r.Open:
 		l.later.add(t.due, now+min(unheardAgain<<min(tries, 8), unheardMost), tries+1)
 	case r.Again != 0:

@@ -40,6 +40,7 @@ type Result struct {
 	Again   ledger.Millis // engine time at which the task must run again; 0: it need not run again
 	Unheard bool          // the scheme gave no answer
 	Open    bool          // the scheme answered, but the payout has no final status yet
+	Rarely  bool          // with Unheard or Open: the task may be postponed for up to 30 min
 	Queued  bool          // the payout still waits for directory capacity
 	Skipped bool          // the account did nothing for the payout
 	Err     error         // why the account could not carry out the task; nil: it could

@@ -90,8 +90,14 @@ type Case struct {
 	ClosedAt   Millis     `cbor:"18,keyasint,omitempty"`
 	ReleaseAt  Millis     `cbor:"19,keyasint"`           // engine time at which what an agreed case still holds is released
 	DueAt      Millis     `cbor:"20,keyasint,omitempty"` // engine time of the case's due row; 0: it has none
-	Stopped    bool       `cbor:"21,keyasint,omitempty"` // the scheme did not carry out a refund for this case: the engine makes no further one
+	Stopped    bool       `cbor:"21,keyasint,omitempty"` // a refund for this case failed for good: the engine makes no further one until an operator says so
 	Doubted    bool       `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening, and the time limits were not counted anew since; see ends
+	Short      Amount     `cbor:"23,keyasint,omitempty"` // what the case disputes beyond Held, refunds in flight for it, and Refunded: the rest of the payment was smaller
+	Parts      uint64     `cbor:"24,keyasint,omitempty"` // number of refunds that the engine has made for the case
+	Operator   string     `cbor:"25,keyasint,omitempty"` // the operator who last let the engine go on with the case
+	Unsure     Millis     `cbor:"26,keyasint,omitempty"` // engine time until which a failed refund for the case may still settle; 0: there is none
+	Epoch      uint64     `cbor:"27,keyasint,omitempty"` // Terms.Epoch when the case was opened, or when an operator last let it go on after a restore
+	Awaits     bool       `cbor:"28,keyasint,omitempty"` // the journal was restored since Epoch: the engine does nothing for the case before an operator lets it go on
 
 	// The record that contains this state of the case; not stored, because it is that record.
 	at  uint64 // sequence of the record; 0: the case has no record yet
@@ -103,6 +109,7 @@ type Case struct {
 type state struct {
 	status     CaseStatus
 	held, owed Amount
+	short      Amount
 	due        Millis
 }
 
@@ -114,13 +121,32 @@ type Defense struct {
 	SubmittedAt   Millis     `cbor:"4,keyasint"`
 }
 
+// epochOf is the epoch of a case about a payment. A payment from before the acceptance of a gap
+// may have been refunded in it, so a report that comes later awaits an operator too.
+func (t *Terms) epochOf(o *Transaction) uint64 {
+	before := o.BookedAt < t.GapEnd || ValidEndToEnd(o.EndToEnd) && minuteOf(o.EndToEnd) < t.GapEnd
+	if t.Epoch > 0 && before {
+		return t.Epoch - 1
+	}
+	return t.Epoch
+}
+
 // Owed is what the engine still has to refund for a case that was closed as agreed: it makes
 // a refund as soon as there is money.
 func (c *Case) Owed() Amount {
-	if c.Status == CaseClosed && !c.Stopped {
+	if c.Status == CaseClosed && !c.Stopped && !c.Awaits {
 		return c.Held // only an agreed case still holds money after its end
 	}
 	return 0
+}
+
+// AwaitsOperator tells whether a case is from before a restore whose gap was accepted. Then the
+// scheme may have carried out refunds of its payment that the journal lacks, so the engine
+// neither ends the case nor refunds anything for it before an operator lets it go on. A case for
+// which nothing can be refunded any more awaits nothing.
+func (c *Case) AwaitsOperator(t *Terms) bool {
+	owes := !c.Status.Decided() || c.Result == Agreed && c.Refunded < c.Amount
+	return c.Epoch < t.Epoch && owes && c.Status != CaseCancelled
 }
 
 // ends returns the engine time at which something ends that was to end, as seen at the
@@ -143,7 +169,34 @@ func (c *Case) redate(now Reading) {
 
 // standsAt says that the record seq contains this state of the case.
 func (c *Case) standsAt(seq uint64) {
-	c.at, c.was = seq, state{c.Status, c.Held, c.Owed(), c.DueAt}
+	c.at, c.was = seq, state{c.Status, c.Held, c.Owed(), c.Short, c.DueAt}
+}
+
+// Lacks is what a case disputes and does not hold, because other cases held it, or refunds
+// had returned it or were in flight, when the hold was computed. As soon as that part of the
+// payment is free, the case holds it. A case that was opened by an earlier version of the
+// engine has no Short before its next record.
+func (c *Case) Lacks() Amount {
+	if c.Status.Decided() {
+		return c.Short
+	}
+	return max(0, c.Amount-c.Held-c.Refunded)
+}
+
+// over tells whether the scheme takes no more returns of the case's payment, by a clock that
+// is not doubted.
+func (c *Case) over(now Reading) bool { return !now.Doubted && now.Clock >= c.ends(c.ReleaseAt, now) }
+
+// settle sets the due time of a decided case: it waits for the end of the time for returns as
+// long as it holds money or may come to hold some. After the refund of the whole payment, whose
+// sums s are, it lacks nothing.
+func (c *Case) settle(s *RefundSums) {
+	if s.Settled >= s.Amount {
+		c.Short = 0
+	}
+	if c.DueAt = 0; c.Held > 0 || c.Short > 0 {
+		c.DueAt = c.ReleaseAt
+	}
 }
 
 // Record returns the sequence of the record that contains this state of the case.

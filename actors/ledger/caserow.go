@@ -129,8 +129,28 @@ func DecodeHolding(k, v []byte) (Holding, error) {
 	return Holding{ordinal, Amount(binary.BigEndian.Uint64(v)), v[8] != 0}, nil
 }
 
+// LackingKey is the key of the row of a case that disputes more of its payment than it holds.
+func LackingKey(a AccountID, original TxID, ordinal uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(accountKey(rowLacking, a, 24), original[:]...), ordinal)
+}
+
+// LackingOf is the key range of the cases of one payment that dispute more of it than they
+// hold, the oldest first.
+func LackingOf(a AccountID, original TxID) (lo, hi []byte) {
+	return LackingKey(a, original, 0), LackingKey(a, original, ^uint64(0))
+}
+
+// lackingOrdinal reads the case's ordinal from a key that LackingKey makes.
+func lackingOrdinal(k []byte) (uint64, error) {
+	if len(k) != 1+8+16+8 {
+		return 0, shortRow("lacking key", k)
+	}
+	return binary.BigEndian.Uint64(k[25:]), nil
+}
+
 // caseRows writes a case's rows: its place in the list, the row of its id, the row of the
-// report that opened it, what it holds, its due row, and the refund sums of its payment.
+// report that opened it, what it holds, what it lacks, its due row, and the refund sums of its
+// payment.
 func caseRows(rows []Row, r *Record) []Row {
 	c := r.Case
 	rows = append(rows,
@@ -144,6 +164,12 @@ func caseRows(rows []Row, r *Record) []Row {
 		rows = append(rows, Row{HoldingKey(r.Account, c.Ordinal), Holding{Held: c.Held, Owed: c.Owed() > 0}.encode()})
 	case r.HeldWas > 0:
 		rows = append(rows, Row{Key: HoldingKey(r.Account, c.Ordinal)})
+	}
+	switch {
+	case c.Short > 0:
+		rows = append(rows, Row{LackingKey(r.Account, c.Original, c.Ordinal), []byte{}})
+	case r.ShortWas > 0:
+		rows = append(rows, Row{Key: LackingKey(r.Account, c.Original, c.Ordinal)})
 	}
 	if r.DueWas != 0 {
 		rows = append(rows, Row{Key: DueKey(DueCase, r.DueWas, r.Account, EntityID(c.ID))})

@@ -49,6 +49,9 @@ type Terms struct {
 	QueueTTL    Millis // time that a payout may wait for directory capacity
 	ApprovalTTL Millis // time that a payout may wait for an operator's approval
 
+	Epoch  uint64 // how often a restored journal was taken into use although it lacks what happened since the snapshot
+	GapEnd Millis // engine time of the newest such acceptance: payments from before it may have been refunded in the gap
+
 	MEDDeadline Millis // time from a special-return case's opening within which the merchant may defend it
 	MEDAnalysis Millis // time from a special-return case's opening within which the institution should decide it
 	MEDWaits    bool   // a case that was not defended in time waits for the analyst; false: it is closed as agreed
@@ -142,8 +145,8 @@ type ResolveTransfer struct {
 	Result   TransferResult
 	Owner    Party       // owner of the recipient's key, where the lookup found one
 	Reason   string      // the scheme's reason code, with TransferIsRejected
-	Refusal  RefusalCode // the refusal, with TransferIsRefused and TransferIsLimited
-	Doubt    bool        // with TransferIsAccepted: the transfer is in doubt, the scheme may not have it
+	Refusal  RefusalCode // the refusal, with TransferIsRefused and TransferIsLimited; with TransferIsOpen: a further submit was refused for now
+	Doubt    bool        // with TransferIsAccepted: the transfer is in doubt, the scheme may not have it; with any other result that leaves or ends it: another submit of this job may have reached the scheme
 }
 
 // Attend is the command of a due task: look after one payout, refund or special-return case
@@ -215,6 +218,37 @@ type CloseCase struct {
 	Details string // at most 2,000 characters
 }
 
+// RetryCase is an operator's word that the engine may try the refunds of a case again, after
+// one had failed for good.
+type RetryCase struct {
+	ID       CaseID
+	Operator string // 1 to 100 characters
+}
+
+// ResumeCase is an operator's word that the engine may go on with a case which awaits that since
+// a restore. Returned is what the scheme says of the returns of the case's payment.
+type ResumeCase struct {
+	ID       CaseID
+	Operator string // 1 to 100 characters
+	Returned []Returned
+}
+
+// Returned is a return of a received payment as the scheme knows it.
+type Returned struct {
+	ID       TxID   // our transaction id of the refund
+	ReturnID string // its id at the scheme, which begins with D
+	Amount   Amount // base units, positive
+	Reason   string // the return code
+	Open     bool   // the scheme has it, and it is not settled yet
+}
+
+// FoundReturn is a settled return, with what the account knows of it.
+type FoundReturn struct {
+	Returned
+	Tx      *Transaction // nil: the account has no such refund
+	Counted []*Case      // as Facts.Counted, of Tx
+}
+
 // Subscribe makes a webhook subscription.
 type Subscribe struct {
 	URL    string    // checked by the caller
@@ -260,6 +294,8 @@ func (OpenCase) command()        {}
 func (CancelCase) command()      {}
 func (DefendCase) command()      {}
 func (CloseCase) command()       {}
+func (RetryCase) command()       {}
+func (ResumeCase) command()      {}
 func (Subscribe) command()       {}
 func (EndSubscription) command() {}
 
@@ -292,9 +328,15 @@ type Facts struct {
 	// owed refunds. Nil where the decision does not need them.
 	Holding []Holding
 	Owing   []Owing // of Holding, those cases for which the engine makes refunds
-	// Rivals are, where a refund settles that had failed, the cases that hold money of its
-	// payment, the oldest first.
+	// Rivals are the cases that hold money of the payment that the refund gives back, the
+	// oldest first; gathered where a refund is requested, or settles that had failed.
 	Rivals []*Case
+	// Lacking are the cases that dispute more of the payment than they hold, the oldest
+	// first; gathered where the command may free a part of the payment.
+	Lacking []*Case
+	Found   []FoundReturn // what ResumeCase.Returned has, in the same order
+	// Counted are the cases that Transaction.Shares of the refund to resolve names, in that order.
+	Counted []*Case
 
 	Subscription *Subscription // the subscription to end; nil: the account never had it
 
@@ -337,9 +379,10 @@ const (
 	AlertUnanswered    = "refund_unanswered"
 	AlertUndecided     = "med_undecided"
 	AlertCaseRefund    = "med_refund_failed"
+	AlertUnrefunded    = "med_unrefunded"
 )
 
 // AlertKinds lists the kinds of alerts that a decision raises.
 func AlertKinds() []string {
-	return []string{AlertLate, AlertContradiction, AlertUnanswered, AlertUndecided, AlertCaseRefund}
+	return []string{AlertLate, AlertContradiction, AlertUnanswered, AlertUndecided, AlertCaseRefund, AlertUnrefunded}
 }

@@ -58,6 +58,10 @@ func (d *draft) decide(c Command, f Facts) Decision {
 		return d.defendCase(c, f)
 	case CloseCase:
 		return d.closeCase(c, f)
+	case RetryCase:
+		return d.retryCase(c, f)
+	case ResumeCase:
+		return d.resumeCase(c, f)
 	case Subscribe:
 		return d.subscribe(c)
 	case EndSubscription:
@@ -78,6 +82,7 @@ type draft struct {
 
 	facts Facts
 	drawn byte // number of ids that the method draw has made
+	made  int  // number of refunds for cases that the decision has made
 	// The states of refund sums and cases after the decision's records so far, where they
 	// differ from the facts.
 	sums  map[TxID]RefundSums
@@ -99,7 +104,7 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		if err := caseTransition(kind, k.was.status, k.Status); err != nil {
 			panic(fmt.Sprintf("ledger: %v: %v after record %d: %v", d.account.ID, k.ID, k.at, err))
 		}
-		b.Prev, b.HeldWas, b.OwedWas, b.DueWas = k.at, k.was.held, k.was.owed, k.was.due
+		b.Prev, b.HeldWas, b.OwedWas, b.ShortWas, b.DueWas = k.at, k.was.held, k.was.owed, k.was.short, k.was.due
 	}
 	if b.Sums != nil { // the caller may go on counting in its own copy
 		kept := *b.Sums

@@ -1,5 +1,7 @@
 package ledger
 
+import "fmt"
+
 // returnDays is the number of days after a payment within which the scheme takes its return.
 // Source: PIX regulation, special return (MED), and DT05 of the SPI catalogue.
 const returnDays = 90
@@ -31,7 +33,7 @@ func (d *draft) openCase(c OpenCase, f Facts) Decision {
 		ID: CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
 		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: CaseOpen,
 		OpenedAt: d.stamp.Time, DeadlineAt: now + terms.MEDDeadline, AnalysisAt: now + terms.MEDAnalysis,
-		ReleaseAt: returnEnd(o, d.stamp.Reading), Doubted: d.stamp.Doubted,
+		ReleaseAt: returnEnd(o, d.stamp.Reading), Doubted: d.stamp.Doubted, Epoch: terms.epochOf(o),
 	}
 	k.DueAt = k.DeadlineAt
 	sums.Held += k.Held
@@ -100,11 +102,13 @@ func (d *draft) closeCase(c CloseCase, f Facts) Decision {
 }
 
 // closeAs closes a case. As agreed it goes on holding its money, which afterCases refunds as
-// far as there is any; as disagreed it releases it.
+// far as there is any, and goes on lacking what it lacks, unless all of the payment went back;
+// as disagreed it releases it.
 func (d *draft) closeAs(k Case, result CaseResult) Decision {
+	sums := d.sumsOf(k.Original)
+	k.Short = k.Lacks()
 	k.Status, k.Result, k.ClosedAt = CaseClosed, result, d.stamp.Time
-	if result == Agreed && k.Held > 0 {
-		k.DueAt = k.ReleaseAt
+	if k.settle(&sums); result == Agreed && k.DueAt != 0 {
 		d.mustAddCase(CaseWasClosed, &k, Body{Events: []EventKind{EventCaseClosed}})
 	} else {
 		d.release(CaseWasClosed, &k, EventCaseClosed)
@@ -116,8 +120,17 @@ func (d *draft) closeAs(k Case, result CaseResult) Decision {
 func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
 	sums := d.sumsOf(k.Original)
 	sums.Held -= k.Held
-	k.Held, k.DueAt = 0, 0
+	k.Held, k.Short, k.DueAt = 0, 0, 0
 	d.mustAddCase(kind, k, Body{Sums: &sums, Events: events})
+}
+
+// releaseUnrefunded releases what an agreed case still holds when the scheme takes no more
+// returns of its payment.
+func (d *draft) releaseUnrefunded(k *Case) {
+	if k.Held > 0 {
+		d.alertCase(AlertUnrefunded, k, fmt.Sprintf("%v of what %v holds was not refunded in the %d days in which the scheme takes returns: it is released", k.Held, k.ID, returnDays))
+	}
+	d.release(CaseReleased, k)
 }
 
 // attendCase looks after a case whose due time has come. While engine time is doubted,
@@ -131,6 +144,11 @@ func (d *draft) attendCase(f Facts) Decision {
 	switch {
 	case k.DueAt == 0:
 		return Decision{Attended: &Attended{Skipped: true}}
+	case k.AwaitsOperator(&d.stamp.Terms) && now >= k.DueAt && !d.stamp.Doubted:
+		k.DueAt = 0
+		d.mustAddCase(CaseAwaits, &k, Body{})
+		d.alert(AlertUndecided, f.Original, k.ID.String()+" is from before the restore, and its time is over: it stays as it is until an operator lets it go on (pixd med resume)")
+		out = d.doneCase(&k)
 	case now < k.DueAt && redated:
 		d.mustAddCase(CaseWaits, &k, Body{})
 		out = d.doneCase(&k)
@@ -139,7 +157,7 @@ func (d *draft) attendCase(f Facts) Decision {
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
 	case k.Status == CaseClosed:
-		d.release(CaseReleased, &k)
+		d.releaseUnrefunded(&k)
 		out = d.doneCase(&k)
 	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
 		out = d.closeAs(k, Agreed)
@@ -171,6 +189,10 @@ func (d *draft) mustAddCase(kind RecordKind, k *Case, b Body) {
 }
 
 func (d *draft) addCaseBody(kind RecordKind, k *Case, b Body) *Refusal {
+	if !k.Status.Decided() {
+		k.Short = k.Lacks()
+	}
+	k.Awaits = k.AwaitsOperator(&d.stamp.Terms)
 	k.Covered = d.covered(k)
 	kept := *k
 	b.Case = &kept
@@ -188,17 +210,18 @@ func (d *draft) doneCase(k *Case) Decision {
 	return out
 }
 
-// caseOf returns the case for which a refund was made, as it is after the decision's records
-// so far; nil where the merchant requested the refund.
-func (d *draft) caseOf(t *Transaction) *Case {
-	if t.Refund.Case == nil {
-		return nil
-	}
-	k := *d.facts.Case
+// newest returns a copy of a gathered case, as it is after the decision's records so far.
+func (d *draft) newest(k *Case) *Case {
+	now := *k
 	if changed := d.cases[k.Ordinal]; changed != nil {
-		k = *changed
+		now = *changed
 	}
-	return &k
+	return &now
+}
+
+// alertCase raises an alert about a case; it names the case's payment.
+func (d *draft) alertCase(kind string, k *Case, message string) {
+	d.alert(kind, &Transaction{ID: k.Original, Kind: TxReceipt}, message)
 }
 
 // with sets a key of a map, which it makes where there is none.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
@@ -16,16 +17,22 @@ type Owing struct {
 // each is a command of its own, which makes the next ones.
 const maxRefunds = 64
 
-// afterCases completes a decision: it refunds what agreed cases still owe, as far as there is
-// money. The money, which is what balance minus holds of transfers leaves, covers the oldest
+// afterCases completes a decision: cases hold what the decision has freed of their payment,
+// and what agreed cases still owe is refunded, as far as there is money. The money, which is what balance minus holds of transfers leaves, covers the oldest
 // case first, each from what is left.
 func (d *draft) afterCases(out Decision) Decision {
 	if out.Refusal != nil && len(out.Records) == 0 {
 		return out // what the draft has collected is dropped
 	}
-	if d.totals.Owed > 0 && len(d.records) > 0 {
-		d.refundCases()
-		d.releaseLate(out.Case)
+	if len(d.records) > 0 {
+		d.raise()
+		if d.totals.Owed > 0 {
+			d.refundCases()
+			if d.releaseLate(out.Case) {
+				d.raise()
+				d.refundCases()
+			}
+		}
 		out.Records, out.Launch, out.Alerts = d.records, d.launch, d.alerts
 	}
 	if k := out.Case; k != nil {
@@ -39,35 +46,80 @@ func (d *draft) afterCases(out Decision) Decision {
 	return out
 }
 
-// releaseLate releases what a case still holds after its refunds, if the scheme takes no more
-// returns of its payment by the time at which the case is closed as agreed.
-func (d *draft) releaseLate(closed *Case) {
-	if closed == nil || d.stamp.Doubted {
-		return
+// lacking returns the cases that may take what is freed, the oldest first. The decision's own
+// case is one of them: an earlier version of the engine wrote no row of what a case lacks.
+func (d *draft) lacking() []*Case {
+	k := d.facts.Case
+	if k == nil {
+		return d.facts.Lacking
 	}
-	if k := d.cases[closed.Ordinal]; k != nil && k.Owed() > 0 && d.stamp.Clock >= k.ends(k.ReleaseAt, d.stamp.Reading) {
-		late := *k
-		d.release(CaseReleased, &late)
+	at, there := slices.BinarySearchFunc(d.facts.Lacking, k.Ordinal, func(l *Case, ordinal uint64) int { return cmp.Compare(l.Ordinal, ordinal) })
+	if there {
+		return d.facts.Lacking
+	}
+	return slices.Insert(slices.Clone(d.facts.Lacking), at, k)
+}
+
+// releaseLate releases what a case still holds after its refunds, if the scheme takes no more
+// returns of its payment by the time at which the case is closed as agreed. It returns whether
+// anything was released.
+func (d *draft) releaseLate(closed *Case) bool {
+	if closed == nil {
+		return false
+	}
+	k := d.cases[closed.Ordinal]
+	if k == nil || k.Owed() == 0 || !k.over(d.stamp.Reading) {
+		return false
+	}
+	late := *k
+	d.releaseUnrefunded(&late)
+	return true
+}
+
+// raise lets the cases that dispute more of a payment than they hold take what the decision
+// has freed of it, the oldest first. Beyond the time for returns an agreed case takes no more.
+func (d *draft) raise() {
+	for _, k := range d.lacking() {
+		now, sums := d.newest(k), d.sumsOf(k.Original)
+		more := min(now.Lacks(), sums.Left())
+		if more <= 0 || now.Status.Decided() && now.over(d.stamp.Reading) {
+			continue
+		}
+		now.Held += more
+		sums.Held += more
+		if now.Status.Decided() {
+			now.Short -= more
+			now.settle(&sums)
+		}
+		if r := d.addCase(CaseRaised, now, &sums); r != nil {
+			return // the sum of all holds would not fit 64 bits
+		}
 	}
 }
 
 // refundCases refunds what agreed cases are owed. The part of a case for which there is money
 // is rounded down to whole centavos.
 func (d *draft) refundCases() {
-	left, made := d.totals.Balance-d.totals.Held, 0
+	left := d.totals.Balance - d.totals.Held
 	for _, h := range d.holding() {
 		part := min(h.Held, left)
-		if part <= 0 || made == maxRefunds {
+		if part <= 0 || d.made == maxRefunds {
 			return
 		}
 		left -= part
 		if part < h.Held {
 			part -= part % UnitsPerCentavo // the scheme moves whole centavos
 		}
-		if o := d.owing(h.Ordinal); o != nil && h.Owed && part > 0 {
+		o := d.owing(h.Ordinal)
+		switch {
+		case o == nil || !h.Owed || part <= 0:
+			continue
+		case o.Case.AwaitsOperator(&d.stamp.Terms): // the journal was restored since its newest record
+			d.mustAddCase(CaseAwaits, o.Case, Body{})
+		default:
 			d.refundCase(o, part)
-			made++
 		}
+		d.made++
 	}
 }
 
@@ -113,13 +165,17 @@ func (d *draft) refundCase(o *Owing, part Amount) {
 	k, sums := *o.Case, d.sumsOf(o.Case.Original)
 	k.Held -= part
 	sums.Held -= part
-	if k.Held == 0 {
-		k.DueAt = 0
-	}
+	k.Parts++
+	k.settle(&sums)
 	d.mustAddCase(CaseRefunding, &k, Body{Sums: &sums})
-	t := d.refundOf(d.draw(), o.Original, part)
+	t := d.refundOf(d.draw(), d.partSuffix(&k, k.Parts), o.Original, part)
 	t.Refund.Code, t.Refund.Case = fraudCode, &k.ID
 	d.holdRefund(&t, nil)
+}
+
+// partSuffix is the end of the id of the refund that is the given part of a case, from 1.
+func (d *draft) partSuffix(k *Case, part uint64) string {
+	return refundSuffix(d.stamp.Terms.Secret, d.account.ID, k.ID[:], binary.BigEndian.AppendUint64(nil, part))
 }
 
 // covered is the part of a case's hold for which there is money: what balance minus holds of

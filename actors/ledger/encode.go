@@ -54,6 +54,7 @@ func (r *Record) appendRest(m cbormap.Map) []byte {
 	if len(r.Deliveries) > 0 {
 		rare(&m, 17, &r.Deliveries)
 	}
+	m.OptInt(18, int64(r.ShortWas))
 	return m.Bytes
 }
 
@@ -146,7 +147,9 @@ func (t *Transaction) appendParts(m *cbormap.Map) {
 		m.Key(21)
 		m.Bytes = t.Transfer.append(m.Bytes)
 	}
-	rarePart(m, 22, &t.Refund)
+	if !t.Refund.zero() {
+		rare(m, 22, &t.Refund)
+	}
 }
 
 // rarePart is rare for a part that is left out where it is zero.
@@ -162,6 +165,10 @@ func (k *Key) append(b []byte) []byte {
 	m.OptUint(1, uint64(k.Type))
 	m.OptText(2, k.Value)
 	return m.Bytes
+}
+
+func (p *RefundPart) zero() bool {
+	return p.Original == (TxID{}) && p.OriginalEndToEnd == "" && p.OriginalAmount == 0 && p.Code == "" && p.Case == nil && p.Refunded == 0 && p.Counts == nil
 }
 
 func (p *PayoutPart) zero() bool {
@@ -209,5 +216,6 @@ func (t *TransferPart) append(b []byte) []byte {
 	m.OptTrue(7, t.Unsure)
 	m.OptInt(8, int64(t.LateAt))
 	m.OptTrue(9, t.RejectedAfterVoid)
+	m.OptTrue(10, t.Limited)
 	return m.Bytes
 }

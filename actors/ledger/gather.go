@@ -60,8 +60,15 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		err = g.caseByID(&f, c.ID)
 	case CloseCase:
 		err = g.caseByID(&f, c.ID)
+	case RetryCase:
+		err = g.caseByID(&f, c.ID)
+	case ResumeCase:
+		err = g.resumed(&f, &c)
 	case EndSubscription:
 		f.Subscription, err = g.subscription(c.ID)
+	}
+	if err == nil && frees(c) {
+		err = g.lacking(&f)
 	}
 	if err == nil {
 		err = g.owing(&f, c)
@@ -85,7 +92,7 @@ func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 		return err
 	}
 	switch {
-	case f.Tx.Kind == TxRefund && c.Result.ends():
+	case f.Tx.Kind == TxRefund && (c.Result.ends() || c.Refusal != RefuseNothing):
 		err = g.refund(f, c.Result)
 	case c.Result == TransferIsRefused && f.Tx.Status == StatusHeld:
 		f.Row, err = g.rowOf(f.Tx)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // originalIs takes the received payment of a case and its refund sums into the facts.
@@ -13,7 +14,7 @@ func (g *gathering) originalIs(f *Facts, t *Transaction) (err error) {
 }
 
 // holdersOf finds the cases that hold money of one payment, the oldest first. No row leads
-// from a payment to its cases, because only a refund that settles after it had failed asks.
+// from a payment to them: only a refund of a payment that a case holds asks.
 func (g *gathering) holdersOf(s *RefundSums) (all []*Case, err error) {
 	left := s.Held
 	lo, hi := HoldingsOf(g.account.ID)
@@ -153,14 +154,62 @@ func (g *gathering) caseOfReport(infraction string) (*Case, error) {
 	return k, err
 }
 
+// frees tells whether a command may free a part of a received payment, which other cases of
+// the payment then hold.
+func frees(c Command) bool {
+	switch c := c.(type) {
+	case CancelCase, CloseCase, ResumeCase:
+		return true
+	case Attend:
+		return c.Kind == DueCase
+	case ResolveTransfer:
+		return c.Result == TransferIsRejected || c.Refusal != RefuseNothing
+	}
+	return false
+}
+
+// lacking reads the cases that dispute more of the payment in question than they hold and, where
+// the holds of any cases may grow, the payment.
+func (g *gathering) lacking(f *Facts) error {
+	original := f.Sums.Original
+	if original == (TxID{}) {
+		return nil
+	}
+	lo, hi := LackingOf(g.account.ID, original)
+	err := g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+		ordinal, err := lackingOrdinal(k)
+		if err != nil {
+			return false, err
+		}
+		c, err := g.caseAt(ordinal)
+		f.Lacking = append(f.Lacking, c)
+		return true, err
+	})
+	if err == nil && len(f.Lacking)+len(f.Counted) > 0 && f.Original == nil {
+		f.Original, err = g.shown(original.Short())
+	}
+	if err != nil {
+		return fmt.Errorf("cases of %v that lack money: %w", original, err)
+	}
+	return nil
+}
+
 // owing reads which cases hold money, oldest first, and the cases for which refunds must be
 // made. Most commands need neither: only where refunds are owed may more money mean a refund,
 // and only where there is too little money for all cases does it matter which case is older.
 func (g *gathering) owing(f *Facts, c Command) error {
 	t := &g.account.Totals
 	short := f.Case != nil && t.MEDHeld > t.Balance-t.Held
-	if !short && t.Owed == 0 || quiet(c) {
+	raises := frees(c) && len(f.Lacking)+len(f.Counted) > 0 || f.Case != nil && f.Case.Lacks() > 0 && f.Sums.Left() > 0
+	if !short && t.Owed == 0 && !raises || quiet(c) {
 		return nil
+	}
+	newest := uint64(0) // ordinal of the newest case that the decision may be about
+	if f.Case != nil {
+		newest = f.Case.Ordinal
+	}
+	for _, k := range slices.Concat(f.Lacking, f.Counted) { // a decision may raise their holds
+		newest = max(newest, k.Ordinal)
 	}
 	left, owed := t.Balance+incoming(c), t.Owed
 	if f.Case != nil {
@@ -179,7 +228,7 @@ func (g *gathering) owing(f *Facts, c Command) error {
 			owed -= h.Held
 		}
 		// Cases that are newer than all that matter need not be read.
-		last := owed == 0 && (f.Case == nil || h.Ordinal >= f.Case.Ordinal)
+		last := owed == 0 && h.Ordinal >= newest
 		return left > 0 && !last, nil
 	})
 	if err != nil {

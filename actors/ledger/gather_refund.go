@@ -10,7 +10,9 @@ func (g *gathering) original(f *Facts, name string) error {
 		return err
 	}
 	f.Refunded = o
-	f.Sums, err = g.sums(o.ID, o.Amount)
+	if f.Sums, err = g.sums(o.ID, o.Amount); err == nil && f.Sums.Held > 0 {
+		f.Rivals, err = g.holdersOf(&f.Sums)
+	}
 	return err
 }
 
@@ -51,9 +53,9 @@ func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
 	return DecodeRefundSums(original, row)
 }
 
-// refund reads what the outcome of a refund changes: the refund sums and, where the refund
-// was made for a special-return case, the case; where the refund settles although it had
-// failed, also the other cases of its payment.
+// refund reads what the outcome of a refund changes: the refund sums and the special-return
+// cases towards which it counts; where the refund settles although it had failed, also the
+// other cases of its payment.
 func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 	if f.Sums, err = g.sums(f.Tx.Refund.Original, f.Tx.Refund.OriginalAmount); err != nil {
 		return err
@@ -63,11 +65,24 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 			return err
 		}
 	}
-	if f.Tx.Refund.Case == nil {
-		return nil
+	if f.Counted, err = g.counted(f.Tx); err != nil || f.Tx.Refund.Case == nil {
+		return err
 	}
-	if err = g.caseByID(f, *f.Tx.Refund.Case); err == nil && f.Case == nil {
-		err = fmt.Errorf("%v, for which %v was made, has no row", *f.Tx.Refund.Case, f.Tx.ID)
+	f.Case = f.Counted[0]
+	return g.payment(f)
+}
+
+// counted reads the cases towards which a refund counts.
+func (g *gathering) counted(t *Transaction) (all []*Case, err error) {
+	for _, share := range t.Shares() {
+		k, err := g.caseWith(share.Case)
+		if err == nil && k == nil {
+			err = fmt.Errorf("%v, towards which %v counts, has no row", share.Case, t.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
 	}
-	return err
+	return all, nil
 }

@@ -81,6 +81,13 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 	return t
 }
 
+// foundRefund is a refund with the fields that only later versions of the engine set.
+func foundRefund() *Transaction {
+	t := waited(TxRefund, StatusSettled)
+	t.Transfer.Limited, t.Refund.Counts = true, []CaseShare{{CaseID{4}, 300}, {CaseID{5}, 1}}
+	return t
+}
+
 func rejectedAfterVoid() *Transaction {
 	t := waited(TxPayout, StatusFailed)
 	t.Transfer.RejectedAfterVoid, t.Transfer.Unsure = true, true
@@ -138,6 +145,8 @@ func goldenRecords() []Record {
 		RefundFailed:      {Tx: fullTx(TxRefund, StatusFailed), Sums: sums, Events: []EventKind{EventRefundFailed}},
 		RefundSettledLate: {Tx: waited(TxRefund, StatusSettled), Sums: sums, Events: []EventKind{EventRefundCompleted}},
 
+		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []EventKind{EventRefundCompleted}},
+
 		CaseOpened:      {Sums: sums, Events: []EventKind{EventRefundRequested}},
 		CaseWasDefended: {Claim: fullClaim(), Stored: stored},
 		CaseWasClosed:   {Sums: sums, Events: []EventKind{EventCaseClosed}},
@@ -148,6 +157,11 @@ func goldenRecords() []Record {
 		CaseRestored:    {Sums: sums},
 		CaseReleased:    {Sums: sums},
 		CaseReduced:     {Sums: sums},
+		CaseRaised:      {Sums: sums, ShortWas: 9},
+		CaseRetried:     {ShortWas: 9},
+		CaseAwaits:      {ShortWas: 9},
+		CaseResumed:     {ShortWas: 9},
+		CaseCounted:     {ShortWas: 9, Sums: sums},
 
 		SubscriptionMade:    {Subscription: subscription(SubscriptionActive), Claim: fullClaim(), Stored: stored},
 		SubscriptionEnded:   {Subscription: subscription(SubscriptionStopped)},
@@ -165,6 +179,10 @@ func goldenRecords() []Record {
 		b.Totals = totals
 		if k.row().entity == entityCase {
 			b.Case, b.Prev, b.HeldWas, b.OwedWas, b.DueWas = fullCase(k), 299, 7, 8, 1772798400000
+			if k >= CaseRaised {
+				b.Case.Short, b.Case.Parts, b.Case.Operator, b.Case.Unsure, b.Case.Epoch, b.Case.Awaits = 9, 3, "ana", 1772409600000, 2, true
+				b.Case.standsAt(300)
+			}
 			if k == CaseOpened {
 				b.Prev, b.HeldWas, b.OwedWas, b.DueWas = 0, 0, 0, 0
 			}

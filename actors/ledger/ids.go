@@ -234,6 +234,18 @@ func letter(c byte) bool  { return 'a' <= c && c <= 'z' || capital(c) }
 // not from a fingerprint.
 func RandomSuffix(entropy [10]byte) string { return base62Of(sha256.Sum256(entropy[:])) }
 
+// refundSuffix makes the last 11 characters of a refund's id: an HMAC-SHA256 under the
+// store's secret over the account and what the refund is made for. After a restore the same
+// request, or the same part of a case, gets the same characters again.
+func refundSuffix(secret []byte, a AccountID, of ...[]byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(binary.BigEndian.AppendUint64([]byte("refund"), uint64(a)))
+	for _, part := range of {
+		mac.Write(part)
+	}
+	return base62Of([sha256.Size]byte(mac.Sum(nil)))
+}
+
 // base62Of makes 11 characters of a hash.
 func base62Of(sum [sha256.Size]byte) string {
 	var out [suffixChars]byte

@@ -58,6 +58,13 @@ const (
 	SubscriptionMade    RecordKind = 39 // the merchant subscribed to webhook events
 	SubscriptionEnded   RecordKind = 40 // the receiver wants no more events: the subscription is stopped
 	SubscriptionDropped RecordKind = 41 // the merchant removed the subscription
+
+	CaseRaised  RecordKind = 42 // a part of the payment came free: the case holds more of what it disputes
+	CaseRetried RecordKind = 43 // an operator let the engine try the refunds of a case again after one had failed for good
+	CaseAwaits  RecordKind = 44 // the case is from before a restore: it waits for an operator
+	CaseResumed RecordKind = 45 // an operator let the engine go on with the case
+	RefundFound RecordKind = 46 // the scheme has a settled refund that the journal lacks since a restore: it is debited without a hold
+	CaseCounted RecordKind = 47 // a refund that the journal lacks since a restore counts towards the case: it holds less
 )
 
 // entity is the kind of thing that a record is about.
@@ -232,6 +239,11 @@ var kinds = [...]kindRow{
 		balance: takes, sums: true, rows: together(itemRows, statementRow, sumsRow),
 	},
 
+	RefundFound: {
+		name: "refund.found", entity: entityTransaction, from: []TxStatus{0}, to: StatusSettled,
+		shows: true, books: true, balance: takes, sums: true, rows: together(itemRows, statementRow, refundRow, sumsRow),
+	},
+
 	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []CaseStatus{0}, caseTo: CaseOpen, sums: true, rows: caseRows},
 	CaseWasDefended: {name: "case.defended", entity: entityCase, cases: []CaseStatus{CaseOpen}, caseTo: CaseDefended, answers: true, rows: together(caseRows, answerRow)},
 	CaseWasClosed:   {name: "case.closed", entity: entityCase, cases: undecided, caseTo: CaseClosed, sums: true, rows: caseRows},
@@ -242,6 +254,12 @@ var kinds = [...]kindRow{
 	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseReleased:    {name: "case.released", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
 	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
+
+	CaseRaised:  {name: "case.raised", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
+	CaseRetried: {name: "case.retried", entity: entityCase, cases: []CaseStatus{CaseClosed}, rows: caseRows},
+	CaseAwaits:  {name: "case.awaits", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
+	CaseResumed: {name: "case.resumed", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
+	CaseCounted: {name: "case.counted", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
 
 	SubscriptionMade:    {name: "subscription.made", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
 	SubscriptionEnded:   {name: "subscription.ended", entity: entitySubscription, rows: subscriptionRow},

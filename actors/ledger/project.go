@@ -97,9 +97,12 @@ func refusalRows(rows []Row, r *Record) []Row {
 // refundHoldRows writes the due row of a refund's hold, and the row that finds the refund by
 // its D id.
 func refundHoldRows(rows []Row, r *Record) []Row {
-	t := r.Tx
-	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)},
-		Row{EndToEndKey(t.EndToEnd), EndToEndRow{Account: r.Account, ID: t.ID, Seq: r.Seq}.encode()})
+	return refundRow(append(rows, Row{r.Tx.dueKey(r.Account), seqRow(r.Seq)}), r)
+}
+
+// refundRow writes the row that finds a refund by its D id.
+func refundRow(rows []Row, r *Record) []Row {
+	return append(rows, Row{EndToEndKey(r.Tx.EndToEnd), EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()})
 }
 
 // endRows deletes the queue row, open row and due row of a transfer that has a final status.

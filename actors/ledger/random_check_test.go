@@ -73,17 +73,24 @@ func (l *life) check() {
 		l.t.Errorf("%d held of a balance of %d", want.Held, want.Balance)
 	}
 	l.checkSums(sums)
+	l.checkRaised(cases)
 	l.checkOwed(cases)
 }
 
 // checkCases adds the cases to the sums, and checks each of them.
 func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of func(TxID) *RefundSums, want *Totals) {
-	reports, refunded := map[string]bool{}, map[CaseID]Amount{}
+	reports, refunded, inFlight := map[string]bool{}, map[CaseID]Amount{}, map[CaseID]Amount{}
 	for _, t := range txs {
-		if t.Kind == TxRefund && t.Refund.Case != nil && t.Status == StatusSettled {
-			refunded[*t.Refund.Case] += t.Amount
+		for _, share := range t.Shares() {
+			switch {
+			case t.Status == StatusSettled:
+				refunded[share.Case] += share.Amount
+			case t.Status.InFlight():
+				inFlight[share.Case] += share.Amount
+			}
 		}
 	}
+	lacking := map[string]bool{}
 	holding, waiting := map[string]string{}, map[string]bool{}
 	for n, k := range cases {
 		want.Cases = max(want.Cases, n)
@@ -97,8 +104,12 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 			l.t.Errorf("two cases of %s", k.Infraction)
 		}
 		reports[k.Infraction] = true
-		if k.Refunded != refunded[k.ID] || k.Refunded+k.Held > k.Amount {
+		if k.Refunded != refunded[k.ID] || k.Refunded+k.Held > k.Amount && !l.late {
 			l.t.Errorf("%+v: refunds of %d", k, refunded[k.ID])
+		}
+		l.checkLacks(k, inFlight[k.ID], of(k.Original))
+		if k.Short > 0 {
+			lacking[string(LackingKey(testAccount, k.Original, n))] = true
 		}
 		if k.Held > 0 && (k.Status == CaseCancelled || k.Status == CaseClosed && k.Result == Disagreed) {
 			l.t.Errorf("%+v holds money after its end", k)
@@ -120,6 +131,11 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 				l.t.Errorf("holding row %x: %x, want %x", k, v, holding[k])
 			}
 			delete(holding, k)
+		case k[0] == rowLacking:
+			if !lacking[k] {
+				l.t.Errorf("lacking row %x of no case", k)
+			}
+			delete(lacking, k)
 		case k[0] == rowDue && k[1] == byte(DueCase):
 			if !waiting[k] {
 				l.t.Errorf("due row %x of no case", k)
@@ -127,8 +143,31 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 			delete(waiting, k)
 		}
 	}
-	if len(holding)+len(waiting) > 0 {
-		l.t.Errorf("no rows %q, %q", slices.Sorted(maps.Keys(holding)), slices.Sorted(maps.Keys(waiting)))
+	if len(holding)+len(waiting)+len(lacking) > 0 {
+		l.t.Errorf("no rows %q, %q, %q", slices.Sorted(maps.Keys(holding)), slices.Sorted(maps.Keys(waiting)), slices.Sorted(maps.Keys(lacking)))
+	}
+}
+
+// checkLacks checks that a case which may still hold money accounts for all that it disputes.
+func (l *life) checkLacks(k *Case, inFlight Amount, s *RefundSums) {
+	live := !k.Status.Decided() || k.DueAt != 0
+	if sum := k.Held + k.Short + k.Refunded + inFlight; live && sum != k.Amount && !l.late {
+		l.t.Errorf("%+v disputes %d, and holds, lacks, got back and waits for %d", k, k.Amount, sum)
+	}
+	if k.Short < 0 || k.Short > 0 && !live {
+		l.t.Errorf("%+v lacks %d", k, k.Short)
+	}
+}
+
+// checkRaised checks that no part of a payment is free that a case disputes. Whether an agreed
+// case may still hold it after the time for returns, is another test's.
+func (l *life) checkRaised(cases map[uint64]*Case) {
+	for _, k := range cases {
+		s, err := DecodeRefundSums(k.Original, l.rows[string(RefundSumsKey(testAccount, k.Original))])
+		over := k.Status.Decided() && l.stamp().Clock >= k.ReleaseAt
+		if err != nil || k.Short > 0 && s.Left() > 0 && !over {
+			l.t.Errorf("%+v lacks %d, and of its payment %d are free (%v)", k, k.Short, s.Left(), err)
+		}
 	}
 }
 

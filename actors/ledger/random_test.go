@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,10 @@ func (l *life) command() Command {
 	case n < 77:
 		if id, ok := one(l, l.cases); ok {
 			return CloseCase{ID: id, Result: [...]CaseResult{Agreed, Agreed, Disagreed}[l.rng.IntN(3)]}
+		}
+	case n < 80:
+		if id, ok := one(l, l.cases); ok {
+			return RetryCase{ID: id, Operator: "ana"}
 		}
 	case n < 84:
 		if id, ok := one(l, l.cases); ok {
@@ -132,14 +137,21 @@ func (l *life) outcome() Command {
 	case 2, 3, 4:
 		c.Result = TransferIsSettled
 	case 5:
-		c.Result, c.Reason = TransferIsRejected, "CH16"
+		c.Result, c.Reason = TransferIsRejected, [...]string{"CH16", "CH16", "CH16", ReasonDuplicate}[l.rng.IntN(4)]
 	case 6, 7:
 		c.Result, c.Refusal, c.Notice = TransferIsRefused, RefuseProvider, false
+		if l.rng.IntN(2) == 0 {
+			c.Refusal = RefuseRateLimited
+		}
 	case 8:
 		c.Result = [...]TransferResult{TransferIsOpen, TransferIsNotHeard}[l.rng.IntN(2)]
 	case 9:
 		if c.Result = TransferIsOpen; t.Kind == TxPayout {
 			c.Result = TransferIsVoided
+		} else if c.Notice = false; l.rng.IntN(2) == 0 {
+			c.Refusal = RefuseProviderOther
+		} else {
+			c.Doubt = true
 		}
 	}
 	return c
@@ -175,7 +187,9 @@ func (l *life) step() {
 			l.cases = append(l.cases, r.Case.ID)
 			l.reports = append(l.reports, c.(OpenCase))
 		case CaseRefunding:
-			refunds++
+			if _, merchants := c.(RequestRefund); !merchants {
+				refunds++
+			}
 		case PayoutSettledLate, RefundSettledLate:
 			l.late = true
 		}
@@ -184,14 +198,34 @@ func (l *life) step() {
 		l.t.Errorf("%d refunds in one decision", refunds)
 	}
 	if _, is := c.(RequestRefund); is && len(d.Records) > 0 {
-		spends := d.Records[0].Tx.Amount
-		if spends > before.Available() || l.durable != nil && spends > l.durable.Available() {
-			l.t.Errorf("a refund of %d from %+v, durable %+v", spends, before, l.durable)
-		}
+		l.checkSpends(d.Records[len(d.Records)-1].Tx, before)
 	}
 	if k := d.Case; k != nil && k.Covered != l.coverage()[k.Ordinal] {
 		l.t.Errorf("%v: covered %d, want %d", k.ID, k.Covered, l.coverage()[k.Ordinal])
 	}
+}
+
+// checkSpends checks that a merchant's refund spends only money that was available, or that
+// cases held whose refunds had failed for good.
+func (l *life) checkSpends(t *Transaction, before Totals) {
+	free, counted := before.free(), Amount(0)
+	if l.durable != nil {
+		free = min(free, l.durable.free())
+	}
+	for _, share := range t.Refund.Counts {
+		counted += share.Amount
+	}
+	if t.Amount > free+counted || counted > t.Amount {
+		l.t.Errorf("a refund of %+v from %+v, durable %+v", t, before, l.durable)
+	}
+}
+
+// between lists the kinds from first to last.
+func between(first, last RecordKind) (all []RecordKind) {
+	for k := first; k <= last; k++ {
+		all = append(all, k)
+	}
+	return all
 }
 
 // TestRandomLives drives accounts through random commands about payments, payouts, refunds and
@@ -221,7 +255,7 @@ func TestRandomLives(t *testing.T) {
 			did[l.records[i].Kind]++
 		}
 	}
-	for k := RefundHeld; k <= CaseReleased; k++ {
+	for _, k := range slices.Concat(between(RefundHeld, CaseReduced), between(CaseRaised, CaseRetried)) {
 		if did[k] == 0 && !testing.Short() { // the few lives of a short run may lack the rarest kinds
 			t.Errorf("no life made a record %v", k)
 		}

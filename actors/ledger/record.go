@@ -20,8 +20,12 @@ type Totals struct {
 	Subscriptions uint64 `cbor:"9,keyasint,omitempty"` // number of webhook subscriptions so far, removed ones included
 }
 
+// free is the balance less everything that is held; below zero where cases hold more than
+// there is.
+func (t Totals) free() Amount { return t.Balance - t.Held - t.MEDHeld }
+
 // Available returns the amount that the account may spend, which is never below zero.
-func (t Totals) Available() Amount { return max(0, t.Balance-t.Held-t.MEDHeld) }
+func (t Totals) Available() Amount { return max(0, t.free()) }
 
 // Moved is an end-to-end row that is written under the full id, because the key by suffix
 // now belongs to a newer id: a later attempt's id, or the id that replaced this one.
@@ -54,6 +58,8 @@ type Body struct {
 
 	Subscription *Subscription `cbor:"16,keyasint,omitempty"`
 	Deliveries   []Delivery    `cbor:"17,keyasint,omitempty"` // which subscriptions get which of Events
+
+	ShortWas Amount `cbor:"18,keyasint,omitempty"` // what the case lacked before the record; see Case.Short
 }
 
 // Record is one event in one account. The journal stores Account, Seq, Time and Kind beside

@@ -62,7 +62,7 @@ func (r *Record) SumsBefore() RefundSums {
 		s.Settled -= r.Tx.Amount
 	case RefundFailed:
 		s.InFlight += r.Tx.Amount
-	case RefundSettledLate:
+	case RefundSettledLate, RefundFound:
 		s.Settled -= r.Tx.Amount
 	default: // about a case
 		s.Held += r.HeldWas - r.Case.Held

@@ -59,6 +59,9 @@ const (
 	RefuseCaseOver    // the case can no longer be defended
 	RefuseCaseResult  // the case was decided otherwise before, or withdrawn
 	RefuseAnalysis    // a field of an analyst's decision is invalid; see Refusal.Field
+	RefuseNotFailed   // no refund for the case has failed for good, or one that has may still settle
+	RefuseNotAwaiting // the case does not await an operator since a restore
+	RefuseReturnOpen  // a return of the payment that the journal lacks is under way at the scheme
 
 	RefuseWebhook              // url or events of a webhook subscription are invalid; see Refusal.Field
 	RefuseTooManySubscriptions // the account has MaxSubscriptions subscriptions
@@ -70,6 +73,7 @@ type refusalRow struct {
 	name    string // name in messages, and the reason code of a payout that failed because of this refusal
 	outside bool   // the refusal comes from the directory or the provider, not from the engine
 	limit   Bucket // the directory limit that caused the refusal; 0: no limit
+	forNow  bool   // the refusal says nothing about the payment itself: the same may be carried out later
 }
 
 // refusals has an entry for each code, in the order of the codes. httpapi/errors.go says
@@ -93,12 +97,12 @@ var refusals = [...]refusalRow{
 
 	RefuseKeyNotFound:    {name: "dict_key_not_found", outside: true},
 	RefuseKeyBlocked:     {name: "dict_key_blocked", outside: true},
-	RefuseLookupFailed:   {name: "dict_lookup_failed", outside: true},
-	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: BucketClient},
-	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketInstitution},
+	RefuseLookupFailed:   {name: "dict_lookup_failed", outside: true, forNow: true},
+	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: BucketClient, forNow: true},
+	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketInstitution, forNow: true},
 	RefuseProvider:       {name: "provider_rejected", outside: true},
 	RefuseProviderSchema: {name: "provider_schema_error", outside: true},
-	RefuseProviderOther:  {name: "provider_unknown_error", outside: true},
+	RefuseProviderOther:  {name: "provider_unknown_error", outside: true, forNow: true},
 
 	RefuseSetting:      {name: "setting"},
 	RefuseCredit:       {name: "credit"},
@@ -125,6 +129,9 @@ var refusals = [...]refusalRow{
 	RefuseCaseOver:    {name: "case_over"},
 	RefuseCaseResult:  {name: "case_result"},
 	RefuseAnalysis:    {name: "analysis"},
+	RefuseNotFailed:   {name: "not_failed"},
+	RefuseNotAwaiting: {name: "not_awaiting"},
+	RefuseReturnOpen:  {name: "return_open"},
 
 	RefuseWebhook:              {name: "webhook"},
 	RefuseTooManySubscriptions: {name: "too_many_subscriptions"},
@@ -147,6 +154,10 @@ func (c RefusalCode) String() string { return refusals[c].name }
 
 // Limit returns the directory limit that caused the refusal; 0 where no limit did.
 func (c RefusalCode) Limit() Bucket { return refusals[c].limit }
+
+// ForNow tells whether the refusal says nothing about the payment itself: a limit was met, or
+// the directory or the provider could not answer. The same may be carried out later.
+func (c RefusalCode) ForNow() bool { return refusals[c].forNow }
 
 // ParseRefusal parses a refusal's name as the scheme reports it; false for any name that is
 // not a refusal by the directory or the provider.

@@ -30,6 +30,7 @@ const (
 	rowDelivered    = 'v' // what became of a webhook event's delivery; by subscription. No record derives these rows
 	rowSubscription = 'w' // a webhook subscription
 	rowExternal     = 'x' // the row that finds a transaction by the merchant's own id (external_id)
+	rowLacking      = 'y' // a special-return case that disputes more of its payment than it holds; by payment
 )
 
 // IsFact tells whether a later command of the account may read the row with this key. All

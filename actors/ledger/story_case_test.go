@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -84,6 +85,26 @@ func (b *bench) analyse(a args) string {
 	return b.tell(b.step(c))
 }
 
+// resume has an operator let the engine go on with a case. found is the amount of a return that
+// the scheme has and the journal lacks: with part=n that of the case's n-th refund, with known=r
+// that of a refund which the journal has; open=1 says that it has not settled yet.
+func (b *bench) resume(a args) string {
+	c := ResumeCase{ID: b.cases[a["id"]], Operator: a["operator"]}
+	if _, ok := a["found"]; ok {
+		suffix := "0123456789a"
+		if _, ok := a["part"]; ok {
+			d := draft{account: b.account, stamp: Stamp{Terms: b.terms}}
+			suffix = d.partSuffix(&Case{ID: c.ID}, uint64(a.amount("part")))
+		}
+		r := Returned{ID: NewTxID(b.now, [10]byte{9, byte(b.now)}), ReturnID: ReturnID(b.terms.OwnISPB, b.now, suffix), Amount: a.amount("found"), Reason: cmp.Or(a["code"], "FR01"), Open: a["open"] != ""}
+		if t, ok := b.ids[a["known"]]; ok {
+			r.ID, r.ReturnID = t, b.transactionOf(t).EndToEnd
+		}
+		c.Returned = append(c.Returned, r)
+	}
+	return b.told(c)
+}
+
 func (b *bench) dueCase(a args) string {
 	d := b.stepAs(Attend{Kind: DueCase, ID: EntityID(b.cases[a["id"]])}, false)
 	out := b.tell(d)
@@ -107,8 +128,14 @@ func (b *bench) caseLine(c *Case) string {
 	if c.DueAt != 0 {
 		out += " due " + c.DueAt.String()
 	}
+	if c.Short != 0 {
+		out += fmt.Sprintf(" lacks %d", c.Short)
+	}
 	if c.Stopped {
 		out += " stopped"
+	}
+	if c.Awaits {
+		out += " awaits an operator"
 	}
 	return out
 }

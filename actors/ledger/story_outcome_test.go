@@ -23,17 +23,18 @@ func (b *bench) outcome(a args) ResolveTransfer {
 	case "not-heard":
 		c.Result = TransferIsNotHeard
 	case "open":
-		c.Result = TransferIsOpen
+		c.Result, c.Doubt, c.Reason = TransferIsOpen, a["doubt"] != "", ""
+		c.Refusal, _ = ParseRefusal(a["code"])
 	case "settled":
 		c.Result = TransferIsSettled
 	case "rejected":
-		c.Result = TransferIsRejected
+		c.Result, c.Doubt = TransferIsRejected, a["doubt"] != ""
 	case "refused", "limited":
 		code, ok := ParseRefusal(a["code"])
 		if !ok {
 			b.t.Fatalf("no refusal %q", a["code"])
 		}
-		c.Result, c.Refusal, c.Reason = TransferIsRefused, code, ""
+		c.Result, c.Refusal, c.Reason, c.Doubt = TransferIsRefused, code, "", a["doubt"] != ""
 		if a["is"] == "limited" {
 			c.Result = TransferIsLimited
 		}

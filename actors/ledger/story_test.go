@@ -205,6 +205,13 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.withdraw(a)
 	case "defend":
 		return b.defend(a)
+	case "restored": // the journal was restored, and its gap accepted
+		b.terms.Epoch, b.terms.GapEnd = b.terms.Epoch+1, b.now
+		return ""
+	case "resume-case":
+		return b.resume(a)
+	case "retry-case":
+		return b.told(RetryCase{ID: b.cases[a["id"]], Operator: a["operator"]})
 	case "analyse":
 		return b.analyse(a)
 	case "due-case":

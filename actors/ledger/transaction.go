@@ -175,6 +175,10 @@ type TransferPart struct {
 	Unsure            bool   `cbor:"7,keyasint,omitempty"` // the transfer failed by a refusal, but an earlier submit of it may still reach the scheme
 	LateAt            Millis `cbor:"8,keyasint,omitempty"` // engine time of a settlement that came after the transfer had failed
 	RejectedAfterVoid bool   `cbor:"9,keyasint,omitempty"` // the scheme rejected the transfer after the engine had failed it
+
+	// Limited says of a refund for a special-return case that every submit of it so far was
+	// refused for now: unless it is in doubt, the scheme does not have it.
+	Limited bool `cbor:"10,keyasint,omitempty"`
 }
 
 // RefundPart is the part of a refund: the received payment that it gives back.
@@ -185,6 +189,25 @@ type RefundPart struct {
 	Code             string  `cbor:"4,keyasint,omitempty"` // the return code as the merchant sent it
 	Case             *CaseID `cbor:"5,keyasint,omitempty"` // the special-return case for which the engine made the refund; nil: the merchant requested it
 	Refunded         Amount  `cbor:"6,keyasint,omitempty"` // once settled: sum of the original's settled refunds, this one included
+
+	// Counts are the parts of a refund requested by the merchant that cases held whose own
+	// refunds have failed for good.
+	Counts []CaseShare `cbor:"7,keyasint,omitempty"`
+}
+
+// CaseShare is the part of a refund that counts towards a special-return case.
+type CaseShare struct {
+	Case   CaseID `cbor:"1,keyasint"`
+	Amount Amount `cbor:"2,keyasint"` // base units, positive
+}
+
+// Shares returns what of a refund counts towards which cases: all of it where the engine made
+// it for a case.
+func (t *Transaction) Shares() []CaseShare {
+	if t.Refund.Case != nil {
+		return []CaseShare{{*t.Refund.Case, t.Amount}}
+	}
+	return t.Refund.Counts
 }
 
 // PayoutPart is the part of a payout.

@@ -30,8 +30,8 @@ func (r *Record) Follows(before *Record) error {
 }
 
 // followsCase is Follows for a record about a case. It also checks that the record names
-// what the case held, what was owed for it and when it was due before the record: totals and
-// rows are computed from these.
+// what the case held and lacked, what was owed for it and when it was due before the record:
+// totals and rows are computed from these.
 func (r *Record) followsCase(before *Record) error {
 	was := state{}
 	switch {
@@ -44,7 +44,7 @@ func (r *Record) followsCase(before *Record) error {
 	default:
 		was = before.Case.was
 	}
-	if now := (state{was.status, r.HeldWas, r.OwedWas, r.DueWas}); now != was {
+	if now := (state{was.status, r.HeldWas, r.OwedWas, r.ShortWas, r.DueWas}); now != was {
 		return fmt.Errorf("ledger: record %d of %v: %+v before it, and not %+v", r.Seq, r.Account, was, now)
 	}
 	if err := caseTransition(r.Kind, was.status, r.Case.Status); err != nil {

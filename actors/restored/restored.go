@@ -18,6 +18,7 @@ import (
 const (
 	MetaMark  = "restored" // a Mark; there until an operator accepts the gap
 	MetaEpoch = "epoch"    // u64: how often a restored journal was taken into use; none: never
+	MetaGap   = "gap"      // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
 )
 
 // Mark says that a journal was restored from a snapshot: what happened after the snapshot is
@@ -65,12 +66,26 @@ func Epoch(v Values) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:
+// no gap was accepted. Acceptances by versions of the engine that did not write it are not
+// known.
+func Gap(v Values) (epoch uint64, end ledger.Millis, err error) {
+	b, ok, err := v.Get(wal.MetaKey(MetaGap))
+	switch {
+	case err != nil || !ok:
+		return 0, 0, err
+	case len(b) != 16:
+		return 0, 0, fmt.Errorf("named value %q has %d bytes", MetaGap, len(b))
+	}
+	return binary.BigEndian.Uint64(b), ledger.Millis(binary.BigEndian.Uint64(b[8:])), nil
+}
+
 // Unaccepted is the error of a start on a restored journal whose gap nobody has accepted.
 type Unaccepted struct{ Mark }
 
 func (u *Unaccepted) Error() string {
-	return fmt.Sprintf("it was restored from a snapshot of %v: payments since then are missing in it, and a merchant who repeats one pays it twice. "+
-		"--accept-restored-gap serves it all the same", u.Taken)
+	return fmt.Sprintf("it was restored from a snapshot of %v: payments and refunds since then are missing in it, and a merchant who repeats one pays or refunds it twice. "+
+		"--accept-restored-gap serves it all the same; special-return cases then wait for pixd med resume", u.Taken)
 }
 
 // Accepted is a restored journal that was taken into use.
@@ -83,10 +98,11 @@ type Accepted struct {
 // Start is called before anything else is done with a journal. It returns nil for one that was
 // not restored, or was taken into use before. It refuses a restored one, with *Unaccepted, unless
 // the operator accepts its gap. Then deliveries of webhooks that are open are held, since many of
-// them were delivered in the gap, at most so many with one call of write; the epoch is raised;
+// them were delivered in the gap, at most so many with one call of write; the epoch is raised, from
+// which on cases from before wait for an operator (ledger.Terms.Epoch);
 // and the mark is removed. write makes changes durable. A crash between two calls of it leaves
 // the mark, and the next start begins again.
-func Start(rows webhook.Rows, accept bool, most int, write func([]wal.Op) error) (*Accepted, error) {
+func Start(rows webhook.Rows, accept bool, now ledger.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
 	m, err := Find(rows)
 	if err != nil || m == nil {
 		return nil, err
@@ -102,7 +118,9 @@ func Start(rows webhook.Rows, accept bool, most int, write func([]wal.Op) error)
 		return nil, err
 	}
 	a.Epoch++
+	gap := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a.Epoch), uint64(now))
 	return a, write([]wal.Op{
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaGap), Value: gap},
 		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
 		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)},
 	})

@@ -30,6 +30,10 @@ type Scheme interface {
 	Return(ctx context.Context, r Refund) (State, error)
 	// Ask returns the scheme's state of a payment or a refund that we submitted.
 	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
+	// Returns lists the refunds of a payment that one of our accounts received, the oldest
+	// first: those that have settled, and those that are under way. A payment that the scheme
+	// does not know, or that another account received, has none.
+	Returns(ctx context.Context, account ledger.AccountID, endToEnd string) ([]ledger.Returned, error)
 	// Book returns the scheme's own book of settled movements, for an audit.
 	Book(ctx context.Context) (Book, error)
 }
@@ -210,6 +214,11 @@ func (Unassigned) Return(_ context.Context, r Refund) (State, error) {
 // Ask returns ErrUnassigned.
 func (Unassigned) Ask(_ context.Context, tx ledger.TxID, _ string) (State, error) {
 	return State{}, fmt.Errorf("scheme: ask for %v: %w", tx, ErrUnassigned)
+}
+
+// Returns returns ErrUnassigned.
+func (Unassigned) Returns(_ context.Context, _ ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+	return nil, fmt.Errorf("scheme: returns of %s: %w", endToEnd, ErrUnassigned)
 }
 
 // Book returns ErrUnassigned.

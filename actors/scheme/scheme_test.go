@@ -18,11 +18,12 @@ func TestUnassigned(t *testing.T) {
 	_, refund := s.Return(t.Context(), Refund{Tx: tx})
 	_, ask := s.Ask(t.Context(), tx, "")
 	register := s.RegisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
+	_, returns := s.Returns(t.Context(), 7, "E1")
 	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
 		"register key a@example.com": register, "look up for " + tx.String(): lookup,
 		"submit " + tx.String(): submit, "ask for " + tx.String(): ask,
-		"return " + tx.String(): refund, "read the book": book,
+		"return " + tx.String(): refund, "returns of E1": returns, "read the book": book,
 	} {
 		var refused *Refused
 		if !errors.Is(err, ErrUnassigned) || !strings.Contains(err.Error(), want) || errors.As(err, &refused) {

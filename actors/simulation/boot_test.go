@@ -129,6 +129,12 @@ func (l *life) alerted() {
 			late[ledger.AlertLate+id.String()]++
 		}
 	}
+	for id := range l.chronicle0.refunds.found {
+		late[ledger.AlertLate+id.String()]++
+	}
+	for id, n := range l.chronicle0.refunds.unrefunded {
+		late[ledger.AlertUnrefunded+id.String()] += n
+	}
 	for what, n := range late {
 		if kept[what] != n {
 			l.fail("%s: %d rows", what, kept[what])

@@ -44,6 +44,15 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 		b.refunding(l, r, before)
 	case ledger.CaseReleased:
 		b.releases(l, r, before, made)
+	case ledger.CaseRaised:
+		b.raises(l, r, made)
+	case ledger.CaseRetried:
+		if !old.Case.Stopped || k.Stopped || k.Operator == "" || made.clock < old.Case.Unsure || made.doubted && old.Case.Unsure != 0 {
+			l.fail("%v is tried again as %+v, and was %+v", k.ID, *k, *old.Case)
+		}
+		l.count("meeting: refunds of a case tried again")
+	case ledger.CaseAwaits, ledger.CaseResumed:
+		b.waitsForOperator(l, r, old, made)
 	case ledger.CaseRestored:
 		b.restores(l, r, old, made)
 	case ledger.CaseReduced:
@@ -54,6 +63,41 @@ func (b *refundBook) caseRecord(l *life, r *ledger.Record, before *ledger.Accoun
 	b.cases[k.ID] = r
 	b.summed(l, r, k.Original)
 	b.totals(l, r)
+}
+
+// raises checks that a case takes what has become free of its payment, as far as it disputes it,
+// and that no older case of the payment still lacks some.
+func (b *refundBook) raises(l *life, r *ledger.Record, made written) {
+	k := r.Case
+	free := b.left(k.Original)
+	if more := k.Held - r.HeldWas; more <= 0 || more > free || more < free && k.Short > 0 || k.Status.Decided() && !made.doubted && made.clock >= ends(k, k.ReleaseAt, made) {
+		l.fail("record %d of %v raises %+v, which held %d, and %d were free", r.Seq, r.Account, *k, r.HeldWas, free)
+	}
+	for _, other := range b.cases {
+		if o := other.Case; o.Original == k.Original && o.Ordinal < k.Ordinal && o.Short > 0 && !b.over(o, made) {
+			l.fail("record %d of %v raises %v, and the older %v lacks %d", r.Seq, r.Account, k.ID, o.ID, o.Short)
+		}
+	}
+	l.count("meeting: a case holds more than before")
+	if k.Status.Decided() {
+		l.count("meeting: an agreed case holds more than before")
+	}
+}
+
+// over reports whether a case is decided and the time for returns of its payment has passed.
+func (b *refundBook) over(k *ledger.Case, made written) bool {
+	return k.Status.Decided() && !made.doubted && made.clock >= ends(k, k.ReleaseAt, made)
+}
+
+// waitsForOperator checks that a case waits for an operator only if it may be from before a
+// restore, and goes on only by an operator.
+func (b *refundBook) waitsForOperator(l *life, r, old *ledger.Record, made written) {
+	k := r.Case
+	awaits := k.AwaitsOperator(&made.terms)
+	if l.gap == nil || awaits != (r.Kind == ledger.CaseAwaits) || k.Awaits != awaits || !awaits && k.Operator == "" || old == nil || k.Held != old.Case.Held {
+		l.fail("record %d of %v (%v) makes %+v in epoch %d", r.Seq, r.Account, r.Kind, *k, made.terms.Epoch)
+	}
+	l.count("restored: " + r.Kind.String())
 }
 
 // opens checks the first record of a case.
@@ -70,8 +114,11 @@ func (b *refundBook) opens(l *life, r *ledger.Record) {
 		l.fail("%v is %+v, the report is %+v", k.ID, *k, told)
 		return
 	}
-	if want := max(0, min(k.Amount, b.left(k.Original))); k.Held != want {
-		l.fail("%v holds %d, and should hold %d", k.ID, k.Held, want)
+	if want := max(0, min(k.Amount, b.left(k.Original))); k.Held != want || k.Short != k.Amount-want {
+		l.fail("%v holds %d and lacks %d, and should hold %d", k.ID, k.Held, k.Short, want)
+	}
+	if t := made.terms; t.Epoch > 0 && k.Epoch == t.Epoch && origin.Tx.BookedAt < t.GapEnd {
+		l.fail("%v of a payment from before the restore does not wait for an operator", k.ID)
 	}
 	from := made.clock
 	if made.doubted {
@@ -116,19 +163,28 @@ func sameLimits(k, was *ledger.Case, made written) bool {
 }
 
 // restores checks that a case holds the amount of its failed refund again, as far as it did not
-// go back otherwise, and that only an id that was too old lets a further refund be made.
+// go back otherwise, and that of the engine's refunds only one whose id was too old lets a further
+// one be made.
 func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 	k, t := r.Case, b.failed[r.Account].tx
-	if t == nil || *t.Refund.Case != k.ID {
+	part := ledger.Amount(0)
+	if t != nil {
+		for _, share := range t.Shares() {
+			if share.Case == k.ID {
+				part = share.Amount
+			}
+		}
+	}
+	if part == 0 {
 		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
 		return
 	}
-	back := min(t.Amount, max(0, b.left(k.Original)))
+	own, back := t.Refund.Case != nil, min(part, max(0, b.left(k.Original)))
 	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
-	if k.Held != r.HeldWas+back || k.Stopped != (old.Case.Stopped || !tooOld) || k.Held > 0 && k.DueAt != k.ReleaseAt {
+	if k.Held != r.HeldWas+back || k.Stopped != (old.Case.Stopped || own && !tooOld) || k.Held > 0 && k.DueAt != k.ReleaseAt || t.Transfer.Unsure && k.Unsure < expiryOf(t.EndToEnd) {
 		l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
 	}
-	if tooOld {
+	if own && tooOld {
 		l.count("meeting: a refund for a case too old")
 	}
 }
@@ -137,6 +193,9 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 // passed without a defence.
 func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 	k := r.Case
+	if k.Result == ledger.Agreed && k.Short > 0 {
+		l.count("meeting: agreed, and other cases or refunds have the money")
+	}
 	if k.ClosedAt != r.Time || (k.Result == ledger.Agreed) != (k.Held != 0) && r.HeldWas != 0 || k.Result == ledger.Agreed && k.Held != r.HeldWas {
 		l.fail("%v, which held %d, is closed as %+v", k.ID, r.HeldWas, *k)
 	}
@@ -168,12 +227,19 @@ func (b *refundBook) older(r *ledger.Record) (held ledger.Amount) {
 // all of it that the case needs.
 func (b *refundBook) refunding(l *life, r *ledger.Record, before *ledger.Account) {
 	part := r.HeldWas - r.Case.Held
+	if b.cases[r.Case.ID].Case.Stopped { // the merchant's own refund follows
+		b.counting[r.Account] = append(b.counting[r.Account], ledger.CaseShare{Case: r.Case.ID, Amount: part})
+		if part <= 0 || !r.Case.Stopped {
+			l.fail("record %d of %v: %d of %d leave %v", r.Seq, r.Account, part, r.HeldWas, r.Case.ID)
+		}
+		return
+	}
 	free := before.Totals.Balance - before.Totals.Held - b.older(r)
 	want := min(r.HeldWas, free)
 	if want < r.HeldWas {
 		want -= want % ledger.UnitsPerCentavo
 	}
-	if part != want || part <= 0 || b.cases[r.Case.ID].Case.Stopped {
+	if awaits := b.cases[r.Case.ID].Case.Epoch < l.trueTimeOf(r).terms.Epoch; part != want || part <= 0 || awaits {
 		l.fail("record %d of %v: %d of %d go back for %v, and there are %d for it", r.Seq, r.Account, part, r.HeldWas, r.Case.ID, free)
 	}
 	if r.Case.Held > 0 {
@@ -188,8 +254,31 @@ func (b *refundBook) releases(l *life, r *ledger.Record, before *ledger.Account,
 	if end := ends(k, k.ReleaseAt, made); made.doubted || made.clock < end || k.Held != 0 {
 		l.fail("%v is released at %v, and its time is %v", k.ID, made.clock, end)
 	}
-	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free >= ledger.UnitsPerCentavo && !k.Stopped {
+	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free >= ledger.UnitsPerCentavo && !k.Stopped && r.HeldWas > 0 {
 		l.fail("%v is released, and there are %d for it", k.ID, free)
+	}
+	if k.Epoch < made.terms.Epoch {
+		l.fail("%v is released, and waits for an operator", k.ID)
+	}
+	if r.HeldWas > 0 {
+		b.unrefunded[k.Original]++
+	}
+}
+
+// raised checks after an entry that no part of a payment is free that one of its cases disputes.
+func (b *refundBook) raised(l *life, r *ledger.Record) {
+	made := l.trueTimeOf(r)
+	if !made.last {
+		return
+	}
+	for _, other := range b.cases {
+		k := other.Case
+		if other.Account != r.Account || k.Short == 0 || b.over(k, made) {
+			continue
+		}
+		if free := b.left(k.Original); free > 0 {
+			l.fail("record %d of %v (%v) leaves %d of %v free, and %v lacks %d", r.Seq, r.Account, r.Kind, free, k.Original, k.ID, k.Short)
+		}
 	}
 }
 
@@ -201,7 +290,7 @@ func (b *refundBook) paid(l *life, r *ledger.Record) {
 	}
 	for _, other := range b.cases {
 		k := other.Case
-		if other.Account != r.Account || k.Status != ledger.CaseClosed || k.Stopped || k.Held == 0 {
+		if other.Account != r.Account || k.Status != ledger.CaseClosed || k.Stopped || k.Awaits || k.Held == 0 {
 			continue
 		}
 		if free := r.Totals.Balance - r.Totals.Held - b.older(other); free >= min(k.Held, ledger.UnitsPerCentavo) {
@@ -219,7 +308,7 @@ func (b *refundBook) totals(l *life, r *ledger.Record) {
 		}
 		n++
 		held += other.Case.Held
-		if other.Case.Status == ledger.CaseClosed && !other.Case.Stopped {
+		if other.Case.Status == ledger.CaseClosed && !other.Case.Stopped && !other.Case.Awaits {
 			owed += other.Case.Held
 		}
 	}

@@ -106,6 +106,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 		l.fail("%v", err)
 	}
 	defer c.refunds.paid(l, r)
+	defer c.refunds.raised(l, r)
 	c.hooks.take(l, r)
 	if r.Stored != nil {
 		c.answers[answerUnder{r.Account, string(r.Stored.Body)}] = r.Claim.BodyHash

@@ -15,6 +15,7 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/actors/restored"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
 	"pixd/wal"
@@ -233,6 +234,7 @@ func (l *life) boot() {
 	l.learn()
 	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
+	l.terms.Epoch, l.terms.GapEnd, _ = restored.Gap(l.journal)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,

@@ -28,7 +28,9 @@ func (l *life) meet() {
 		}
 		return
 	}
-	switch l.rng.IntN(17) {
+	switch l.rng.IntN(19) {
+	case 17, 18:
+		l.reportedTwiceOver()
 	case 14, 16:
 		l.failedInDoubt()
 	case 13:

@@ -25,6 +25,7 @@ var announces = map[ledger.RecordKind][]ledger.EventKind{
 
 	ledger.RefundSettled:     {ledger.EventRefundCompleted},
 	ledger.RefundSettledLate: {ledger.EventRefundCompleted},
+	ledger.RefundFound:       {ledger.EventRefundCompleted},
 	ledger.RefundFailed:      {ledger.EventRefundFailed},
 	ledger.CaseOpened:        {ledger.EventRefundRequested},
 	ledger.CaseWasClosed:     {ledger.EventCaseClosed},

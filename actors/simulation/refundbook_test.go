@@ -12,17 +12,20 @@ import (
 // refundBook is what the records say about refunds and special-return cases. It derives every
 // sum by itself from single refunds and cases.
 type refundBook struct {
-	received map[ledger.TxID]*ledger.Record      // the record of each received payment
-	newest   map[ledger.TxID]*ledger.Transaction // each refund, as in its newest record
-	account  map[ledger.TxID]ledger.AccountID    // each refund's account
-	ids      map[string]ledger.TxID              // each refund by its D id
-	cases    map[ledger.CaseID]*ledger.Record    // the newest record about each case
-	opened   map[ledger.CaseID]written           // state of the simulation at each case's opening
-	reports  map[string]ledger.CaseID            // each case by the report that opened it
-	late     map[ledger.TxID]bool                // payments of which a failed refund has settled
-	reduced  map[ledger.TxID]bool                // payments of which cases hold less because such a refund is about to be debited
-	failed   map[ledger.AccountID]failedRefund   // each account's newest refund for a case that failed
-	claims   map[ledger.AccountID]map[[16]byte][]ledger.Millis
+	received   map[ledger.TxID]*ledger.Record          // the record of each received payment
+	newest     map[ledger.TxID]*ledger.Transaction     // each refund, as in its newest record
+	account    map[ledger.TxID]ledger.AccountID        // each refund's account
+	ids        map[string]ledger.TxID                  // each refund by its D id
+	cases      map[ledger.CaseID]*ledger.Record        // the newest record about each case
+	opened     map[ledger.CaseID]written               // state of the simulation at each case's opening
+	reports    map[string]ledger.CaseID                // each case by the report that opened it
+	late       map[ledger.TxID]bool                    // payments of which a failed refund has settled
+	reduced    map[ledger.TxID]bool                    // payments of which cases hold less because such a refund is about to be debited
+	failed     map[ledger.AccountID]failedRefund       // each account's newest refund that failed and counts towards a case
+	counting   map[ledger.AccountID][]ledger.CaseShare // what of stopped cases' holds becomes part of the account's next refund
+	unrefunded map[ledger.TxID]int                     // how often cases of a payment have released what was not refunded
+	found      map[ledger.TxID]bool                    // refunds that a restored journal lacked
+	claims     map[ledger.AccountID]map[[16]byte][]ledger.Millis
 }
 
 // failedRefund is a refund for a case that failed. inDoubt: the scheme may have had an earlier
@@ -44,6 +47,9 @@ func newRefundBook() *refundBook {
 		map[ledger.TxID]bool{},
 		map[ledger.TxID]bool{},
 		map[ledger.AccountID]failedRefund{},
+		map[ledger.AccountID][]ledger.CaseShare{},
+		map[ledger.TxID]int{},
+		map[ledger.TxID]bool{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
 	}
 }
@@ -97,6 +103,8 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 	}
 	if r.Kind == ledger.RefundHeld {
 		b.held(l, r, before)
+	} else if r.Kind == ledger.RefundFound {
+		b.finds(l, r)
 	} else if first := b.newest[t.ID]; first == nil || first.Amount != t.Amount || first.EndToEnd != t.EndToEnd || first.Refund.Code != t.Refund.Code ||
 		first.Counterparty != t.Counterparty || first.Description != t.Description {
 		l.fail("record %d of %v (%v) changes what %v refunds", r.Seq, r.Account, r.Kind, t.ID)
@@ -110,15 +118,15 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 			l.fail("%v settles late, and its failure was sure", t.ID)
 		}
 	}
-	if r.Kind == ledger.RefundFailed && t.Refund.Case != nil {
+	if r.Kind == ledger.RefundFailed && len(t.Shares()) > 0 {
 		b.failed[r.Account] = failedRefund{t, b.newest[t.ID].Transfer.Doubt}
 	}
 	if r.Kind == ledger.RefundFailed && !fromScheme(t.ReasonCode) && t.ReasonCode != ledger.RefuseProvider.String() {
-		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)
+		b.failsForNow(l, r)
 	}
 	b.newest[t.ID], b.account[t.ID] = t, r.Account
 	b.summed(l, r, t.Refund.Original)
-	if r.Kind == ledger.RefundSettledLate && b.reduced[t.Refund.Original] {
+	if (r.Kind == ledger.RefundSettledLate || r.Kind == ledger.RefundFound) && b.reduced[t.Refund.Original] {
 		l.count("meeting: a late refund reduced a case")
 		if delete(b.reduced, t.Refund.Original); b.left(t.Refund.Original) > 0 {
 			l.fail("record %d of %v: cases hold too little of %v after %v was debited", r.Seq, r.Account, t.Refund.Original, t.ID)
@@ -129,8 +137,40 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 	}
 }
 
+// fromScheme reports whether a refund may fail with the code. A duplicate is no failure: the id
+// is the refund's own.
 func fromScheme(code string) bool {
-	return slices.Contains([]string{"CH16", "DT05", "DUPL", "FF08"}, code)
+	return slices.Contains([]string{"CH16", "DT05", "FF08"}, code)
+}
+
+// failsForNow checks that a refund which was only refused for now failed because the merchant
+// requested it, or because the time for returns is over.
+func (b *refundBook) failsForNow(l *life, r *ledger.Record) {
+	t, made := r.Tx, l.trueTimeOf(r)
+	code, known := ledger.ParseRefusal(t.ReasonCode)
+	if !known || !code.ForNow() {
+		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)
+		return
+	}
+	if t.Refund.Case == nil {
+		return
+	}
+	if k := b.cases[*t.Refund.Case].Case; made.doubted || made.clock < ends(k, k.ReleaseAt, made) {
+		l.fail("%v failed with %s at %v, and returns may be made until %v", t.ID, t.ReasonCode, made.clock, k.ReleaseAt)
+	}
+}
+
+// finds checks the record of a refund that the scheme has settled and a restored journal lacked.
+func (b *refundBook) finds(l *life, r *ledger.Record) {
+	t := r.Tx
+	b.late[t.Refund.Original], b.found[t.ID] = true, true
+	known := slices.ContainsFunc(l.returnsOf(r.Account, t.Refund.OriginalEndToEnd), func(o ledger.Returned) bool {
+		return !o.Open && o.ID == t.ID && o.ReturnID == t.EndToEnd && o.Amount == t.Amount && o.Reason == t.Refund.Code
+	})
+	if !known || l.gap == nil || l.gap.made[t.ID] != r.Account || b.newest[t.ID] != nil || b.ids[t.EndToEnd] != (ledger.TxID{}) {
+		l.fail("record %d of %v books %+v, which the scheme does not have, or which was there before", r.Seq, r.Account, t)
+	}
+	b.ids[t.EndToEnd] = t.ID
 }
 
 // held checks the record that holds a refund's amount.
@@ -153,6 +193,15 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 		}
 		return
 	}
+	if shares := b.counting[r.Account]; !slices.Equal(shares, t.Refund.Counts) {
+		l.fail("%v counts %v, and %v left the holds of cases", t.ID, t.Refund.Counts, shares)
+	}
+	counted := ledger.Amount(0)
+	for _, share := range t.Refund.Counts {
+		counted += share.Amount
+		l.count("meeting: a merchant's refund counts towards a case")
+	}
+	delete(b.counting, r.Account)
 	durable := ledger.Totals{}
 	if made.durable > 0 {
 		d, err := rows{l.journal}.Record(r.Account, made.durable)
@@ -163,7 +212,7 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 		durable = d.Totals
 	}
 	free := func(t *ledger.Totals) ledger.Amount { return t.Balance - t.Held - t.MEDHeld }
-	if now := free(&before.Totals); t.Amount > now || t.Amount > free(&durable) {
+	if now := free(&before.Totals); t.Amount > now || t.Amount > free(&durable)+counted {
 		l.fail("%v holds %d, of %d, of which %d are durable", t.ID, t.Amount, now, free(&durable))
 	}
 	if c := r.Claim; c != nil {
@@ -194,13 +243,14 @@ func (b *refundBook) judge(l *life) {
 	for id, r := range b.cases {
 		refunded, open := ledger.Amount(0), ledger.Amount(0)
 		for _, t := range b.newest {
-			if t.Refund.Case == nil || *t.Refund.Case != id {
-				continue
-			}
-			if t.Status == ledger.StatusSettled {
-				refunded += t.Amount
-			} else if t.Status.InFlight() {
-				open += t.Amount
+			for _, share := range t.Shares() {
+				switch {
+				case share.Case != id:
+				case t.Status == ledger.StatusSettled:
+					refunded += share.Amount
+				case t.Status.InFlight():
+					open += share.Amount
+				}
 			}
 		}
 		if k := r.Case; k.Refunded != refunded || refunded+open+k.Held > k.Amount && !b.late[k.Original] {

@@ -22,7 +22,11 @@ type report struct {
 
 // refunds does one random thing about refunds and cases.
 func (l *life) refunds() {
-	switch n := l.rng.IntN(12); {
+	switch n := l.rng.IntN(14); {
+	case n == 13:
+		l.retryCase()
+	case n == 12:
+		l.resumeCase()
 	case n < 6:
 		l.refund()
 	case n < 7:
@@ -124,10 +128,11 @@ func (l *life) exactRefund() {
 	if b, ok, err := l.journal.Get(ledger.RefundSumsKey(paid.account, t.ID)); err == nil && ok {
 		sums, _ = ledger.DecodeRefundSums(t.ID, b)
 	}
-	left := sums.Amount - sums.Settled - sums.InFlight - sums.Held
+	counts := l.stopped(paid.account, t.ID)
+	left := sums.Amount - sums.Settled - sums.InFlight - sums.Held + counts
 	more := ledger.Amount(l.rng.IntN(2))
 	totals := a.Head().Totals
-	available := totals.Balance - totals.Held - totals.MEDHeld
+	available := totals.Balance - totals.Held - totals.MEDHeld + counts
 	if left+more <= 0 {
 		return
 	}
@@ -142,6 +147,24 @@ func (l *life) exactRefund() {
 	l.ask(&request{account: paid.account, refund: &want, make: func() ledger.Command {
 		return ledger.RequestRefund{Original: endToEnd, Amount: left + more, Reason: "MD06"}
 	}})
+}
+
+// stopped is what cases hold of a payment whose refunds have failed for good: the merchant may
+// refund it.
+func (l *life) stopped(a ledger.AccountID, original ledger.TxID) (held ledger.Amount) {
+	lo, hi := ledger.CasesOf(a)
+	_ = l.journal.Scan(lo, hi, func(_, v []byte) (bool, error) {
+		at, err := ledger.DecodeCaseRow(v)
+		if err != nil {
+			return false, err
+		}
+		r, err := rows{l.journal}.Record(a, at.Seq)
+		if err == nil && r.Case.Original == original && r.Case.Stopped {
+			held += r.Case.Held
+		}
+		return true, err
+	})
+	return held
 }
 
 // refundHeard checks the answer to a refund request.
@@ -190,7 +213,12 @@ func (l *life) withdraw() {
 	if len(o.reported) == 0 {
 		return
 	}
-	id := o.reported[l.rng.IntN(len(o.reported))]
+	l.withdrawThis(o.reported[l.rng.IntN(len(o.reported))])
+}
+
+// withdrawThis has a payer withdraw a report.
+func (l *life) withdrawThis(id string) {
+	o := l.outside
 	if err := o.sim.Withdraw(ctx, id); err != nil {
 		l.fail("withdraw %s: %v", id, err)
 	}
@@ -271,6 +299,58 @@ func (l *life) analyse() {
 	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
 }
 
+// retryCase has an operator let the engine try the refunds of a case again.
+func (l *life) retryCase() {
+	if id, a, ok := l.someCase(); ok {
+		l.ask(&request{account: a, make: func() ledger.Command { return ledger.RetryCase{ID: id, Operator: "ana"} }})
+	}
+}
+
+// resumeCase has an operator let the engine go on with a case.
+func (l *life) resumeCase() {
+	if id, a, ok := l.someCase(); ok {
+		l.resume(id, a)
+	}
+}
+
+// resume lets the engine go on with a case, as the operator API does: it asks the scheme first.
+func (l *life) resume(id ledger.CaseID, a ledger.AccountID) {
+	r, err := l.caseNow(id)
+	if err != nil || l.clock < l.outside.down {
+		return
+	}
+	all := l.returnsOf(a, r.Case.EndToEnd)
+	l.ask(&request{account: a, make: func() ledger.Command { return ledger.ResumeCase{ID: id, Operator: "ana", Returned: all} }})
+}
+
+// resumeAll lets the engine go on with every case that waits since the restore.
+func (l *life) resumeAll() {
+	var names []ledger.CaseID
+	var accounts []ledger.AccountID
+	lo, hi := ledger.AllCases()
+	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		row, err := ledger.DecodeCaseIDRow(v)
+		if r, missing := l.caseNow(ledger.CaseID(k[1:])); err == nil && missing == nil && r.Case.AwaitsOperator(&l.terms) && !l.flipped[row.Account] {
+			names, accounts = append(names, r.Case.ID), append(accounts, row.Account)
+		}
+		return true, nil
+	})
+	for i, id := range names {
+		l.resume(id, accounts[i])
+		l.settle()
+		l.count("restored: cases let go on at the end")
+	}
+}
+
+// returnsOf returns what the scheme has of the returns of a payment.
+func (l *life) returnsOf(a ledger.AccountID, endToEnd string) []ledger.Returned {
+	all, err := l.outside.sim.Returns(ctx, a, endToEnd)
+	if err != nil {
+		l.fail("returns of %s: %v", endToEnd, err)
+	}
+	return all
+}
+
 // caseHeard checks the answer to a defence or an analysis.
 func (l *life) caseHeard(r *request, c ledger.Command, a *ledger.Answer) {
 	if a.Refusal != nil && r.inTime {
@@ -319,6 +399,14 @@ func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply
 		o.l.count("fault: refund refused")
 		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
 		return r
+	case m.limited > 0 && p.Tx[15]%4 == 1: // others it refuses for now, until all faults end
+		o.l.count("fault: refund refused for now")
+		r.Refused = &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
+		return r
+	case o.sent[p.Tx] == p.EndToEnd && p.Tx[15]%4 == 2: // some schemes call a further submission a duplicate
+		o.l.count("fault: refund called a duplicate of itself")
+		r.State = scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate}
+		return r
 	}
 	var err error
 	if r.State, err = o.takeRefund(p); o.l.odds(m.doubled) {
@@ -327,6 +415,9 @@ func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply
 	}
 	return o.replied(r, err)
 }
+
+// forNow are the refusals that say nothing about the refund itself.
+var forNow = []ledger.RefusalCode{ledger.RefuseRateLimited, ledger.RefuseBucket, ledger.RefuseLookupFailed, ledger.RefuseProviderOther}
 
 func (o *outside) takeRefund(p scheme.Refund) (scheme.State, error) {
 	state, err := o.sim.Return(ctx, p)

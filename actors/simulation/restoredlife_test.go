@@ -88,7 +88,7 @@ func (l *life) goOn() {
 	l.living = true
 	l.live()
 	l.living = false
-	for _, step := range []func(){l.heal, l.stillHeld, l.rest, l.stillHeld, l.release, l.rest, l.judge} {
+	for _, step := range []func(){l.heal, l.stillHeld, l.rest, l.stillHeld, l.release, l.rest, l.resumeAll, l.rest, l.judge} {
 		if len(l.wrong) == 0 {
 			l.contained(step)
 		}

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"encoding/binary"
+
 	"pixd/actors/ledger"
 )
 
@@ -72,6 +74,74 @@ func (l *life) decideAll(id ledger.AccountID) {
 		}
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.CloseCase{ID: k, Result: result, Details: analyst} }})
 	}
+	l.settle()
+}
+
+// reportedTwiceOver has two or three payers' banks report one payment, partly while a refund of
+// it is in flight that the scheme will reject, and ends the cases in random order.
+func (l *life) reportedTwiceOver() {
+	o, id := l.outside, l.someone()
+	a := l.account(id)
+	if a.Broken() != nil || l.flipped[id] || l.clock < o.down {
+		return
+	}
+	from := len(o.received)
+	o.pay(id, 40_000, "")
+	l.deliver()
+	if len(o.received) == from || l.receivedAs(o.received[from], id) == nil {
+		return
+	}
+	endToEnd, reports := o.received[from], len(o.reported)
+	if l.odds(2) {
+		amount := ledger.Amount(1+l.rng.IntN(4)) * 10_000
+		l.ask(&request{account: id, make: func() ledger.Command {
+			return ledger.RequestRefund{Original: endToEnd, Amount: amount, Reason: "ZZ99"}
+		}})
+		l.carryNewest()
+	}
+	for range 2 + l.rng.IntN(2) {
+		l.complains(endToEnd, ledger.Amount(1+l.rng.IntN(4))*10_000)
+		l.deliver()
+	}
+	l.clock += 6_000 // the scheme rejects the refund
+	l.deliver()
+	l.count("met: a payment reported more than once")
+	ids := append([]string(nil), o.reported[reports:]...)
+	l.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, infraction := range ids {
+		switch l.rng.IntN(4) {
+		case 0:
+			l.withdrawThis(infraction)
+		case 1, 2:
+			l.decideThis(id, infraction)
+		}
+		l.deliver()
+	}
+}
+
+// decideThis has the analyst close the case of a report.
+func (l *life) decideThis(a ledger.AccountID, infraction string) {
+	b, ok, err := l.journal.Get(ledger.InfractionKey(infraction, a))
+	if err != nil || !ok {
+		return
+	}
+	row, ok, err := l.journal.Get(ledger.CaseKey(a, binary.BigEndian.Uint64(b)))
+	if err != nil || !ok {
+		return
+	}
+	at, err := ledger.DecodeCaseRow(row)
+	if err != nil {
+		return
+	}
+	r, err := rows{l.journal}.Record(a, at.Seq)
+	if err != nil || r.Case == nil {
+		return
+	}
+	result, id := ledger.Agreed, r.Case.ID
+	if l.odds(3) {
+		result = ledger.Disagreed
+	}
+	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
 	l.settle()
 }
 

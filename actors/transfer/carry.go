@@ -55,8 +55,11 @@ func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 // child actor submitted the payout.
 func Lost(j Job) ledger.ResolveTransfer {
 	out := ledger.ResolveTransfer{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.TransferIsNotHeard}
-	if j.Goal == ledger.GoalPay || j.Goal == ledger.GoalResume || j.Goal == ledger.GoalSend {
+	switch j.Goal {
+	case ledger.GoalPay, ledger.GoalResume, ledger.GoalSend:
 		out.Result, out.Doubt = ledger.TransferIsAccepted, true
+	case ledger.GoalClear:
+		out.Doubt = true
 	}
 	return out
 }

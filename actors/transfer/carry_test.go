@@ -48,6 +48,11 @@ func (s *scripted) RegisterKey(context.Context, ledger.Key, ledger.AccountID) er
 	return nil
 }
 
+func (s *scripted) Returns(context.Context, ledger.AccountID, string) ([]ledger.Returned, error) {
+	s.t.Error("a payout lists no returns")
+	return nil, nil
+}
+
 func (s *scripted) Book(context.Context) (scheme.Book, error) {
 	s.t.Error("a payout reads no book")
 	return scheme.Book{}, nil

@@ -45,6 +45,7 @@ type Machine struct {
 	job   Job
 	last  Act
 	doubt bool // true: a submit, in this job or before, may have reached the scheme
+	sent  bool // true: a submit of this job may have reached the scheme
 	heard bool // true: the scheme has answered an Ask
 }
 
@@ -178,18 +179,33 @@ func (m *Machine) limited(code ledger.RefusalCode) Act {
 
 func (m *Machine) submitted(r Reply) Act {
 	switch {
-	case r.Refused != nil && m.job.Goal == ledger.GoalClear && (r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed):
-		return m.open() // a directory limit or a failed lookup says nothing about the payment itself
+	case r.Refused != nil && m.job.Goal == ledger.GoalClear && m.forNow(r.Refused.Code):
+		m.Outcome.Refusal = r.Refused.Code
+		return m.open()
 	case r.Refused != nil:
+		m.Outcome.Doubt = m.sent
 		return m.refused(r.Refused.Code)
-	case r.Failed || r.State.Progress == scheme.Unknown:
-		m.doubt = true
+	case r.Failed || r.State.Progress == scheme.Unknown || m.duplicate(r.State):
+		m.doubt, m.sent = true, true
 		if r.Expired {
 			return m.open()
 		}
 		return m.next(Pause)
 	}
+	m.Outcome.Doubt = m.sent && r.State.Progress == scheme.Rejected
 	return m.know(r.State)
+}
+
+// forNow tells whether a refusal of a further submit says nothing about the transfer itself. Of
+// a refund for a special-return case that is every refusal which may be another one later.
+func (m *Machine) forNow(code ledger.RefusalCode) bool {
+	return code.Limit() != 0 || code == ledger.RefuseLookupFailed || m.job.Tx.Refund.Case != nil && code.ForNow()
+}
+
+// duplicate tells whether the scheme calls a refund a duplicate. The id of a return belongs to
+// one refund: an earlier submit of it arrived, and what became of that one is not known yet.
+func (m *Machine) duplicate(s scheme.State) bool {
+	return m.refund() && s.Progress == scheme.Rejected && s.Reason == ledger.ReasonDuplicate
 }
 
 func (m *Machine) asked(r Reply) Act {
@@ -200,6 +216,8 @@ func (m *Machine) asked(r Reply) Act {
 		return m.open() // the outcome stays unknown: a due task asks the scheme later
 	case unheard:
 		return m.next(Pause)
+	case m.duplicate(r.State):
+		return m.open()
 	case r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
 	case r.Expired:
@@ -255,6 +273,7 @@ func (m *Machine) refused(code ledger.RefusalCode) Act {
 // open reports that the payout's outcome is not known: the payout is accepted in doubt, or
 // stays so.
 func (m *Machine) open() Act {
+	m.Outcome.Doubt = m.sent
 	switch {
 	case m.job.Goal == ledger.GoalClear && m.heard:
 		return m.report(ledger.TransferIsOpen)

@@ -70,6 +70,9 @@ func said(o *ledger.ResolveTransfer) string {
 		"nothing", "accepted", "settled", "rejected " + o.Reason, "refused " + o.Refusal.String(),
 		"limited " + o.Refusal.String(), "sending", "voided", "not heard", "open",
 	}[o.Result]
+	if o.Result == ledger.TransferIsOpen && o.Refusal != ledger.RefuseNothing {
+		s += " after " + o.Refusal.String()
+	}
 	if o.Doubt {
 		s += " in doubt"
 	}
@@ -87,6 +90,11 @@ func TestStories(t *testing.T) {
 			goal, ok := goals[strings.TrimPrefix(d.Cmd, "refund-")]
 			if strings.HasPrefix(d.Cmd, "refund-") {
 				j = refunding
+			}
+			if of, isCase := strings.CutPrefix(d.Cmd, "case-"); isCase {
+				j, goal, ok = refunding, goals[of], true
+				forCase := *j.Tx
+				forCase.Refund.Case, j.Tx = &ledger.CaseID{4}, &forCase
 			}
 			if !ok {
 				t.Fatalf("%s: no goal %q", d.Pos, d.Cmd)

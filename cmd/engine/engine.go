@@ -19,6 +19,7 @@ import (
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/actors/restored"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/webhook"
@@ -36,6 +37,7 @@ type Engine struct {
 	History  *history.History
 	Sim      *sim.Sim // nil: the scheme is in another process
 
+	terms     ledger.Terms
 	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
@@ -79,6 +81,8 @@ func (e *Engine) open() error {
 	}); err != nil {
 		return err
 	}
+	_, newest, _ := e.Store.Head()
+	e.Clock = clock.New(c.clocks(), ledger.Millis(newest))
 	if err := e.acceptRestored(); err != nil {
 		return err
 	}
@@ -86,8 +90,10 @@ func (e *Engine) open() error {
 	if err != nil {
 		return err
 	}
-	_, newest, _ := e.Store.Head()
-	e.Clock = clock.New(c.clocks(), ledger.Millis(newest))
+	e.terms = c.terms(secret)
+	if e.terms.Epoch, e.terms.GapEnd, err = restored.Gap(e.Store); err != nil {
+		return err
+	}
 	if c.alerts == nil {
 		c.alerts = &alerts{log: c.Log}
 	}
@@ -117,7 +123,7 @@ func (e *Engine) open() error {
 	}
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
-			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
+			Renderer: c.renderer(), HeadEvery: headEvery, Terms: e.terms,
 			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},

@@ -272,6 +272,8 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:      s.Config.alerts.book.read,
 		Audit:       s.audit,
+		Awaits:      func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
+		Returns:     s.returnsOf,
 		Snapshots:   &s.snapshots,
 		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
+	"pixd/actors/ledger"
 	"pixd/actors/restored"
 	"pixd/wal"
 )
@@ -13,15 +15,23 @@ const heldAtOnce = 500
 // acceptRestored refuses a restored journal, or takes it into use where the operator has
 // accepted the gap.
 func (e *Engine) acceptRestored() error {
-	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, heldAtOnce, func(ops []wal.Op) error {
+	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, e.Clock.Stamp(), heldAtOnce, func(ops []wal.Op) error {
 		return write(e.Store, shared, ops...)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Config.DataDir, err)
 	}
 	if a != nil {
-		e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments since the snapshot are missing, and those that merchants repeat are paid twice",
+		e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments and refunds since the snapshot are missing, and those that merchants repeat are paid twice; "+
+			"special-return cases wait for an operator (pixd med resume)",
 			"since", a.Taken.String(), "newest", a.Newest.String(), "position", a.Position, "epoch", a.Epoch, "deliveries_held", a.Held)
 	}
 	return nil
+}
+
+// returnsOf asks the scheme which returns it has of a payment that an account received.
+func (e *Engine) returnsOf(account ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+	ctx, cancel := context.WithTimeout(e.ending, e.Config.SchemeTimeout)
+	defer cancel()
+	return e.scheme.Returns(ctx, account, endToEnd)
 }

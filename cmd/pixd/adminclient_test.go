@@ -100,11 +100,13 @@ func TestHostileTexts(t *testing.T) {
 	account := strings.ReplaceAll(`{"account_id":"E","name":"E","document":"E","city":"E","active":true,"fees":{},"authorized_cnpjs":["E"],"repeat_window":"E","created_at":"E"}`, "E", evil)
 	key := strings.ReplaceAll(`{"client_id":"E","client_secret":"sk_secret","account_id":"E","permissions":["E"],"ip_whitelist":["E"],"expires_at":"E","last_used_at":"E","created_at":"E","warnings":["E"]}`, "E", evil)
 	payout := strings.ReplaceAll(`{"account_id":"E","transaction_id":"E","state":"E","end_to_end_id":"E","recipient_key":"E","reason_code":"E","created_at":"E"}`, "E", evil)
-	kase := strings.ReplaceAll(`{"id":"E","account_id":"E","infraction_id":"E","transaction_id":"E","end_to_end_id":"E","situation":"E","status":"E","analysis_result":"E","analysis_details":"E",`+
+	kase := strings.ReplaceAll(`{"id":"E","account_id":"E","infraction_id":"E","transaction_id":"E","end_to_end_id":"E","situation":"E","status":"E","analysis_result":"E","analysis_details":"E","refund_failed":true,"awaits_resume":true,`+
 		`"defense":{"justification":"E","result":"E","contact":"E"},"opened_at":"E","deadline_at":"E","analysis_due_at":"E","defended_at":"E","closed_at":"E"}`, "E", evil)
 	for args, body := range map[string]string{
 		"med show x":                     kase,
 		"med close x --result AGREED":    kase,
+		"med refund x --operator y":      kase,
+		"med resume x --operator y":      kase,
 		"med list --limit 1":             `{"data":[` + kase + `],"next_cursor":"` + evil + `"}`,
 		"approve x --operator y":         payout,
 		"account show x":                 account,

@@ -15,8 +15,8 @@ import (
 
 func medCommand() *cobra.Command {
 	f := &adminFlags{}
-	return group("med", "Show and close special-return cases (MED)", "  pixd med list --status defended", f,
-		medList(f), medShow(f), medClose(f))
+	return group("med", "Show, close and let go on special-return cases (MED)", "  pixd med list --status defended", f,
+		medList(f), medShow(f), medClose(f), medRefund(f), medResume(f))
 }
 
 func medList(f *adminFlags) *cobra.Command {
@@ -97,6 +97,8 @@ type medCase struct {
 	Status      string
 	Result      *string `json:"analysis_result"`
 	Details     *string `json:"analysis_details"`
+	Failed      bool    `json:"refund_failed"`
+	Awaits      bool    `json:"awaits_resume"`
 	Defense     *struct {
 		Justification, Result string
 		Contact               *string
@@ -134,6 +136,12 @@ func (k *medCase) facts() string {
 	if d := k.Defense; d != nil {
 		all = append(all, fact{"merchant proposes", terminal.Plain(d.Result)}, fact{"justification", terminal.Plain(d.Justification)})
 		add("contact", d.Contact, terminal.Plain)
+	}
+	if k.Failed {
+		all = append(all, fact{"refund", "failed for good: pixd med refund tries again"})
+	}
+	if k.Awaits {
+		all = append(all, fact{"waits", "since a restore: pixd med resume lets it go on"})
 	}
 	add("closed", k.ClosedAt, moment)
 	add("result", k.Result, terminal.Plain)

@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,10 +158,52 @@ func (p *process) refusesCases(t *testing.T, id string) {
 		"med close " + id + " --result agreed":           "pixd: result must be AGREED or DISAGREED (400)",
 		"med list --status x":                            "pixd: status must be open, defended, closed or cancelled (400)",
 		"med close " + id:                                `pixd: required flag(s) "result" not set`,
+		"med refund med_x --operator ana":                `pixd: no case "med_x" (404)`,
+		"med refund " + id + " --operator ana":           "pixd: no refund for the case has failed for good (409)",
+		"med refund " + id:                               `pixd: required flag(s) "operator" not set`,
+		"med refund " + id + " --operator \xff":          "pixd: --operator is not in UTF-8",
+		"med resume " + id + " --operator ana":           "pixd: the case does not wait for an operator since a restore (409)",
+		"med resume " + id + " --all --operator ana":     "pixd: name one case, or give --all",
+		"med resume --operator ana":                      "pixd: name one case, or give --all",
 		"med close " + id + " --result D --details \xff": "pixd: --details is not in UTF-8",
 	} {
 		if code, out, errs := p.operates(strings.Fields(args)...); code == 0 || out != "" || !strings.HasPrefix(errs, want) {
 			t.Errorf("%s: exit %d\n%s%s", args, code, out, errs)
 		}
+	}
+}
+
+// TestMedResumeAll checks that every case that waits is let go on, and no other, and that one
+// which goes on waiting does not keep the others from it.
+func TestMedResumeAll(t *testing.T) {
+	t.Parallel()
+	var resumed []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `{"data":[{"id":"med_a","awaits_resume":true},{"id":"med_b","awaits_resume":false},{"id":"med_c","awaits_resume":true},{"id":"med_d","awaits_resume":true}],"next_cursor":null}`)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		resumed = append(resumed, r.Method+" "+r.URL.Path+" "+string(body))
+		if strings.Contains(r.URL.Path, "med_c") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"error":{"status":503,"message":"the scheme could not say it"}}`)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = fmt.Fprintf(w, `{"id":%q,"status":"open","awaits_resume":false}`, strings.Split(r.URL.Path, "/")[3])
+	}))
+	t.Cleanup(s.Close)
+	code, out, errs := asks(t, s.URL, "med", "resume", "--all", "--operator", "ana")
+	want := []string{"POST /admin/med/med_a/resume", "POST /admin/med/med_c/resume", "POST /admin/med/med_d/resume"}
+	for i := range want {
+		want[i] += ` {"operator":"ana"}`
+	}
+	if !slices.Equal(resumed, want) {
+		t.Errorf("%q", resumed)
+	}
+	if code != 1 || !strings.Contains(out, "med_a") || !strings.Contains(out, "med_d") || strings.Contains(out, "med_b") || strings.Contains(out, "med_c") ||
+		errs != "pixd: 1 case still waits: med_c: the scheme could not say it (503)\n" {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }

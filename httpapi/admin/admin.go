@@ -46,6 +46,12 @@ type Options struct {
 	// report is sent as JSON. It may take a minute.
 	Audit func() (any, error)
 
+	// Awaits tells whether a special-return case waits for an operator since a restore; nil:
+	// none does.
+	Awaits func(*ledger.Case) bool
+	// Returns asks the scheme which returns it has of a payment that an account received.
+	Returns func(account ledger.AccountID, endToEnd string) ([]ledger.Returned, error)
+
 	Snapshots Snapshots // makes and lists snapshots
 
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
@@ -116,6 +122,8 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/med", s.listCases)
 	handle("GET", "/admin/med/{id}", s.showCase)
 	handle("POST", "/admin/med/{id}/analysis", s.analyse)
+	handle("POST", "/admin/med/{id}/refund", s.refundCase)
+	handle("POST", "/admin/med/{id}/resume", s.resumeCase)
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))

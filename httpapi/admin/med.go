@@ -15,13 +15,15 @@ import (
 )
 
 // ownedCase returns a special-return case as merchants see it, preceded by its account, the
-// scheme's id of the report and the analyst's words.
-func ownedCase(o ledger.OwnedCase) (json.RawMessage, error) {
+// scheme's id of the report, the analyst's words, and whether it waits for an operator.
+func (s *service) ownedCase(o ledger.OwnedCase) (json.RawMessage, error) {
 	begin, err := json.Marshal(struct {
 		Account    string  `json:"account_id"`
 		Infraction string  `json:"infraction_id"`
 		Details    *string `json:"analysis_details"`
-	}{o.Account.String(), o.Case.Infraction, orNull(o.Case.Details)})
+		Failed     bool    `json:"refund_failed"` // a refund for the case has failed for good: an operator may have it tried again
+		Awaits     bool    `json:"awaits_resume"` // the case waits for an operator since a restore
+	}{o.Account.String(), o.Case.Infraction, orNull(o.Case.Details), o.Case.Stopped && o.Case.Held > 0, s.awaits(o.Case)})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}
 	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
 	for i := range all {
-		if l.Data[i], err = ownedCase(all[i]); err != nil {
+		if l.Data[i], err = s.ownedCase(all[i]); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -69,7 +71,7 @@ func (s *service) showCase(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err := ownedCase(*o)
+	body, err := s.ownedCase(*o)
 	return fasthttp.StatusOK, body, err
 }
 
@@ -109,6 +111,57 @@ func (s *service) analyse(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err := ownedCase(ledger.OwnedCase{Account: o.Account, Case: a.Case})
+	body, err := s.ownedCase(ledger.OwnedCase{Account: o.Account, Case: a.Case})
 	return fasthttp.StatusOK, body, err
+}
+
+// awaits tells whether a case waits for an operator since a restore.
+func (s *service) awaits(k *ledger.Case) bool { return s.Awaits != nil && s.Awaits(k) }
+
+// refundCase is POST /admin/med/:id/refund: the engine tries the refunds of a case again of
+// which one has failed for good.
+func (s *service) refundCase(ctx *fasthttp.RequestCtx) (int, any, error) {
+	return s.letGoOn(ctx, func(o *ledger.OwnedCase, operator string) (ledger.Command, error) {
+		return ledger.RetryCase{ID: o.Case.ID, Operator: operator}, nil
+	})
+}
+
+// resumeCase is POST /admin/med/:id/resume: the engine goes on with a case that waits since a
+// restore, once the scheme has said what was returned of its payment.
+func (s *service) resumeCase(ctx *fasthttp.RequestCtx) (int, any, error) {
+	return s.letGoOn(ctx, func(o *ledger.OwnedCase, operator string) (ledger.Command, error) {
+		c := ledger.ResumeCase{ID: o.Case.ID, Operator: operator}
+		if !s.awaits(o.Case) {
+			return c, nil // it is refused, and the scheme need not be asked
+		}
+		var err error
+		if c.Returned, err = s.Returns(o.Account, o.Case.EndToEnd); err != nil {
+			s.Log.Warn("the returns of a payment could not be asked for", "case", o.Case.ID.String(), "error", err)
+			return nil, control.Refuse(fasthttp.StatusServiceUnavailable, "the scheme could not say what was returned of the payment: try again")
+		}
+		return c, nil
+	})
+}
+
+// letGoOn carries out an operator's command about a case. The answer is 202: what follows from
+// it comes later.
+func (s *service) letGoOn(ctx *fasthttp.RequestCtx, command func(*ledger.OwnedCase, string) (ledger.Command, error)) (int, any, error) {
+	o, err := s.specialReturn(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	operator, err := readOperator(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	c, err := command(o, operator)
+	if err != nil {
+		return 0, nil, err
+	}
+	a, err := s.do(o.Account, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := s.ownedCase(ledger.OwnedCase{Account: o.Account, Case: a.Case})
+	return fasthttp.StatusAccepted, body, err
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func (f *fixture) reported(account string, n int) *ledger.Case {
 
 // shownCase is the JSON of a case as operators see it.
 func shownCase(account string, k *ledger.Case, details string) string {
-	return `{"account_id":"` + account + `","infraction_id":"` + k.Infraction + `","analysis_details":` + details + `,` + string(httpapi.Case(k))[1:]
+	return `{"account_id":"` + account + `","infraction_id":"` + k.Infraction + `","analysis_details":` + details + `,"refund_failed":false,"awaits_resume":false,` + string(httpapi.Case(k))[1:]
 }
 
 // TestListCases checks the list of all accounts' cases, the oldest first, in pages and by
@@ -122,7 +123,7 @@ func TestAnalysis(t *testing.T) {
 			f.expect(method, "/admin/med/"+unknown+suffix, `{"result":"AGREED"}`, 404, `{"error":{"status":404,"message":"no case…`)
 		}
 	}
-	closed := f.expect("POST", path+"/analysis", `{"result":"DISAGREED","details":"`+long+`"}`, 200, `{"account_id":"`+account+`","infraction_id":"inf-1","analysis_details":"`+long+`","id":"`+k.ID.String()+`",…`)
+	closed := f.expect("POST", path+"/analysis", `{"result":"DISAGREED","details":"`+long+`"}`, 200, `{"account_id":"`+account+`","infraction_id":"inf-1","analysis_details":"`+long+`","refund_failed":false,"awaits_resume":false,"id":"`+k.ID.String()+`",…`)
 	for _, want := range []string{`"held_amount":0,"covered_amount":0,`, `"status":"closed","analysis_result":"DISAGREED","defense":null,`} {
 		if !strings.Contains(closed, want) {
 			t.Errorf("no %s in %s", want, closed)
@@ -145,5 +146,45 @@ func TestAnalysis(t *testing.T) {
 	}
 	if got := f.expect("GET", "/admin/accounts/"+account, "", 200, `{…`); !strings.Contains(got, `"med_held":0`) {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestLetGoOn checks the two ways in which an operator lets the engine go on with a case: what
+// is refused changes nothing, and the scheme is asked about a case that waits, and about no other.
+func TestLetGoOn(t *testing.T) {
+	f := newFixture(t)
+	account := f.account()
+	k := f.reported(account, 1)
+	path := "/admin/med/" + k.ID.String()
+	waits, asked, answer := false, 0, error(nil)
+	f.options.Awaits = func(c *ledger.Case) bool { return waits && c.ID == k.ID }
+	f.options.Returns = func(a ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+		if asked++; a.String() != account || endToEnd != k.EndToEnd {
+			t.Errorf("asked about %s of %v", endToEnd, a)
+		}
+		return nil, answer
+	}
+	f.handler = New(f.options)
+	for _, what := range []string{"/refund", "/resume"} {
+		for body, says := range map[string]string{
+			`{}`: "operator is required", `{"operator":""}`: "operator must be the name of who decides, 1 to 100 characters", `{"operator":7}`: "operator must be a string",
+			`{"operator":"` + strings.Repeat("ç", 101) + `"}`: "operator must be the name of who decides, 1 to 100 characters", `{"operator":"ana","result":"AGREED"}`: `unknown field \"result\"`,
+		} {
+			f.expect("POST", path+what, body, 400, problem(400, says))
+		}
+		for _, unknown := range []string{"x", "%00", ledger.CaseID{9}.String()} {
+			f.expect("POST", "/admin/med/"+unknown+what, `{"operator":"ana"}`, 404, `{"error":{"status":404,"message":"no case…`)
+		}
+		f.expect("GET", path+what, "", 405, `{…`)
+	}
+	f.expect("POST", path+"/refund", `{"operator":"ana"}`, 409, problem(409, "no refund for the case has failed for good"))
+	f.expect("POST", path+"/resume", `{"operator":"ana"}`, 409, problem(409, "the case does not wait for an operator since a restore"))
+	if asked != 0 {
+		t.Errorf("the scheme was asked %d times about a case that does not wait", asked)
+	}
+	waits, answer = true, errors.New("no route to 10.0.0.7")
+	f.expect("POST", path+"/resume", `{"operator":"ana"}`, 503, problem(503, "the scheme could not say what was returned of the payment: try again"))
+	if got := f.expect("GET", path, "", 200, `{…`); asked != 1 || !strings.Contains(got, `"refund_failed":false,"awaits_resume":true,"id":`) {
+		t.Errorf("asked %d times, %s", asked, got)
 	}
 }

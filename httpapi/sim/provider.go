@@ -52,7 +52,8 @@ func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Log
 	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
 		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
-		provider.PathAsk: v.ask, provider.PathBook: v.book,
+		provider.PathReturned: v.returned,
+		provider.PathAsk:      v.ask, provider.PathBook: v.book,
 	} {
 		r.POST(path, signed.Handle(g, log, answering(serve)))
 	}
@@ -119,6 +120,15 @@ func (d *peer) ask(ctx context.Context, body []byte) (any, error) {
 	}
 	state, err := d.scheme.Ask(ctx, tx, endToEnd)
 	return provider.TellState(state), err
+}
+
+func (d *peer) returned(ctx context.Context, body []byte) (any, error) {
+	account, endToEnd, err := provider.ReadReturnedQuestion(body)
+	if err != nil {
+		return nil, control.Bad("%v", err)
+	}
+	all, err := d.scheme.Returns(ctx, account, endToEnd)
+	return provider.TellReturned(all), err
 }
 
 func (d *peer) book(ctx context.Context, body []byte) (any, error) {

@@ -81,6 +81,10 @@ func TestExamples(t *testing.T) {
 			tx, e, err := ReadQuestion(b)
 			return again(Question{tx.String(), e}, err)
 		},
+		PathReturned: func(b []byte) (string, error) {
+			a, e, err := ReadReturnedQuestion(b)
+			return again(ReturnedQuestion{a.String(), e}, err)
+		},
 		PathBook: func(b []byte) (string, error) { return again(BookQuestion{}, ReadBookQuestion(b)) },
 	}
 	seen, read := map[string]int{}, (func([]byte) (string, error))(nil)
@@ -100,6 +104,15 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s\nis %s (%v)", line, got, err)
 			}
 			seen["messages"]++
+		case strings.HasPrefix(line, `200 {"returns"`):
+			var m ReturnedList
+			if err := decode([]byte(line[4:]), &m, false); err != nil {
+				t.Fatal(err)
+			}
+			if all, err := m.parse(); err != nil || string(encode(TellReturned(all))) != line[4:] {
+				t.Errorf("the returns shown: %v", err)
+			}
+			seen["returns"]++
 		case strings.HasPrefix(line, `200 {"at"`):
 			var b Book
 			if err := decode([]byte(line[4:]), &b, false); err != nil {
@@ -111,7 +124,7 @@ func TestExamples(t *testing.T) {
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+2 || seen["messages"] != 14 || seen["books"] != 1 {
+	if len(seen) != len(requests)+3 || seen["messages"] != 15 || seen["books"] != 1 || seen["returns"] != 1 {
 		t.Errorf("the page shows %v", seen)
 	}
 }

@@ -58,6 +58,7 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 		{"another transaction under the refund's id is a duplicate", duplicatesOfRefunds},
 		{"refunds may come to more than the payment", returnsMoreThanCame},
 		{"a lost process loses no refund", refundsSurvive},
+		{"the refunds of a payment are listed", listsReturns},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

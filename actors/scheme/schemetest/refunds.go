@@ -1,6 +1,7 @@
 package schemetest
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -207,6 +208,47 @@ func returnsMoreThanCame(t *testing.T, b Body) {
 		in.ended(t, r, 1, settled)
 	}
 	b.expectReturned(t, 120) // of 100 that came: the fault of whoever submits must show in the book
+}
+
+func listsReturns(t *testing.T, b Body) {
+	in := newInbox(0)
+	b.start(t, in)
+	original, other := b.receive(t, 7, b.Now()), b.receive(t, 7, b.Now())
+	first, second, lost := refund(b, original, "FR01"), refund(b, original, "MD06"), refund(b, original, "ZZ99")
+	b.expectReturns(t, 7, original)
+	b.giveBack(t, first)
+	if all := b.returns(t, 7, original); len(all) != 1 || all[0].ID != first.Tx { // settled or under way, by how fast this test is
+		t.Errorf("right after its submission: %+v", all)
+	}
+	in.ended(t, first, 1, settled)
+	b.giveBack(t, second)
+	b.giveBack(t, lost)
+	in.ended(t, second, 1, settled)
+	in.ended(t, lost, 1, rejected("CH16"))
+	want := []ledger.Returned{
+		{ID: first.Tx, ReturnID: first.EndToEnd, Amount: 40, Reason: "FR01"},
+		{ID: second.Tx, ReturnID: second.EndToEnd, Amount: 40, Reason: "MD06"},
+	}
+	b.expectReturns(t, 7, original, want...)
+	b.expectReturns(t, 8, original)
+	b.expectReturns(t, 7, other)
+	b.expectReturns(t, 7, "E99999003202603011200nobodypaids")
+}
+
+func (b Body) returns(t *testing.T, a ledger.AccountID, original string) []ledger.Returned {
+	t.Helper()
+	all, err := b.Scheme.Returns(t.Context(), a, original)
+	if err != nil {
+		t.Fatalf("returns of %s: %v", original, err)
+	}
+	return all
+}
+
+func (b Body) expectReturns(t *testing.T, a ledger.AccountID, original string, want ...ledger.Returned) {
+	t.Helper()
+	if got := b.returns(t, a, original); !slices.Equal(got, want) {
+		t.Errorf("returns of %s by %v: %+v, want %+v", original, a, got, want)
+	}
 }
 
 func refundsSurvive(t *testing.T, b Body) {

@@ -192,8 +192,31 @@ func (r *refund) notice() scheme.Notice {
 
 // refunds returns the settled refunds of a customer's payment, oldest first.
 func (s *Sim) refunds(original string) (all []Returned, err error) {
-	from, now := append(key(rowRefunded, original), 0), s.now()
-	err = s.store.Scan(from, settlingKey(original, now+1, ""), func(k, v []byte) (bool, error) {
+	err = s.refundsUntil(original, s.now(), func(r *refund) {
+		all = append(all, Returned{r.EndToEnd, r.Amount, r.ReturnCode, r.DueAt})
+	})
+	return all, err
+}
+
+// Returns implements scheme.Scheme.
+func (s *Sim) Returns(ctx context.Context, account ledger.AccountID, endToEnd string) (all []ledger.Returned, err error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	now := s.now()
+	err = s.refundsUntil(endToEnd, ledger.Latest-1, func(r *refund) {
+		if r.Account == account {
+			all = append(all, ledger.Returned{ID: r.Tx, ReturnID: r.EndToEnd, Amount: r.Amount, Reason: r.ReturnCode, Open: r.DueAt > now})
+		}
+	})
+	return all, err
+}
+
+// refundsUntil calls fn with each refund of a customer's payment that settles at until or
+// earlier, oldest first.
+func (s *Sim) refundsUntil(original string, until ledger.Millis, fn func(*refund)) error {
+	from := append(key(rowRefunded, original), 0)
+	return s.store.Scan(from, settlingKey(original, until+1, ""), func(k, v []byte) (bool, error) {
 		if len(v) != 16 {
 			return false, errors.New("sim: row of a payment's refund without a transaction id")
 		}
@@ -203,8 +226,7 @@ func (s *Sim) refunds(original string) (all []Returned, err error) {
 		if err := present(ok, err); err != nil {
 			return false, fmt.Errorf("sim: refund %s of %s: %w", id, original, err)
 		}
-		all = append(all, Returned{r.EndToEnd, r.Amount, r.ReturnCode, r.DueAt})
+		fn(&r)
 		return true, nil
 	})
-	return all, err
 }

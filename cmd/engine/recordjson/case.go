@@ -34,6 +34,12 @@ func (l *line) specialReturn(c *ledger.Case) {
 	l.instant("due_at", c.DueAt)
 	l.flag("stopped", c.Stopped)
 	l.flag("doubted", c.Doubted)
+	l.amount("short", c.Short)
+	l.count("parts", c.Parts)
+	l.text("operator", c.Operator)
+	l.instant("unsure_until", c.Unsure)
+	l.count("epoch", c.Epoch)
+	l.flag("awaits_operator", c.Awaits)
 }
 
 func (l *line) subscription(s *ledger.Subscription) {

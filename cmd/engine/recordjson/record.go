@@ -68,6 +68,7 @@ func (l *line) body(r *ledger.Record) {
 	}
 	l.amount("held_was", r.HeldWas)
 	l.amount("owed_was", r.OwedWas)
+	l.amount("short_was", r.ShortWas)
 	if r.Subscription != nil {
 		l.object("subscription", func() { l.subscription(r.Subscription) })
 	}

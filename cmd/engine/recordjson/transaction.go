@@ -94,6 +94,7 @@ func (l *line) transfer(t *ledger.TransferPart) {
 	l.flag("unsure", t.Unsure)
 	l.instant("settled_late_at", t.LateAt)
 	l.flag("rejected_after_void", t.RejectedAfterVoid)
+	l.flag("refused_for_now", t.Limited)
 }
 
 func (l *line) refund(r *ledger.RefundPart) {
@@ -105,6 +106,10 @@ func (l *line) refund(r *ledger.RefundPart) {
 		l.text("case_id", r.Case.String())
 	}
 	l.amount("refunded", r.Refunded)
+	l.objects("counts_towards", len(r.Counts), func(i int) {
+		l.text("case_id", r.Counts[i].Case.String())
+		l.amount("amount", r.Counts[i].Amount)
+	})
 }
 
 func (l *line) sums(s *ledger.RefundSums) {

@@ -1,0 +1,109 @@
+package ledger
+
+import "slices"
+
+// resumeCase lets the engine go on with a case that awaits it since a restore. Returns of the
+// payment that the scheme has settled and the journal lacks are debited and counted first, so
+// that nothing is refunded twice. The refusals are, in order: unknown case, a case that awaits
+// nothing, a return that is under way at the scheme and not known here; what becomes of it
+// decides how much is left to refund.
+func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
+	if f.Case == nil {
+		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
+	}
+	if !f.Case.AwaitsOperator(&d.stamp.Terms) {
+		return Decision{Refusal: refuse(RefuseNotAwaiting, "the case does not wait for an operator since a restore")}
+	}
+	for _, r := range f.Found {
+		if r.Open && r.Tx == nil {
+			return Decision{Refusal: refuse(RefuseReturnOpen, "the return "+r.ReturnID+" is under way at the scheme: try again when it has ended")}
+		}
+	}
+	for _, r := range f.Found {
+		if refused := d.countFound(r); refused != nil {
+			return Decision{Refusal: refused}
+		}
+	}
+	k := d.newest(f.Case)
+	k.Epoch, k.Operator = d.stamp.Terms.Epoch, c.Operator
+	d.schedule(k)
+	d.mustAddCase(CaseResumed, k, Body{})
+	return d.doneCase(k)
+}
+
+// schedule sets the due time of a case to that of its status, or to now where that has passed:
+// the scanner of due times does not look for rows of the past.
+func (d *draft) schedule(k *Case) {
+	switch k.Status {
+	case CaseOpen:
+		k.DueAt = k.DeadlineAt
+	case CaseDefended:
+		k.DueAt = k.AnalysisAt
+	case CaseClosed:
+		sums := d.sumsOf(k.Original)
+		k.settle(&sums)
+	}
+	if k.DueAt != 0 {
+		k.DueAt = max(k.DueAt, d.stamp.Clock)
+	}
+}
+
+// countFound counts a return that the scheme has settled. One that is in flight here gets its
+// outcome from the scheme, and one that has settled here is counted.
+func (d *draft) countFound(r FoundReturn) *Refusal {
+	t := r.Tx
+	switch {
+	case r.Open:
+		return nil
+	case t == nil:
+		return d.findRefund(r)
+	case t.Voided():
+		d.facts.Counted = r.Counted
+		_, refused := d.settleRefundLate(*t)
+		return refused
+	case t.Status == StatusFailed:
+		d.contradicts(t, "the scheme says that it settled")
+	}
+	return nil
+}
+
+// findRefund adds the record of a refund that an engine made after the snapshot and that the
+// restored journal lacks: it is debited under the ids that the scheme has.
+func (d *draft) findRefund(r FoundReturn) *Refusal {
+	t := d.refundOf(r.ID, "", originalOf(d.facts.Original), r.Amount)
+	t.EndToEnd, t.Refund.Code, t.Transfer = r.ReturnID, r.Reason, TransferPart{}
+	d.facts.Counted = nil
+	if k, part := d.caseOfReturn(r); k != nil {
+		k.Parts = max(k.Parts, part) // the next refund of the case gets another id
+		d.cases = with(d.cases, k.Ordinal, k)
+		t.Refund.Case, d.facts.Counted = &k.ID, []*Case{k}
+	}
+	sums := d.countBack(&t, CaseCounted)
+	d.show(&t)
+	d.book(&t, StatusSettled)
+	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Events: []EventKind{EventRefundCompleted}}); refused != nil {
+		return refused
+	}
+	d.alert(AlertLate, &t, "the scheme has settled a refund that the journal lacks since the restore: its amount is debited")
+	return nil
+}
+
+// partsSought is how many refunds of one case are looked for beyond those that the journal has.
+const partsSought = 256
+
+// caseOfReturn finds the case for which a return was made, and which of the case's refunds it
+// is; nil: none, the merchant requested it. The end of the id says it; a return for a fraud that
+// no id explains counts towards the case in question.
+func (d *draft) caseOfReturn(r FoundReturn) (*Case, uint64) {
+	if r.Reason != fraudCode {
+		return nil, 0
+	}
+	for _, k := range slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals) {
+		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
+			if r.ReturnID[len(r.ReturnID)-suffixChars:] == d.partSuffix(k, part) {
+				return d.newest(k), part
+			}
+		}
+	}
+	return d.newest(d.facts.Case), 0
+}
