@@ -19,6 +19,10 @@ import (
 type Scheme interface {
 	// RegisterKey makes one of our PIX keys known to the scheme. Repeating it is harmless.
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	// DeregisterKey takes one of our PIX keys from the scheme, if the scheme has it for this
+	// account. Customers cannot pay to the key afterwards. Repeating it is harmless, and so is
+	// a key that the scheme does not have, or has for another account.
+	DeregisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
 	Lookup(ctx context.Context, q Query) (ledger.Party, error)
 	// Submit submits a payment. The same payment submitted again (same transaction id, same
@@ -190,6 +194,11 @@ type Unassigned struct{}
 // RegisterKey returns ErrUnassigned.
 func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
 	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
+}
+
+// DeregisterKey returns ErrUnassigned.
+func (Unassigned) DeregisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+	return fmt.Errorf("scheme: deregister a key of %v: %w", a, ErrUnassigned)
 }
 
 // Lookup returns ErrUnassigned.

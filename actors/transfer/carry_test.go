@@ -48,6 +48,11 @@ func (s *scripted) RegisterKey(context.Context, ledger.Key, ledger.AccountID) er
 	return nil
 }
 
+func (s *scripted) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+	s.t.Error("a payout deregisters no key")
+	return nil
+}
+
 func (s *scripted) Book(context.Context) (scheme.Book, error) {
 	s.t.Error("a payout reads no book")
 	return scheme.Book{}, nil

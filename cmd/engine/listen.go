@@ -268,12 +268,12 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
-		RegisterKey: s.registrar.register,
-		Ready:       func() bool { return s.ready.Load() && s.connections.Accepting() },
-		Alerts:      s.Config.alerts.book.read,
-		Audit:       s.audit,
-		Snapshots:   &s.snapshots,
-		Metrics:     s.meters.handler(), GuardMetrics: s.certs[1] != nil,
+		TellScheme: s.registrar.tell,
+		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
+		Alerts:     s.Config.alerts.book.read,
+		Audit:      s.audit,
+		Snapshots:  &s.snapshots,
+		Metrics:    s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Notices: n,
 	}, err
