@@ -140,6 +140,9 @@ func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, err
 				sums.ReturnedTo -= m.Amount
 			case sim.MovedRefund:
 				sums.ReturnedBy -= m.Amount
+			case sim.MovedRefused:
+				sums.Received += m.Amount
+				sums.Refused -= m.Amount
 			}
 		}
 		cursor = next

@@ -33,6 +33,7 @@ const (
 	keptDays  = 3
 )
 
+// keepClaims drops claims, and refusals of payments, that are too old to be kept.
 func (e *Engine) keepClaims(ctx context.Context) {
 	ticker := time.NewTicker(dropEvery)
 	defer ticker.Stop()
@@ -44,6 +45,11 @@ func (e *Engine) keepClaims(ctx context.Context) {
 		}
 		if err := e.dropClaims(); err != nil && ctx.Err() == nil {
 			e.Config.Log.Error("claims of past days not dropped", "error", err)
+		}
+		if now := e.Clock.Read(); !now.Doubted {
+			if err := e.refusals.drop(now.Clock); err != nil && ctx.Err() == nil {
+				e.Config.Log.Error("old refusals of payments not dropped", "error", err)
+			}
 		}
 	}
 }

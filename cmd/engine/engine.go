@@ -40,6 +40,7 @@ type Engine struct {
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
 	registrar *registrar
+	refusals  *refusals
 	uses      *lastUsed
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
@@ -93,6 +94,10 @@ func (e *Engine) open() error {
 	}
 	c.alerts.book.open(e.Store, e.Clock)
 	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+		return err
+	}
+	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: c.alerts}
+	if err := e.refusals.load(); err != nil {
 		return err
 	}
 	uses := &lastUsed{registry: e.Registry, store: e.Store}
@@ -221,6 +226,7 @@ func (e *Engine) start() error {
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
 		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Refused: e.refusals.refused, Refuse: e.refusals.refuse,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {

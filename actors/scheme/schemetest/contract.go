@@ -40,6 +40,7 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 	}{
 		{"keys are registered more than once", registersTwice},
 		{"a key is given back", givesBack},
+		{"a payment that is refused goes back", sendsBack},
 		{"the directory answers", looksUp},
 		{"a payment settles", settles},
 		{"a payment settles inside the call", settlesNow},
