@@ -96,9 +96,9 @@ func TestAcknowledges(t *testing.T) {
 	}
 }
 
-// TestRefuses checks that a payment which the feed refuses for good is refused, and that a
+// TestRefusesForGood checks that a payment which the feed refuses for good is refused, and that a
 // repeat of the same message is refused again and not taken for acknowledged.
-func TestRefuses(t *testing.T) {
+func TestRefusesForGood(t *testing.T) {
 	w := newHarness(t)
 	w.feed = func(_ scheme.Notice, done func(error)) { done(fmt.Errorf("wrapped: %w", scheme.ErrNoPayee)) }
 	const keyless = `{"kind":"payment_arrived","end_to_end_id":"E6070119020260301120000000000001","arrived":{"amount":5,"payer":{"name":"","document":"","ispb":""}}}`
