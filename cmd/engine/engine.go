@@ -112,6 +112,10 @@ func (e *Engine) open() error {
 		e.scheme.Scheme = c.wrapScheme(e.scheme.Scheme)
 	}
 	e.History = history.New(e.Store)
+	terms := c.terms(secret)
+	if terms.ClaimDays, err = ledger.ClaimDays(e.Store.Scan); err != nil {
+		return err
+	}
 	var journal account.Journal = e.Store
 	if c.wrap != nil {
 		journal = c.wrap(journal)
@@ -122,7 +126,7 @@ func (e *Engine) open() error {
 	}
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
-			Renderer: c.renderer(), HeadEvery: headEvery, Terms: c.terms(secret),
+			Renderer: c.renderer(), HeadEvery: headEvery, Terms: terms,
 			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
