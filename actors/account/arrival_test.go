@@ -43,7 +43,7 @@ const arrivedID = "E60701190202603011200abcdefghijk"
 
 // take takes a notice of the payment, with the key k or, where keyless, without a key.
 func (f *arrivalFeed) take(keyless bool) *error {
-	var outcome error = errPending
+	outcome := errPending
 	n := scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: arrivedID, Arrived: ledger.ReceivePayment{EndToEnd: arrivedID, Amount: 5, Key: "k"}}
 	if keyless {
 		n.Arrived.Key = ""

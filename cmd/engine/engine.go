@@ -93,18 +93,9 @@ func (e *Engine) open() error {
 		c.alerts = &alerts{log: c.Log}
 	}
 	c.alerts.book.open(e.Store, e.Clock)
-	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+	if err := e.openRegistry(); err != nil {
 		return err
 	}
-	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: c.alerts}
-	if err := e.refusals.load(); err != nil {
-		return err
-	}
-	uses := &lastUsed{registry: e.Registry, store: e.Store}
-	if err := uses.load(); err != nil {
-		return err
-	}
-	e.uses = uses
 	if err := e.connect(); err != nil {
 		return err
 	}
@@ -137,6 +128,23 @@ func (e *Engine) open() error {
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
 	}
 	return e.start()
+}
+
+// openRegistry restores the registry, and what is kept beside it.
+func (e *Engine) openRegistry() (err error) {
+	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+		return err
+	}
+	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: e.Config.alerts}
+	if err := e.refusals.load(); err != nil {
+		return err
+	}
+	uses := &lastUsed{registry: e.Registry, store: e.Store}
+	if err := uses.load(); err != nil {
+		return err
+	}
+	e.uses = uses
+	return nil
 }
 
 // connect opens the simulator in this process, or prepares the provider in another process;
