@@ -114,11 +114,14 @@ func TestCommands(t *testing.T) {
 		t.Errorf("got %+v", f.engine.command)
 	}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":null,"end_to_end_id":null,"external_id":12,"pix_key":"` + testEVP + `","pix_key_type":null,"purpose":null,"recipient_document":5,"recipient_ispb":null}`})
-	want = ledger.RequestPayout{
-		Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, KeyIsOurs: true,
-	}
+	want = ledger.RequestPayout{Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)
+	}
+	f.taken(testEVP)
+	f.send(sent{path: cashOut, body: `{"amount":7,"pix_key":"` + testEVP + `"}`})
+	if want.KeyIsOurs = true; f.engine.command != ledger.Command(want) {
+		t.Errorf("of a registered key: got %+v", f.engine.command)
 	}
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxCharge, Amount: 700, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}}
 	f.send(sent{path: cashIn, body: `{"amount":7,"description":"x","external_id":"a b"}`})

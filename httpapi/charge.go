@@ -45,7 +45,7 @@ func createCharge(c *call) {
 // zero Key if the account has none.
 func (c *call) ownKey() ledger.Key {
 	for _, name := range c.account.PixKeys {
-		if k, ok := c.Registry.PixKey(name); ok {
+		if k, ok := c.Registry.PixKey(name); ok && k.Account == c.account.ID { // else it was removed since the account was read
 			return ledger.Key{Type: k.Type, Value: k.Key}
 		}
 	}

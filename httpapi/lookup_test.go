@@ -72,12 +72,19 @@ func TestStatementUnauthorized(t *testing.T) {
 	}
 }
 
+// taken notes that the scheme has registered a key.
+func (f *fixture) taken(key string) {
+	f.t.Helper()
+	k, _ := f.keys.PixKey(key)
+	if err := f.keys.RegisteredPixKey(k); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // TestPixKeys checks the list of an account's own PIX keys, the oldest first.
 func TestPixKeys(t *testing.T) {
 	f := newFixture(t)
-	if err := f.keys.RegisteredPixKey(testEVP); err != nil {
-		t.Fatal(err)
-	}
+	f.taken(testEVP)
 	list := sent{method: "GET", path: base + "/pix/keys"}
 	f.expect(list, 200, `{"worked":true,"data":[{"key":"`+testEVP+`","key_type":"evp","status":"registered","created_at":"2026-09-21T14:13:20.000Z"}]}`)
 	if _, err := f.keys.ReservePixKey(merchant, ledger.Key{Type: ledger.KeyEmail, Value: "a@b.com"}); err != nil {

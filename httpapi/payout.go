@@ -18,7 +18,7 @@ func requestPayout(c *call) {
 	if command.EndToEnd != "" && !c.reserveEndToEnd(command.EndToEnd) {
 		return
 	}
-	_, command.KeyIsOurs = c.Registry.PixKey(command.Key.Value)
+	command.KeyIsOurs = c.Registry.Holds(command.Key.Value)
 	command.Claim = c.claimed()
 	c.do(command, refusePayout)
 }

@@ -11,7 +11,7 @@ func listPixKeys(c *call) {
 	some := false
 	for _, name := range c.account.PixKeys {
 		k, ok := c.Registry.PixKey(name)
-		if !ok {
+		if !ok || k.Account != c.account.ID { // it was removed since the account was read
 			continue
 		}
 		status := "pending" // until the scheme has registered the key

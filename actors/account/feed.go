@@ -24,6 +24,13 @@ type Feed struct {
 	// Key returns the account that a PIX key belongs to; false: no account here has the
 	// key.
 	Key func(key string) (ledger.AccountID, bool)
+	// Refused reports whether the payment under an end-to-end id was refused before; nil: none
+	// was.
+	Refused func(endToEnd string) bool
+	// Refuse notes durably that a customer's payment is refused, alerts the operators, and
+	// calls done with an error that wraps scheme.ErrNoPayee; with another error if it could not
+	// note that. nil: nothing is noted.
+	Refuse func(n scheme.Notice, done func(error))
 	// Recent is the same table of recent payouts that the accounts use; may be nil.
 	Recent *Recent
 	// Notice hands the command that a notice means to its account; see Host.Notice.
@@ -31,7 +38,8 @@ type Feed struct {
 
 	// working has the ids of returns and reports that an account is working on now, so that
 	// two accounts never credit the same return, nor open cases for the same report.
-	working sync.Map
+	working  sync.Map
+	arrivals arrivals
 }
 
 // The errors of notices that cannot be routed. The scheme must send such a notice again,
@@ -47,12 +55,7 @@ var (
 // Take implements scheme.Feed.
 func (f *Feed) Take(n scheme.Notice, done func(error)) {
 	if n.Kind == scheme.PaymentArrived {
-		id, ok := f.Key(n.Arrived.Key)
-		if !ok {
-			done(fmt.Errorf("notice of %s: key %s is not ours", n.EndToEnd, n.Arrived.Key))
-			return
-		}
-		f.Notice(id, n.Arrived, done)
+		f.arrived(n, done)
 		return
 	}
 	c, err := about(n)

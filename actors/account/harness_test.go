@@ -189,6 +189,8 @@ func (c *counter) mayPanic() {
 
 func (c *counter) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
 
+func (c *counter) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+
 func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
 	c.lookups.Add(1)
 	c.wait(&c.lookupHold)

@@ -11,10 +11,11 @@ import (
 
 // Comparison compares the engine's sums of settled payments with those in the scheme's
 // book, while both change. The scheme settles a payment before the engine does, and sums
-// never decrease. So a reading consists of three steps: read the scheme's book, read the
+// never decrease, except by payments that the engine refuses. So a reading consists of three steps: read the scheme's book, read the
 // engine's sums, read the scheme's book again. The engine's sums may not be above the last
 // book. They may not be below an earlier book whose notices had all been acknowledged
-// before the engine's sums were read.
+// before the engine's sums were read. From that earlier book the payments are taken that were
+// refused after it was read.
 type Comparison struct {
 	before *book // the scheme's book that was read before the engine's sums
 	next   *book // the book that replaces floor once all notices about its payments are acknowledged
@@ -101,7 +102,7 @@ func between(id ledger.AccountID, engine, low, high scheme.Sums) (found []Differ
 		engine, low, high ledger.Amount
 	}{
 		{"sent", engine.Sent, low.Sent, high.Sent},
-		{"received", engine.Received, low.Received, high.Received},
+		{"received", engine.Received, low.Received - (high.Refused - low.Refused), high.Received},
 		{"returned_by", engine.ReturnedBy, low.ReturnedBy, high.ReturnedBy},
 		{"returned_to", engine.ReturnedTo, low.ReturnedTo, high.ReturnedTo},
 	} {

@@ -17,6 +17,36 @@ func book7(at, open ledger.Millis, sent ledger.Amount) *scheme.Book {
 	return b
 }
 
+// TestComparisonOfRefused checks that a payment which the engine refuses while the books are
+// read is no difference, and that a payment which it lacks still is.
+func TestComparisonOfRefused(t *testing.T) {
+	of := func(at, open ledger.Millis, received, refused ledger.Amount) *scheme.Book {
+		return &scheme.Book{At: at, OldestOpen: open, Accounts: []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Received: received, Refused: refused}}}}
+	}
+	engine := func(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
+		return map[ledger.AccountID]scheme.Sums{7: {Received: n}}
+	}
+	for name, c := range map[string]struct {
+		engine ledger.Amount
+		after  *scheme.Book
+		differ bool
+	}{
+		"refused meanwhile":                        {100, of(21, 0, 100, 10), false},
+		"refused, and another came":                {100, of(21, 0, 120, 10), false},
+		"refused, and another came and is counted": {120, of(21, 0, 120, 10), false},
+		"refused, and one is lost":                 {99, of(21, 0, 120, 10), true},
+		"refused, and credited all the same":       {110, of(21, 0, 100, 10), true},
+		"lost":                                     {100, of(21, 0, 110, 0), true},
+	} {
+		var k Comparison
+		k.Before(of(10, 9, 110, 0))
+		k.Before(of(20, 15, 110, 0)) // now the notices up to 10 are acknowledged or refused
+		if got := k.Judge(engine(c.engine), c.after); !k.Certain() || len(got) > 0 != c.differ {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func sent(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
 	return map[ledger.AccountID]scheme.Sums{7: {Sent: n}, 8: {}}
 }

@@ -50,6 +50,14 @@ func (m *Map[K, V]) Set(k K, v V) {
 	s.Unlock()
 }
 
+// Delete takes a key out of the map, if it is there.
+func (m *Map[K, V]) Delete(k K) {
+	s := m.shard(k)
+	s.Lock()
+	delete(s.entries, k)
+	s.Unlock()
+}
+
 // GetOrMake returns the value of a key. Where the key is not in the map, it is added with
 // the result of make.
 func (m *Map[K, V]) GetOrMake(k K, make func() V) V {

@@ -26,6 +26,12 @@ func TestMap(t *testing.T) {
 	if v, _ := m.Get("b"); sum != 5 || v != 4 {
 		t.Errorf("sum %d, b %d", sum, v)
 	}
+	m.Delete("b")
+	m.Delete("c")
+	if v, ok := m.Get("b"); ok {
+		t.Errorf("b is still %d", v)
+	}
+	m.Set("b", 4)
 	n := 0
 	m.Each(func(string, int) bool { n++; return false })
 	if n != 1 {

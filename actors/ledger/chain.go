@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"slices"
 )
 
@@ -12,7 +13,7 @@ type Chain struct {
 	EndToEnd string // the existing id that the payout is to use; empty: the payout gets a new id that ends in Suffix
 	Suffix   string // the last 11 characters of the attempt's id
 	Attempt  uint64
-	Shared   *EndToEndRow // the row of EndToEnd, where other transactions have that id already; nil: none has
+	Shared   *EndToEndRow // the row that the payout is added to: other transactions have EndToEnd or, where that is empty, will take the new id over; nil: there is none
 	// Holder is the transaction in Shared that moved money or, if none has, the first that
 	// may have moved money; zero: no such transaction is known here.
 	Holder  TxID
@@ -49,9 +50,14 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	}
 	suffix := print.Suffix(secret, attempt)
 	fresh := EndToEnd(g.stamp.Terms.OwnISPB, g.stamp.Clock, suffix)
+	others, stale := use.sendable()
 	switch window := g.account.Settings.RepeatWindow; {
-	case use.busy(window) || fresh == use.endToEnd && !use.noMoney:
-		return Chain{EndToEnd: use.endToEnd, Attempt: attempt, Shared: use.row, Holder: use.holder}, g.full(&use)
+	case others.busy(window) || fresh == others.endToEnd && !others.noMoney:
+		return Chain{EndToEnd: others.endToEnd, Attempt: attempt, Shared: use.row, Holder: others.holder}, g.full(&use)
+	case stale != "":
+		// The payout that waits takes the new id over when it is sent, so both stay in one row.
+		moved, err := g.moved(stale, row)
+		return Chain{Suffix: suffix, Attempt: attempt, Shared: use.row, Moved: moved}, errors.Join(err, g.full(&use))
 	case use.noMoney:
 		attempt++
 		return Chain{Suffix: print.Suffix(secret, attempt), Attempt: attempt}, nil

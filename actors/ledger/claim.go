@@ -105,37 +105,43 @@ func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool,
 func (g *gathering) claimDays(c *Claim, now Reading) (days []uint16, anyDay bool, err error) {
 	switch {
 	case now.Doubted || now.Clock < c.At: // the claim's day was computed from a time that may be wrong
-		days, err = g.daysThere([]uint16{c.Bucket, c.Bucket - 1})
-		return days, true, err
+		days, err = ClaimDays(g.Scan)
+		return newestFirst([]uint16{c.Bucket, c.Bucket - 1}, days), true, err
 	case now.Clock-now.Start < day:
-		// In the first 24 h of a process there may be claims of an earlier process whose
-		// engine time was doubted, so a day ahead and two more days back are searched.
-		return []uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}, false, nil
+		// In the first 24 h of a process a claim of an earlier process, whose engine time was
+		// doubted, counts whatever its day is.
+		return newestFirst([]uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}, g.stamp.Terms.ClaimDays), false, nil
 	}
 	return []uint16{c.Bucket, c.Bucket - 1}, false, nil
 }
 
-// daysThere returns the given days and all days that have claims on disk, the newest first.
-func (g *gathering) daysThere(days []uint16) ([]uint16, error) {
-	for from := 0; from >= 0; {
+// ClaimDays returns the days, since 1970, of which scan finds claims, the oldest first. It
+// makes one scan for each day.
+func ClaimDays(scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error) (days []uint16, err error) {
+	for from := 0; from >= 0 && err == nil; {
 		lo, hi := IdempotencyFrom(uint16(from))
 		from = -1
-		err := g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		err = scan(lo, hi, func(k, _ []byte) (bool, error) {
 			d, err := DecodeIdempotencyDay(k)
-			if !slices.Contains(days, d) {
-				days = append(days, d)
-			}
+			days = append(days, d)
 			if d < math.MaxUint16 {
 				from = int(d) + 1
 			}
 			return false, err
 		})
-		if err != nil {
-			return nil, err
+	}
+	return days, err
+}
+
+// newestFirst returns all of the days, each once, the newest first.
+func newestFirst(days, others []uint16) []uint16 {
+	for _, d := range others {
+		if !slices.Contains(days, d) {
+			days = append(days, d)
 		}
 	}
 	slices.SortFunc(days, func(a, b uint16) int { return int(b) - int(a) })
-	return days, nil
+	return days
 }
 
 // again reads the earlier request that the row of a claim leads to.

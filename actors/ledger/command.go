@@ -42,8 +42,9 @@ type Stamp struct {
 // Terms are the service's settings, the same for every account. Durations are in
 // milliseconds.
 type Terms struct {
-	Secret      []byte // secret of the store; the engine computes end-to-end ids from it (see Fingerprint)
-	MaxRepeats  int    // most payouts in flight, settled or voided that may share one end-to-end id; 0: 1,000
+	Secret      []byte   // secret of the store; the engine computes end-to-end ids from it (see Fingerprint)
+	MaxRepeats  int      // most payouts in flight, settled or voided that may share one end-to-end id; 0: 1,000
+	ClaimDays   []uint16 // the days with claims that were on disk when the process started (see ClaimDays); nil: only the usual days are searched
 	OwnISPB     string
 	OrphanAfter Millis // time from a payout's acceptance until it may be voided, where the scheme reports no outcome
 	QueueTTL    Millis // time that a payout may wait for directory capacity

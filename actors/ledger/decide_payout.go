@@ -30,7 +30,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 	}
 	b := Body{Tx: &t, Claim: c.Claim, Moved: chain.Moved}
 	if shared := chain.Shared; shared != nil {
-		t.Payout.Repeat, t.Payout.DuplicateOf = true, chain.holder()
+		t.Payout.Repeat, t.Payout.DuplicateOf = chain.EndToEnd != "", chain.holder()
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
 		b.Row = &row

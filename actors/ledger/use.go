@@ -18,6 +18,7 @@ type use struct {
 	now      Reading
 	sent     bool // at least one of the transactions may have been sent: not all of them were refused while held
 	matter   int  // number of the transactions that still matter (see take)
+	all      []*Transaction
 }
 
 func (g *gathering) use(row *EndToEndRow) (use, error) {
@@ -26,6 +27,7 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 	if err != nil {
 		return u, err
 	}
+	u.all = append(u.all, first)
 	if u.take(first) {
 		u.matter = 1
 	}
@@ -36,6 +38,7 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 		if err != nil {
 			return u, err
 		}
+		u.all = append(u.all, t)
 		if u.take(t) {
 			thin.Members = append(thin.Members, member)
 		}
@@ -91,6 +94,22 @@ func (u *use) name(t *Transaction) {
 	if expiry := ExpiryOf(t.EndToEnd); rank > u.rank || rank == u.rank && expiry > u.named {
 		u.rank, u.endToEnd, u.named = rank, t.EndToEnd, expiry
 	}
+}
+
+// sendable is the state of the id without the payouts that wait and whose id has become too
+// old to be sent: when they are sent, they get another. stale is the id of such a payout; empty:
+// there is none. A payout that waits under an id that its merchant chose keeps that id, and so
+// counts.
+func (u *use) sendable() (others use, stale string) {
+	others = use{noMoney: true, now: u.now}
+	for _, t := range u.all {
+		if t.waits() && !t.Payout.OwnEndToEnd && NeedsRenewal(t, u.now) {
+			stale = t.EndToEnd
+			continue
+		}
+		others.take(t)
+	}
+	return others, stale
 }
 
 // busy tells whether the next equal payout must get the same id again, so that the scheme

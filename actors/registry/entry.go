@@ -144,6 +144,8 @@ type PixKey struct {
 	Account    ledger.AccountID `cbor:"3,keyasint"`
 	CreatedAt  ledger.Millis    `cbor:"4,keyasint"`
 	Registered bool             `cbor:"5,keyasint,omitempty"` // the scheme has registered the key
+
+	reserved uint64 // sequence of the record that reserved the key; it tells apart reservations of one key before and after a removal
 }
 
 // Permissions is a set of permissions. Its bit values are stored.

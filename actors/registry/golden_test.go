@@ -39,7 +39,7 @@ func goldenRecords() []Record {
 		AccountRegistered: {Account: account}, AccountChanged: {Account: account},
 		APIKeyMade: {APIKey: key}, APIKeyChanged: {APIKey: key},
 		PixKeyReserved: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
-		EndToEndReserved: {EndToEnd: register},
+		EndToEndReserved: {EndToEnd: register}, PixKeyRemoved: {PixKey: pix}, PixKeyUnlisted: {PixKey: pix},
 	}
 	var out []Record
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
@@ -121,7 +121,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}{
 		"kind 0":      {0, body},
 		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
-		"newer kind":  {EndToEndReserved + 1, body},
+		"newer kind":  {PixKeyUnlisted + 1, body},
 		"newer field": {AccountRegistered, newer},
 		"cut":         {AccountRegistered, body[:len(body)-1]},
 		"trailing":    {AccountRegistered, append(append([]byte{}, body...), 0)},

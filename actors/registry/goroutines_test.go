@@ -45,7 +45,7 @@ func TestReadersUnderChanges(t *testing.T) {
 					g.SetActive(id, false),
 					second(g.ChangeAPIKey(name, func(k *APIKey) { k.Active = false })),
 					second(g.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
-					g.RegisteredPixKey(evp(n + 1).Value),
+					registered(g, evp(n+1).Value),
 				} {
 					if err != nil {
 						t.Error(err)

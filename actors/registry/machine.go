@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -23,6 +24,8 @@ const (
 	PixKeyReserved    RecordKind = 68
 	PixKeyRegistered  RecordKind = 69
 	EndToEndReserved  RecordKind = 70 // an account reserved an end-to-end id that its merchant chose
+	PixKeyRemoved     RecordKind = 71 // an account gave a PIX key back; the scheme is still to be told
+	PixKeyUnlisted    RecordKind = 72 // the scheme has heard that a PIX key was removed
 )
 
 // kinds has an entry for each record kind: its name, and the function that applies a record
@@ -39,6 +42,8 @@ var kinds = map[RecordKind]struct {
 	PixKeyReserved:    {"pix_key.reserved", (*Machine).applyPixKey},
 	PixKeyRegistered:  {"pix_key.registered", (*Machine).applyPixKey},
 	EndToEndReserved:  {"end_to_end.reserved", (*Machine).applyEndToEnd},
+	PixKeyRemoved:     {"pix_key.removed", (*Machine).applyRemoval},
+	PixKeyUnlisted:    {"pix_key.unlisted", (*Machine).applyUnlisted},
 }
 
 // String is the kind's name in dumps and messages.
@@ -95,6 +100,8 @@ var (
 	ErrUnknownAccount = errors.New("account is unknown")
 	ErrUnknownKey     = errors.New("API key is unknown")
 	ErrKeyTaken       = errors.New("PIX key belongs to another account")
+	ErrNoKey          = errors.New("PIX key is not the account's")
+	ErrLastKey        = errors.New("PIX key is the account's last one")
 	ErrExists         = errors.New("exists already")
 	ErrReserved       = errors.New("the number is reserved")
 )
@@ -108,6 +115,7 @@ type Machine struct {
 	order        []ledger.AccountID // account ids in the order in which the accounts were registered
 	apiKeys      map[string]*APIKey
 	pixKeys      map[string]*PixKey
+	removals     map[string]*PixKey // keys that were removed, and of whose removal the scheme has not heard
 	reservations reservations
 }
 
@@ -117,6 +125,7 @@ func NewMachine() *Machine {
 		accounts: map[ledger.AccountID]*Account{},
 		apiKeys:  map[string]*APIKey{},
 		pixKeys:  map[string]*PixKey{},
+		removals: map[string]*PixKey{},
 	}
 }
 
@@ -186,15 +195,43 @@ func (m *Machine) ReservePixKey(k PixKey) ([]Record, error) {
 	return nil, ErrKeyTaken
 }
 
-// RegisteredPixKey records that the scheme has registered a PIX key.
-func (m *Machine) RegisteredPixKey(key string) ([]Record, error) {
-	k := m.pixKeys[key]
-	if k == nil || k.Registered {
+// RegisteredPixKey records that the scheme has registered a PIX key. It changes nothing if
+// the key was removed since k was read, even if it was reserved again.
+func (m *Machine) RegisteredPixKey(k *PixKey) ([]Record, error) {
+	now := m.pixKeys[k.Key]
+	if now == nil || now.reserved != k.reserved || now.Registered {
 		return nil, nil
 	}
-	changed := *k
+	changed := *now
 	changed.Registered = true
 	return []Record{{Kind: PixKeyRegistered, PixKey: &changed}}, nil
+}
+
+// RemovePixKey takes a PIX key from an account. ErrNoKey: the account does not have the key;
+// ErrLastKey: it has no other.
+func (m *Machine) RemovePixKey(id ledger.AccountID, key string) ([]Record, error) {
+	a, k := m.accounts[id], m.pixKeys[key]
+	switch {
+	case a == nil:
+		return nil, ErrUnknownAccount
+	case k == nil || k.Account != id:
+		return nil, ErrNoKey
+	case len(a.PixKeys) == 1:
+		return nil, ErrLastKey
+	}
+	removed := *k
+	return []Record{{Kind: PixKeyRemoved, PixKey: &removed}}, nil
+}
+
+// UnlistedPixKey records that the scheme has heard of a removal. It changes nothing if the
+// key's removal is no longer open.
+func (m *Machine) UnlistedPixKey(k *PixKey) ([]Record, error) {
+	open := m.removals[k.Key]
+	if open == nil || open.reserved != k.reserved {
+		return nil, nil
+	}
+	heard := *open
+	return []Record{{Kind: PixKeyUnlisted, PixKey: &heard}}, nil
 }
 
 // Apply applies one record. It replaces entries and never changes them, because readers may
@@ -244,10 +281,43 @@ func (m *Machine) applyPixKey(r *Record) bool {
 		return false
 	}
 	k := r.PixKey
-	if m.pixKeys[k.Key] == nil {
+	if old := m.pixKeys[k.Key]; old != nil {
+		k.reserved = old.reserved
+	} else {
+		k.reserved = r.Seq
 		m.replace(k.Account, func(a *Account) { a.PixKeys = append(a.PixKeys, k.Key) })
 	}
 	m.pixKeys[k.Key] = k
+	return true
+}
+
+// applyRemoval takes a key from its account. If an earlier removal of the key is still open,
+// the scheme was not told of the present owner, so that removal alone stays open.
+func (m *Machine) applyRemoval(r *Record) bool {
+	if r.PixKey == nil {
+		return false
+	}
+	k := r.PixKey
+	old := m.pixKeys[k.Key]
+	if old == nil || old.Account != k.Account {
+		return false
+	}
+	k.reserved = old.reserved
+	delete(m.pixKeys, k.Key)
+	m.replace(k.Account, func(a *Account) {
+		a.PixKeys = slices.DeleteFunc(slices.Clone(a.PixKeys), func(key string) bool { return key == k.Key })
+	})
+	if m.removals[k.Key] == nil {
+		m.removals[k.Key] = k
+	}
+	return true
+}
+
+func (m *Machine) applyUnlisted(r *Record) bool {
+	if r.PixKey == nil || m.removals[r.PixKey.Key] == nil {
+		return false
+	}
+	delete(m.removals, r.PixKey.Key)
 	return true
 }
 
@@ -261,7 +331,7 @@ func (m *Machine) applyEndToEnd(r *Record) bool {
 
 // replace replaces an account's entry by an edited copy. The copy's lists may share memory
 // with the old entry's lists: only the machine appends to the lists, and a reader of the
-// old entry sees the old length.
+// old entry sees the old length. An edit that removes from a list makes a new list.
 func (m *Machine) replace(id ledger.AccountID, edit func(*Account)) {
 	if old := m.accounts[id]; old != nil {
 		a := *old

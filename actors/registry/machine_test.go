@@ -61,10 +61,10 @@ func TestMachine(t *testing.T) {
 		{b.pix(1, "k"), "pix_key.reserved"},
 		{b.pix(1, "k"), ""}, // a repeat by the same account changes nothing
 		{b.pix(2, "k"), ErrKeyTaken.Error()},
-		{b.take(b.m.RegisteredPixKey("k")), "pix_key.registered"},
-		{b.take(b.m.RegisteredPixKey("k")), ""},
+		{b.take(b.m.RegisteredPixKey(b.m.pixKeys["k"])), "pix_key.registered"},
+		{b.take(b.m.RegisteredPixKey(b.m.pixKeys["k"])), ""},
 		{b.pix(1, "k"), ""}, // after the key was registered, a repeat by the same account makes no record either
-		{b.take(b.m.RegisteredPixKey("nobody's")), ""},
+		{b.take(b.m.RegisteredPixKey(&PixKey{Key: "nobody's"})), ""},
 		{b.take(b.m.SetActive(1, true)), ""},
 		{b.take(b.m.SetActive(1, false)), "account.changed"},
 		{b.take(b.m.SetActive(9, false)), ErrUnknownAccount.Error()},
@@ -98,7 +98,7 @@ func TestEntriesAreReplaced(t *testing.T) {
 	b.pix(1, "k")
 	b.take(b.m.SetActive(1, false))
 	b.take(b.m.MakeAPIKey(APIKey{ClientID: "cli_2", Account: 1}))
-	b.take(b.m.RegisteredPixKey("first"))
+	b.take(b.m.RegisteredPixKey(b.m.pixKeys["first"]))
 	b.take(b.m.ChangeAPIKey("cli_1", func(k *APIKey) { k.Active, k.Whitelist = false, []string{"10.0.0.0/8"} }))
 	if after := fmt.Sprintf("%+v %+v %+v", *account, key.Whitelist, *pix); after != before || !key.Active {
 		t.Errorf("held entries changed:\n%s\n%s", before, after)
@@ -131,7 +131,7 @@ func TestApplyRefuses(t *testing.T) {
 		"no entry":      func(r *Record) { r.PixKey = nil },
 		"other entry":   func(r *Record) { r.PixKey, r.Account = nil, &Account{ID: 1} },
 		"another kind":  func(r *Record) { r.Kind = APIKeyMade },
-		"unknown kind":  func(r *Record) { r.Kind = EndToEndReserved + 1 },
+		"unknown kind":  func(r *Record) { r.Kind = PixKeyUnlisted + 1 },
 		"a ledger kind": func(r *Record) { r.Kind = 1 },
 	} {
 		b := &driver{t, NewMachine()}

@@ -40,6 +40,7 @@ type Registry struct {
 	accounts keyed.Map[ledger.AccountID, *Account]
 	apiKeys  keyed.Map[string, *APIKey]
 	pixKeys  keyed.Map[string, *PixKey]
+	removals keyed.Map[string, *PixKey]
 	order    atomic.Pointer[[]ledger.AccountID]
 }
 
@@ -76,6 +77,9 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	}
 	for key, k := range g.machine.pixKeys {
 		g.pixKeys.Set(key, k)
+	}
+	for key, k := range g.machine.removals {
+		g.removals.Set(key, k)
 	}
 	g.reserved.Ready()
 	g.publishOrder()
@@ -158,6 +162,9 @@ type published struct {
 	accounts []*Account
 	apiKeys  []*APIKey
 	pixKeys  []*PixKey
+	removed  []*PixKey // keys that were removed
+	open     []*PixKey // removals of which the scheme is to be told
+	heard    []*PixKey // removals of which the scheme has heard
 	order    []ledger.AccountID
 	seq      uint64 // sequence of the newest record of the change
 	done     chan error
@@ -170,6 +177,11 @@ func (p *published) take(m *Machine, r *Record) {
 	case r.APIKey != nil:
 		p.apiKeys = append(p.apiKeys, r.APIKey)
 		p.accounts = append(p.accounts, m.accounts[r.APIKey.Account])
+	case r.Kind == PixKeyRemoved:
+		p.removed, p.open = append(p.removed, r.PixKey), append(p.open, m.removals[r.PixKey.Key])
+		p.accounts = append(p.accounts, m.accounts[r.PixKey.Account])
+	case r.Kind == PixKeyUnlisted:
+		p.heard = append(p.heard, r.PixKey)
 	case r.PixKey != nil:
 		p.pixKeys = append(p.pixKeys, r.PixKey)
 		p.accounts = append(p.accounts, m.accounts[r.PixKey.Account])
@@ -189,10 +201,25 @@ func (p *published) Release(err error) {
 		for _, a := range p.accounts { // an account is published after the keys that it lists, so that a reader finds them
 			g.accounts.Set(a.ID, a)
 		}
+		g.publishRemovals(p)
 		g.order.Store(&p.order)
 		g.durable.Store(p.seq)
 	}
 	p.done <- err
+}
+
+// publishRemovals publishes the removals of a change. A removal is open before its key
+// disappears, so that nobody who finds the key reserved anew misses the removal before it.
+func (g *Registry) publishRemovals(p *published) {
+	for _, k := range p.open {
+		g.removals.Set(k.Key, k)
+	}
+	for _, k := range p.removed {
+		g.pixKeys.Delete(k.Key)
+	}
+	for _, k := range p.heard {
+		g.removals.Delete(k.Key)
+	}
 }
 
 // RegisterAccount adds an account with its first PIX key.
@@ -237,24 +264,6 @@ func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, e
 	return k, nil
 }
 
-// ReservePixKey gives a PIX key to an account; ErrKeyTaken where the key belongs to another
-// account.
-func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
-	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
-		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
-	})
-	if err != nil {
-		return nil, err
-	}
-	k, _ := g.PixKey(key.Value)
-	return k, nil
-}
-
-// RegisteredPixKey records that the scheme has registered a PIX key.
-func (g *Registry) RegisteredPixKey(key string) error {
-	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(key) })
-}
-
 // Account finds an account by id. The entry must not be changed.
 func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
@@ -264,10 +273,6 @@ func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
 	return g.apiKeys.Get(clientID)
 }
-
-// PixKey finds a PIX key, in the directory's spelling; false where no account here has the
-// key.
-func (g *Registry) PixKey(key string) (*PixKey, bool) { return g.pixKeys.Get(key) }
 
 // Accounts lists at most limit account ids in the order of their registration, beginning at
 // index from. The second result is the index for the next call, or -1 at the end of the
@@ -281,16 +286,4 @@ func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
 		next = -1
 	}
 	return slices.Clone(order[from:to]), next
-}
-
-// Unregistered lists the PIX keys that the scheme has not registered yet.
-func (g *Registry) Unregistered() []*PixKey {
-	var keys []*PixKey
-	g.pixKeys.Each(func(_ string, k *PixKey) bool {
-		if !k.Registered {
-			keys = append(keys, k)
-		}
-		return true
-	})
-	return keys
 }

@@ -91,7 +91,7 @@ func TestReplay(t *testing.T) {
 	steps := []error{
 		g.SetActive(2, false),
 		second(g.ReservePixKey(1, ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"})),
-		g.RegisteredPixKey(evp(1).Value),
+		registered(g, evp(1).Value),
 		second(g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 3, Permissions: PixRead, Whitelist: []string{"127.0.0.1", "x"}})),
 		second(g.ChangeAPIKey("cli_1", func(k *APIKey) { k.Permissions, k.ExpiresAt = AllPermissions, 5 })),
 	}
@@ -113,6 +113,12 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// registered notes that the scheme has a key.
+func registered(g *Registry, key string) error {
+	k, _ := g.PixKey(key)
+	return g.RegisteredPixKey(k)
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestRefusals checks that the machine's refusals reach the caller, and that a refused
@@ -132,7 +138,12 @@ func TestRefusals(t *testing.T) {
 		"nobody active":          {g.SetActive(9, true), ErrUnknownAccount},
 		"credential of nobody":   {second(g.MakeAPIKey(APIKey{ClientID: "c", Account: 9})), ErrUnknownAccount},
 		"credential not there":   {second(g.ChangeAPIKey("c", func(*APIKey) {})), ErrUnknownKey},
-		"registered of nobody's": {g.RegisteredPixKey("nobody's"), nil},
+		"registered of nobody's": {g.RegisteredPixKey(&PixKey{Key: "nobody's"}), nil},
+		"removal of nobody's":    {second(g.RemovePixKey(1, "nobody's")), ErrNoKey},
+		"removal of another's":   {second(g.RemovePixKey(1, evp(2).Value)), ErrNoKey},
+		"removal of the last":    {second(g.RemovePixKey(1, evp(1).Value)), ErrLastKey},
+		"removal from nobody":    {second(g.RemovePixKey(9, evp(1).Value)), ErrUnknownAccount},
+		"told of no removal":     {g.UnlistedPixKey(&PixKey{Key: evp(1).Value}), nil},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)

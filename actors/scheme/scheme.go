@@ -19,6 +19,10 @@ import (
 type Scheme interface {
 	// RegisterKey makes one of our PIX keys known to the scheme. Repeating it is harmless.
 	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	// DeregisterKey takes one of our PIX keys from the scheme, if the scheme has it for this
+	// account. Customers cannot pay to the key afterwards. Repeating it is harmless, and so is
+	// a key that the scheme does not have, or has for another account.
+	DeregisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
 	Lookup(ctx context.Context, q Query) (ledger.Party, error)
 	// Submit submits a payment. The same payment submitted again (same transaction id, same
@@ -150,7 +154,8 @@ type Notice struct {
 	Situation  string // the directory's word for the fraud, in a notice of kind InfractionOpened
 }
 
-// Book is the scheme's book of settled movements, in base units. Its sums only grow.
+// Book is the scheme's book of settled movements, in base units. Its sums only grow, except
+// that a refused payment is moved from Received to Refused.
 type Book struct {
 	At           ledger.Millis // the scheme's time when the book was read
 	OldestOpen   ledger.Millis // due time of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
@@ -164,6 +169,7 @@ type Sums struct {
 	Received   ledger.Amount // sum of the customers' payments
 	ReturnedBy ledger.Amount // the part of Received that accounts gave back (refunds)
 	ReturnedTo ledger.Amount // the part of Sent that was returned to accounts
+	Refused    ledger.Amount // sum of the customers' payments that the institution refused, which Received no longer counts
 }
 
 // ParticipantBook is an institution's part of the book.
@@ -181,8 +187,14 @@ type AccountBook struct {
 
 // Feed takes the notices that an implementation of Scheme delivers. It does not block. It
 // calls done once, from any goroutine: with nil when the notice's effect is durable, with an
-// error if the notice must be delivered again.
+// error that wraps ErrNoPayee if the payment that the notice is about is refused for good, and
+// with any other error if the notice must be delivered again.
 type Feed func(n Notice, done func(error))
+
+// ErrNoPayee refuses a customer's payment, in a notice of kind PaymentArrived: no account here
+// has the key that was paid to, or the payment names no key. The scheme gives the payment back
+// and does not deliver the notice again.
+var ErrNoPayee = errors.New("no account here has the PIX key that was paid to")
 
 // ErrUnassigned is the error of every call of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")
@@ -194,6 +206,11 @@ type Unassigned struct{}
 // RegisterKey returns ErrUnassigned.
 func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
 	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
+}
+
+// DeregisterKey returns ErrUnassigned.
+func (Unassigned) DeregisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+	return fmt.Errorf("scheme: deregister a key of %v: %w", a, ErrUnassigned)
 }
 
 // Lookup returns ErrUnassigned.

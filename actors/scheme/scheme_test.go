@@ -19,9 +19,10 @@ func TestUnassigned(t *testing.T) {
 	_, ask := s.Ask(t.Context(), tx, "")
 	register := s.RegisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
 	_, returns := s.Returns(t.Context(), 7, "E1")
+	deregister := s.DeregisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
 	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
-		"register key a@example.com": register, "look up for " + tx.String(): lookup,
+		"register key a@example.com": register, "deregister a key of acc_aaaaaaaaaaaao": deregister, "look up for " + tx.String(): lookup,
 		"submit " + tx.String(): submit, "ask for " + tx.String(): ask,
 		"return " + tx.String(): refund, "returns of E1": returns, "read the book": book,
 	} {

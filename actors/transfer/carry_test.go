@@ -53,6 +53,11 @@ func (s *scripted) Returns(context.Context, ledger.AccountID, string) ([]ledger.
 	return nil, nil
 }
 
+func (s *scripted) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+	s.t.Error("a payout deregisters no key")
+	return nil
+}
+
 func (s *scripted) Book(context.Context) (scheme.Book, error) {
 	s.t.Error("a payout reads no book")
 	return scheme.Book{}, nil

@@ -113,36 +113,55 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 }
 
 // heard returns the simulator's book without the movements since the oldest unacknowledged
-// notice. The engine has acknowledged the notices of all earlier movements.
+// notice. The engine has acknowledged the notices of all earlier movements. The book has no
+// longer a payment that the engine has refused, so such a payment is not taken out again.
 func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, error) {
 	floor := *book
 	floor.OldestOpen, floor.Accounts = 0, slices.Clone(book.Accounts)
-	place := map[ledger.AccountID]int{}
+	place, refused := map[ledger.AccountID]int{}, map[string]bool{}
 	for i := range floor.Accounts {
 		place[floor.Accounts[i].Account] = i
 	}
+	err := e.moved(ctx, book, func(m *sim.Movement) {
+		if m.Kind == sim.MovedRefused {
+			refused[m.EndToEnd] = true
+		}
+	})
+	if err != nil {
+		return floor, err
+	}
+	return floor, e.moved(ctx, book, func(m *sim.Movement) {
+		i, known := place[m.Account]
+		if !known {
+			return
+		}
+		switch sums := &floor.Accounts[i].Sums; {
+		case m.Kind == sim.MovedPayout:
+			sums.Sent -= m.Amount
+		case m.Kind == sim.MovedPayment && !refused[m.EndToEnd]:
+			sums.Received -= m.Amount
+		case m.Kind == sim.MovedReturn:
+			sums.ReturnedTo -= m.Amount
+		case m.Kind == sim.MovedRefund:
+			sums.ReturnedBy -= m.Amount
+		}
+	})
+}
+
+// moved calls fn for the simulator's movements from the oldest unacknowledged notice of a book
+// up to the book's time.
+func (e *Engine) moved(ctx context.Context, book *scheme.Book, fn func(*sim.Movement)) error {
 	for cursor, more := "", true; more; more = cursor != "" {
 		page, next, err := e.Sim.Movements(ctx, book.OldestOpen, cursor, 10_000)
 		if err != nil {
-			return floor, err
+			return err
 		}
-		for _, m := range page {
-			i, known := place[m.Account]
-			if !known || m.At > book.At {
-				continue
-			}
-			switch sums := &floor.Accounts[i].Sums; m.Kind {
-			case sim.MovedPayout:
-				sums.Sent -= m.Amount
-			case sim.MovedPayment:
-				sums.Received -= m.Amount
-			case sim.MovedReturn:
-				sums.ReturnedTo -= m.Amount
-			case sim.MovedRefund:
-				sums.ReturnedBy -= m.Amount
+		for i := range page {
+			if page[i].At <= book.At {
+				fn(&page[i])
 			}
 		}
 		cursor = next
 	}
-	return floor, nil
+	return nil
 }

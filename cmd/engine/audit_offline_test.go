@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -130,6 +131,38 @@ func TestAuditOfflineBook(t *testing.T) {
 	pay(nil)                         // the new payment's notice is not acknowledged; the earlier payment's is, so it is still a difference
 	r, err = Audit(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestAuditOfflineRefused checks that a payment which was refused while an earlier one was in
+// flight hides no payment that the engine lacks.
+func TestAuditOfflineRefused(t *testing.T) {
+	t.Parallel()
+	c, w := ended(t)
+	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	if err := e.connect(); err != nil {
+		t.Fatal(err)
+	}
+	const lost, inFlight, refused = 20, 7, 30
+	if err := e.Sim.Start(func(n scheme.Notice, done func(error)) {
+		done(map[ledger.Amount]error{lost: nil, inFlight: errNotReady, refused: scheme.ErrNoPayee}[n.Arrived.Amount])
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, amount := range []ledger.Amount{lost, inFlight, refused} {
+		time.Sleep(2 * time.Millisecond) // so that each payment has a later millisecond
+		within, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if _, _, err := e.Sim.Pay(within, sim.Payment{Key: w.EVP, Amount: amount}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	if err := e.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Audit(t.Context(), c)
+	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != lost {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -39,7 +40,7 @@ func TestDropClaims(t *testing.T) {
 	today := ledger.BucketOf(ledger.Millis(newest))
 	for ago, kept := range []bool{true, true, true, false, false} {
 		key := claimKey(today-uint16(ago), 1)
-		if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key, Value: []byte("x")}); err != nil {
+		if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key, Value: make([]byte, 49)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := e.dropClaims(); err != nil {
@@ -50,7 +51,7 @@ func TestDropClaims(t *testing.T) {
 		}
 	}
 	late := claimKey(today-3, 2)
-	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: []byte("x")}); err != nil {
+	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: make([]byte, 49)}); err != nil {
 		t.Fatal(err)
 	}
 	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme's stated time says that engine time is two days ahead
@@ -70,6 +71,111 @@ func TestDropClaims(t *testing.T) {
 	}
 	if again, _ := e.Store.Written(); again != keys {
 		t.Error("dropping nothing writes")
+	}
+}
+
+// TestDoubtedClaimsLast makes a charge while this machine's clock is days behind, sets the clock
+// right and starts again. For 24 h from then on a retry gets the first answer, however often
+// old claims are dropped; after that the claim is dropped.
+func TestDoubtedClaimsLast(t *testing.T) {
+	t.Parallel()
+	for _, behind := range []time.Duration{30 * time.Hour, 72 * time.Hour, 240 * time.Hour} {
+		c := crashConfig(vfs.NewMem())
+		clocks := newClocks()
+		clocks.wall.Store(-behind.Milliseconds())
+		c.Clocks = clocks.sources()
+		e, err := Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := populate(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.stated(e.Clock.Now() + ledger.Millis(behind.Milliseconds())) // the scheme says so
+		charge := func(scope byte) (body string, again bool) {
+			t.Helper()
+			a, err := e.Accounts.Do(ids[0], ledger.CreateCharge{
+				Amount: 100, Claim: &ledger.Claim{Scope: [16]byte{9, scope}}, Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(a.Stored.Body), a.Replay
+		}
+		first, _ := charge(1)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		clocks.wall.Store(0)
+		c.alerts = nil
+		if e, err = Open(c); err != nil {
+			t.Fatal(err)
+		}
+		for n, later := range []time.Duration{0, time.Hour, 22 * time.Hour} {
+			clocks.pass(later)
+			charge(byte(10 + n)) // the journal's newest record is of this moment
+			if err := e.dropClaims(); err != nil {
+				t.Fatal(err)
+			}
+			if got, again := charge(1); !again || got != first {
+				t.Errorf("%v behind, %v later: the retry is a replay: %v", behind, later, again)
+			}
+		}
+		clocks.pass(50 * time.Hour)
+		charge(20)
+		if err := e.dropClaims(); err != nil {
+			t.Fatal(err)
+		}
+		days, err := ledger.ClaimDays(e.Store.Scan)
+		if err != nil || len(days) == 0 || days[0] < oldestKept(e.Clock.Now()) {
+			t.Errorf("%v behind: there are claims of the days %v (%v)", behind, days, err)
+		}
+		if _, again := charge(1); again {
+			t.Errorf("%v behind: after three days it is a replay", behind)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAgedClaims checks which claims are deleted in the first 24 h of a process: all but those
+// that were stamped under doubt, for any number of claims that are read at once.
+func TestAgedClaims(t *testing.T) {
+	const flags = ".d..dd.d" // d: stamped under doubt
+	value := map[byte][]byte{'.': make([]byte, 49), 'd': append([]byte{2}, make([]byte, 48)...)}
+	for limit := 1; limit <= len(flags)+1; limit++ {
+		e, err := Open(crashConfig(vfs.NewMem()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := func(n int) []byte { return ledger.IdempotencyKey(9, 7, [16]byte{byte(n)}) }
+		for n := range flags {
+			if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key(n), Value: value[flags[n]]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lo, hi := ledger.IdempotencyBefore(10)
+		for lo != nil {
+			var ops []wal.Op
+			if ops, lo, err = agedClaims(e.Store.Scan, lo, hi, e.Clock.Read(), limit); err != nil {
+				t.Fatal(err)
+			}
+			if len(ops) > 0 {
+				if err := write(e.Store, local, ops...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for n := range flags {
+			if _, there, err := e.Store.Get(key(n)); there != (flags[n] == 'd') || err != nil {
+				t.Errorf("%d at once: claim %d is there: %v (%v)", limit, n, there, err)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

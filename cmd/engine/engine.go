@@ -42,6 +42,7 @@ type Engine struct {
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
 	registrar *registrar
+	refusals  *refusals
 	uses      *lastUsed
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
@@ -94,18 +95,16 @@ func (e *Engine) open() error {
 	if e.terms.Epoch, e.terms.GapEnd, err = restored.Gap(e.Store); err != nil {
 		return err
 	}
+	if e.terms.ClaimDays, err = ledger.ClaimDays(e.Store.Scan); err != nil {
+		return err
+	}
 	if c.alerts == nil {
 		c.alerts = &alerts{log: c.Log}
 	}
 	c.alerts.book.open(e.Store, e.Clock)
-	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+	if err := e.openRegistry(); err != nil {
 		return err
 	}
-	uses := &lastUsed{registry: e.Registry, store: e.Store}
-	if err := uses.load(); err != nil {
-		return err
-	}
-	e.uses = uses
 	if err := e.connect(); err != nil {
 		return err
 	}
@@ -134,6 +133,23 @@ func (e *Engine) open() error {
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
 	}
 	return e.start()
+}
+
+// openRegistry restores the registry, and what is kept beside it.
+func (e *Engine) openRegistry() (err error) {
+	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+		return err
+	}
+	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: e.Config.alerts}
+	if err := e.refusals.load(); err != nil {
+		return err
+	}
+	uses := &lastUsed{registry: e.Registry, store: e.Store}
+	if err := uses.load(); err != nil {
+		return err
+	}
+	e.uses = uses
+	return nil
 }
 
 // connect opens the simulator in this process, or prepares the provider in another process;
@@ -227,6 +243,7 @@ func (e *Engine) start() error {
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
 		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Refused: e.refusals.refused, Refuse: e.refusals.refuse,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {

@@ -12,6 +12,8 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
+	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // pickyScheme is a scheme that refuses some keys.
@@ -34,11 +36,16 @@ func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.Acco
 // keys that were not reached.
 func TestRemindGoesOn(t *testing.T) {
 	var keys []*registry.PixKey
+	r, _, _ := newRegistrar(t)
 	for n := range 10 {
-		keys = append(keys, &registry.PixKey{Key: fmt.Sprint("k", n), Type: ledger.KeyEVP, Account: 1})
+		k, err := r.registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
 	}
 	s := &pickyScheme{refuses: map[string]bool{"k0": true, "k1": true, "k2": true, "k5": true}}
-	r := &registrar{scheme: s, log: slog.New(slog.DiscardHandler), timeout: time.Second}
+	r.scheme = s
 	names := func(keys []*registry.PixKey) (all []string) {
 		for _, k := range keys {
 			all = append(all, k.Key)
@@ -62,5 +69,166 @@ func TestRemindGoesOn(t *testing.T) {
 	s.reported = nil
 	if left = r.pass(ended, keys, r.remind); len(left) != 10 || len(s.reported) != 0 {
 		t.Errorf("at the end %v were reported", s.reported)
+	}
+}
+
+// remembering is a scheme that has keys. It fails while down is set, and calls during, if
+// set, while it registers a key.
+type remembering struct {
+	scheme.Unassigned
+	has    map[string]ledger.AccountID
+	down   bool
+	during func()
+	calls  []string
+}
+
+func (s *remembering) RegisterKey(_ context.Context, k ledger.Key, a ledger.AccountID) error {
+	s.calls = append(s.calls, fmt.Sprint("register ", k.Value, " ", uint64(a)))
+	if s.down {
+		return errors.New("down")
+	}
+	if s.during != nil {
+		s.during()
+	}
+	s.has[k.Value] = a
+	return nil
+}
+
+func (s *remembering) DeregisterKey(_ context.Context, k ledger.Key, a ledger.AccountID) error {
+	s.calls = append(s.calls, fmt.Sprint("deregister ", k.Value, " ", uint64(a)))
+	if s.down {
+		return errors.New("down")
+	}
+	if s.has[k.Value] == a {
+		delete(s.has, k.Value)
+	}
+	return nil
+}
+
+// newRegistrar returns a registrar over a registry with two accounts.
+func newRegistrar(t *testing.T) (*registrar, *remembering, func() *registrar) {
+	j := waltest.NewInMemory()
+	s := &remembering{has: map[string]ledger.AccountID{}}
+	opened := func() *registrar {
+		g, err := registry.Open(settling{j}, func() ledger.Millis { return 1772366400000 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &registrar{registry: g, scheme: s, log: slog.New(slog.DiscardHandler), timeout: time.Second}
+	}
+	r := opened()
+	for n := range 2 {
+		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("first", n+1)}
+		if _, err := r.registry.RegisterAccount(ledger.AccountID(n+1), true, ledger.DefaultSettings(), evp); err != nil {
+			t.Fatal(err)
+		}
+		r.tell(evp.Value)
+	}
+	s.calls = nil
+	return r, s, opened
+}
+
+// settling is a journal that makes every entry durable at once.
+type settling struct{ *waltest.InMemory }
+
+func (s settling) Append(e *wal.Entry) wal.Ticket {
+	defer s.Settle()
+	return s.InMemory.Append(e)
+}
+
+var shopKey = ledger.Key{Type: ledger.KeyEmail, Value: "k"}
+
+// TestRegistrarTellsRemovalsFirst checks that the scheme hears of a removal before it hears of
+// the key's next owner, and that a removal which it has not heard is told after a restart.
+func TestRegistrarTellsRemovalsFirst(t *testing.T) {
+	r, s, opened := newRegistrar(t)
+	reserve := func(id ledger.AccountID) {
+		t.Helper()
+		if _, err := r.registry.ReservePixKey(id, shopKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(id ledger.AccountID) {
+		t.Helper()
+		if _, err := r.registry.RemovePixKey(id, "k"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserve(1)
+	r.tell("k")
+	s.down = true
+	remove(1)
+	if r.tell("k") {
+		t.Error("a scheme that is down was told")
+	}
+	reserve(2)
+	if r.tell("k") || s.has["k"] != 1 {
+		t.Errorf("the scheme has %v", s.has)
+	}
+	s.down = false
+	r = opened()
+	if !r.tell("k") || s.has["k"] != 2 || len(r.registry.Removals()) != 0 {
+		t.Errorf("the scheme has %v", s.has)
+	}
+	want := []string{"register k 1", "deregister k 1", "deregister k 1", "deregister k 1", "register k 2"}
+	if !slices.Equal(s.calls, want) {
+		t.Errorf("the scheme heard %q, want %q", s.calls, want)
+	}
+	if k, _ := r.registry.PixKey("k"); !k.Registered {
+		t.Errorf("the key is %+v", k)
+	}
+}
+
+// TestRegistrarDuringRemoval checks that a key which is removed while it is being registered
+// ends up unknown to the scheme, though the removal's own message must wait.
+func TestRegistrarDuringRemoval(t *testing.T) {
+	for name, first := range map[string]func(*registrar) bool{
+		"registered": func(r *registrar) bool { return r.tell("k") },
+		"reminded": func(r *registrar) bool {
+			during := r.scheme.(*remembering)
+			meanwhile := during.during
+			during.during = nil
+			r.tell("k")
+			during.during = meanwhile
+			return r.remind(t.Context(), "k")
+		},
+	} {
+		r, s, _ := newRegistrar(t)
+		if _, err := r.registry.ReservePixKey(1, shopKey); err != nil {
+			t.Fatal(err)
+		}
+		s.during = func() {
+			s.during = nil
+			if _, err := r.registry.RemovePixKey(1, "k"); err != nil {
+				t.Error(err)
+			}
+			if r.tell("k") {
+				t.Errorf("%s: the scheme was told of the removal before it has the key", name)
+			}
+		}
+		first(r)
+		if _, ours := r.registry.PixKey("k"); ours || len(r.registry.Removals()) != 1 {
+			t.Errorf("%s: the key is ours: %v", name, ours)
+		}
+		left := r.pass(t.Context(), inTurn(nil, r.registry.Removals()), r.news)
+		if _, has := s.has["k"]; has || len(left)+len(r.registry.Removals()) != 0 {
+			t.Errorf("%s: the scheme has %v", name, s.has)
+		}
+		if r.remind(t.Context(), "k"); len(s.has) != 2 {
+			t.Errorf("%s: a reminder brought the key back: %v", name, s.has)
+		}
+	}
+}
+
+// TestInTurn checks that keys which an earlier pass left go first, in its order, and that keys
+// which no longer wait are dropped.
+func TestInTurn(t *testing.T) {
+	key := func(name string) *registry.PixKey { return &registry.PixKey{Key: name} }
+	got := ""
+	for _, k := range inTurn([]*registry.PixKey{key("c"), key("gone"), key("a")}, []*registry.PixKey{key("a"), key("b"), key("c")}) {
+		got += k.Key
+	}
+	if got != "cab" {
+		t.Errorf("the order is %s", got)
 	}
 }

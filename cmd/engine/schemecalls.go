@@ -18,7 +18,7 @@ type schemeCalls struct {
 }
 
 var (
-	callNames    = [...]string{"register_key", "lookup", "submit", "return", "ask"}
+	callNames    = [...]string{"register_key", "lookup", "submit", "return", "ask", "deregister_key"}
 	outcomeNames = [...]string{"answered", "refused", "failed"}
 )
 
@@ -28,6 +28,7 @@ const (
 	callSubmit
 	callReturn
 	callAsk
+	callDeregister
 )
 
 var schemeCallsTotal = prometheus.NewDesc("pixd_scheme_calls_total",
@@ -70,6 +71,13 @@ func (s *schemeCalls) lookups() (n uint64) {
 func (s *schemeCalls) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
 	err := s.Scheme.RegisterKey(ctx, k, a)
 	s.count(callRegister, err)
+	return err
+}
+
+// DeregisterKey implements scheme.Scheme.
+func (s *schemeCalls) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+	err := s.Scheme.DeregisterKey(ctx, k, a)
+	s.count(callDeregister, err)
 	return err
 }
 

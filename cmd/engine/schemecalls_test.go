@@ -20,6 +20,10 @@ func (s *fixedAnswer) Submit(context.Context, scheme.Payment) (scheme.State, err
 	return scheme.State{Progress: scheme.Pending}, s.err
 }
 
+func (s *fixedAnswer) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+	return s.err
+}
+
 func (s *fixedAnswer) Return(context.Context, scheme.Refund) (scheme.State, error) {
 	return scheme.State{Progress: scheme.Settled}, s.err
 }
@@ -37,11 +41,16 @@ func TestSchemeCallsCount(t *testing.T) {
 				t.Errorf("%+v %v, want %v", state, got, err)
 			}
 		}
+		for range 2 * (n + 1) {
+			if got := s.DeregisterKey(t.Context(), ledger.Key{}, 7); !errors.Is(got, err) {
+				t.Errorf("%v, want %v", got, err)
+			}
+		}
 		if state, got := s.Submit(t.Context(), scheme.Payment{}); !errors.Is(got, err) || state.Progress != scheme.Pending {
 			t.Errorf("%+v %v, want %v", state, got, err)
 		}
 	}
-	for call, want := range map[string][3]uint64{"return": {1, 2, 3}, "submit": {1, 1, 1}, "ask": {}} {
+	for call, want := range map[string][3]uint64{"return": {1, 2, 3}, "submit": {1, 1, 1}, "ask": {}, "deregister_key": {2, 4, 6}} {
 		for i, name := range callNames {
 			for outcome := range outcomeNames {
 				if got := s.counts[i][outcome].Load(); name == call && got != want[outcome] {

@@ -15,8 +15,8 @@ import (
 
 func pixKeyCommand() *cobra.Command {
 	f := &adminFlags{}
-	return group("pix-key", "Make and show accounts' PIX keys", "  pixd pix-key list --account acc_7oi7njakvirg4", f,
-		pixKeyCreate(f), pixKeyList(f))
+	return group("pix-key", "Make, show and remove accounts' PIX keys", "  pixd pix-key list --account acc_7oi7njakvirg4", f,
+		pixKeyCreate(f), pixKeyList(f), pixKeyRemove(f))
 }
 
 func pixKeyCreate(f *adminFlags) *cobra.Command {
@@ -97,6 +97,37 @@ func pixKeyList(f *adminFlags) *cobra.Command {
 	p.add(c)
 	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
 	_ = c.MarkFlagRequired("account")
+	return c
+}
+
+func pixKeyRemove(f *adminFlags) *cobra.Command {
+	var of, key string
+	c := &cobra.Command{
+		Use:   "remove --account ID --key KEY",
+		Short: "Take a PIX key from an account",
+		Long: "Takes a PIX key from an account, and shows it. The scheme is told, now or as soon as it answers. Any\n" +
+			"account may have the key from then on. A payment that comes to it while nobody has it is given back,\n" +
+			"also where an open charge has it in its QR code. An account keeps its last key. Eleven digits are a\n" +
+			"CPF here; write a phone with +55." + adminHelp,
+		Example: "  pixd pix-key remove --account acc_7oi7njakvirg4 --key +5511987654321",
+		Args:    exactly(0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			id, err := operator.Segment(of)
+			if err != nil {
+				return fmt.Errorf("--account: %w", err)
+			}
+			name, err := operator.Segment(key)
+			if err != nil {
+				return fmt.Errorf("--key: %w", err)
+			}
+			var k pixKey
+			return f.reported(c, http.MethodDelete, "/admin/accounts/"+id+"/pix-keys/"+name, nil, &k, func() string { return k.facts() })
+		},
+	}
+	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	c.Flags().StringVar(&key, "key", "", "the `KEY` to take from it")
+	_ = c.MarkFlagRequired("account")
+	_ = c.MarkFlagRequired("key")
 	return c
 }
 

@@ -41,4 +41,27 @@ func TestPixKeyCommands(t *testing.T) {
 	if code, _, errs := p.operates("pix-key", "create", "--account", other.ID, "--key", "ana@example.com"); code != 1 || errs != "pixd: key \"ana@example.com\" belongs to another account (409)\n" {
 		t.Errorf("exit %d, %s", code, errs)
 	}
+	p.removesKeys(t, a.ID, other.ID)
+}
+
+// removesKeys removes PIX keys of an account from the command line.
+func (p *process) removesKeys(t *testing.T, id, other string) {
+	t.Helper()
+	got := p.reported("pix-key", "remove", "--account", id, "--key", "Ana@Example.com")
+	same(t, got, "\npix key  ana@example.com\ntype     email\naccount  "+id+"\nstatus   removed\ncreated  {}Z\n")
+	if out := p.reported("pix-key", "create", "--account", other, "--key", "ana@example.com"); !strings.Contains(out, "status   registered") {
+		t.Error(out)
+	}
+	if out := p.reported("pix-key", "remove", "--account", other, "--key", "ana@example.com", "--json"); !strings.Contains(out, `"status":"removed"`) {
+		t.Error(out)
+	}
+	for want, args := range map[string][]string{
+		"pixd: account " + id + " has no PIX key \"ana@example.com\" (404)\n": {"--account", id, "--key", "ana@example.com"},
+		"pixd: required flag(s) \"key\" not set\n":                            {"--account", id},
+		"pixd: --key: \"\" is no id\n":                                        {"--account", id, "--key", ""},
+	} {
+		if code, _, errs := p.operates(append([]string{"pix-key", "remove"}, args...)...); code != 1 || errs != want {
+			t.Errorf("exit %d, %q, want %q", code, errs, want)
+		}
+	}
 }

@@ -80,6 +80,14 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 			p.made("/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d,"paid_at":%q}`, k.Value, amount, at), &paid)
 			return paid.EndToEnd
 		},
+		Payable: func(t *testing.T, k ledger.Key) bool {
+			t.Helper()
+			status, answer, err := p.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":1}`, k.Value))
+			if err != nil || status != 201 && status != 404 {
+				t.Fatalf("%d %s %v", status, answer, err)
+			}
+			return status == 201
+		},
 		Again: func(t *testing.T) schemetest.Body { end(); return simBody(t, dir) },
 	}
 }

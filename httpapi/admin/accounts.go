@@ -92,7 +92,7 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.RegisterKey(a.ID, key)
+	s.TellScheme(key.Value)
 	return fasthttp.StatusCreated, created, nil
 }
 

@@ -32,10 +32,11 @@ type Options struct {
 	NewEVP       func() string      // returns a new UUID v4
 	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
 
-	// RegisterKey registers a key with the scheme and records that in the registry. It
-	// returns true if both have succeeded.
-	RegisterKey func(ledger.AccountID, ledger.Key) bool
-	Ready       func() bool // reports whether the merchant listener accepts connections
+	// TellScheme tells the scheme of a PIX key that was reserved or removed. It returns true
+	// once the scheme has acknowledged that and the registry's record of it is durable. What it
+	// cannot tell now is told later.
+	TellScheme func(key string) bool
+	Ready      func() bool // reports whether the merchant listener accepts connections
 
 	// Alerts lists at most limit alerts that were raised at since or later, oldest first.
 	// after is empty, or the next that an earlier call returned: then the list goes on behind
@@ -111,6 +112,7 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
 	handle("GET", "/admin/accounts/{account_id}/pix-keys", s.listPixKeys)
 	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
+	handle("DELETE", "/admin/accounts/{account_id}/pix-keys/{key}", s.removePixKey)
 	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
 	handle("GET", "/admin/accounts/{account_id}/statement", s.exportStatement)
 	handle("GET", "/admin/alerts", s.listAlerts)

@@ -81,8 +81,12 @@ func newFixture(t testing.TB) *fixture {
 		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,
-		RegisterKey: func(_ ledger.AccountID, k ledger.Key) bool {
-			return f.takes && f.keys.RegisteredPixKey(k.Value) == nil
+		TellScheme: func(key string) bool {
+			if k, ok := f.keys.PixKey(key); ok {
+				return f.takes && f.keys.RegisteredPixKey(k) == nil
+			}
+			k, _ := f.keys.Removal(key)
+			return f.takes && f.keys.UnlistedPixKey(k) == nil
 		},
 		Ready:   func() bool { return f.ready },
 		Version: "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),

@@ -80,6 +80,51 @@ func TestPixKeys(t *testing.T) {
 	f.expect("POST", "/admin/accounts/acc_none/pix-keys", `{"key_type":"evp"}`, 404, problem(404, `no account \"acc_none\"`))
 }
 
+// TestPixKeyRemoval checks the removal of a PIX key, in each spelling that means one key, and
+// that the key may be reserved again afterwards.
+func TestPixKeyRemoval(t *testing.T) {
+	f := newFixture(t)
+	mine, other := f.create(), f.create()
+	id := strings.TrimPrefix(mine, "/admin/accounts/")
+	first := member(t, strings.TrimSuffix(strings.TrimPrefix(f.expect("GET", mine+"/pix-keys", "", 200, `{"data":[…`), `{"data":[`), `],"next_cursor":null}`), "key")
+	removed := func(key, kind string) string {
+		return `{"key":"` + key + `","key_type":"` + kind + `","account_id":"` + id + `","status":"removed","created_at":"2026-09-21T14:13:20.000Z"}`
+	}
+	f.expect("DELETE", mine+"/pix-keys/"+first, "", 409, problem(409, `key \"`+first+`\" is the account's last one`))
+	f.expect("DELETE", mine+"/pix-keys/ana@x.com", "", 404, problem(404, `account `+id+` has no PIX key \"ana@x.com\"`))
+	f.expect("DELETE", mine+"/pix-keys/%zz", "", 404, problem(404, "no such path"))
+	f.expect("DELETE", "/admin/accounts/acc_none/pix-keys/x", "", 404, problem(404, `no account \"acc_none\"`))
+	for _, k := range []struct{ key, kind, path string }{
+		{"a/b+c@x.com", "email", "A%2Fb%2Bc%40X.com"},
+		{"+5511987654321", "phone", "+5511987654321"},
+		{"11987654321", "cpf", "11987654321"},
+		{"0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a", "evp", "0B6E4C1E-8f7a-4d3b-9c2a-1f2e3d4c5b6a"},
+	} {
+		f.takes = true
+		made := `{"key":"` + k.key + `","key_type":"` + k.kind + `"}`
+		f.expect("POST", mine+"/pix-keys", made, 201, `{"key":"…`)
+		f.expect("DELETE", other+"/pix-keys/"+k.path, "", 404, `{"error":{"status":404,…`)
+		f.takes = false // the removal counts, though the scheme cannot be told now
+		f.expect("DELETE", mine+"/pix-keys/"+k.path, "", 200, removed(k.key, k.kind))
+		f.expect("DELETE", mine+"/pix-keys/"+k.path, "", 404, `{"error":{"status":404,…`)
+		if waiting := f.keys.Removals(); len(waiting) != 1 || waiting[0].Key != k.key {
+			t.Errorf("the scheme is to be told of %v", waiting)
+		}
+		f.takes = true
+		f.expect("POST", other+"/pix-keys", made, 201, `{"key":"…`)
+		f.expect("DELETE", other+"/pix-keys/"+k.path, "", 200, `{"key":"…`)
+		if waiting := f.keys.Removals(); len(waiting) != 0 {
+			t.Errorf("the scheme is still to be told of %v", waiting)
+		}
+	}
+	if got := f.expect("GET", mine+"/pix-keys", "", 200, `{"data":[{"key":"`+first+`…`); strings.Count(got, `"key":`) != 1 {
+		t.Error(got)
+	}
+	f.expect("POST", mine+"/pix-keys", `{"key":"ana@x.com","key_type":"email"}`, 201, `{"key":"…`)
+	f.expect("DELETE", mine+"/pix-keys/"+first, "", 200, removed(first, "evp"))
+	f.expect("GET", mine+"/pix-keys", "", 200, `{"data":[{"key":"ana@x.com…`)
+}
+
 func TestCredits(t *testing.T) {
 	f := newFixture(t)
 	path := f.create()

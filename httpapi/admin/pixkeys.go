@@ -2,7 +2,7 @@ package admin
 
 import (
 	"errors"
-	"fmt"
+	"net/url"
 
 	"github.com/valyala/fasthttp"
 
@@ -20,13 +20,22 @@ type pixKey struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// shownPixKey returns a PIX key as the operator API shows it: its status is pending until the
-// scheme has taken the key, and then registered.
-func shownPixKey(k *registry.PixKey, registered bool) pixKey {
-	status := "pending"
+// The statuses of a PIX key: pending until the scheme has taken it, then registered; removed
+// in the answer to its removal.
+const (
+	keyPending    = "pending"
+	keyRegistered = "registered"
+	keyRemoved    = "removed"
+)
+
+func keyStatus(registered bool) string {
 	if registered {
-		status = "registered"
+		return keyRegistered
 	}
+	return keyPending
+}
+
+func shownPixKey(k *registry.PixKey, status string) pixKey {
 	return pixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
 }
 
@@ -41,13 +50,13 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	l, err := p.Of(len(a.PixKeys), func(i int) (any, error) {
-		k, ok := s.Registry.PixKey(a.PixKeys[i])
-		if !ok {
-			return nil, fmt.Errorf("account %v: the registry does not have its PIX key %q", a.ID, a.PixKeys[i])
+	var keys []*registry.PixKey
+	for _, name := range a.PixKeys {
+		if k, ok := s.Registry.PixKey(name); ok && k.Account == a.ID { // else it was removed since the account was read
+			keys = append(keys, k)
 		}
-		return shownPixKey(k, k.Registered), nil
-	})
+	}
+	l, err := p.Of(len(keys), func(i int) (any, error) { return shownPixKey(keys[i], keyStatus(keys[i].Registered)), nil })
 	return fasthttp.StatusOK, l, err
 }
 
@@ -69,7 +78,35 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return fasthttp.StatusCreated, shownPixKey(k, k.Registered || s.RegisterKey(a.ID, key)), nil
+	return fasthttp.StatusCreated, shownPixKey(k, keyStatus(k.Registered || s.TellScheme(key.Value))), nil
+}
+
+// removePixKey takes a PIX key from an account. It succeeds once the removal is durable. If
+// the scheme cannot be reached now, it is told later.
+func (s *service) removePixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
+	a, err := s.account(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	raw, _ := ctx.UserValue("key").(string)
+	name, err := url.PathUnescape(raw)
+	if err != nil {
+		return 0, nil, control.Missing("no such path")
+	}
+	if k, code := ledger.DetectKey(name); code == ledger.RefuseNothing {
+		name = k.Value // as the directory spells it
+	}
+	k, err := s.Registry.RemovePixKey(a.ID, name)
+	switch {
+	case errors.Is(err, registry.ErrNoKey):
+		return 0, nil, control.Missing("account %v has no PIX key %q", a.ID, name)
+	case errors.Is(err, registry.ErrLastKey):
+		return 0, nil, control.Refuse(fasthttp.StatusConflict, "key %q is the account's last one", name)
+	case err != nil:
+		return 0, nil, err
+	}
+	s.TellScheme(k.Key)
+	return fasthttp.StatusOK, shownPixKey(k, keyRemoved), nil
 }
 
 func (s *service) readPixKey(f strictjson.Form) (key ledger.Key, err error) {

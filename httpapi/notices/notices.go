@@ -64,7 +64,8 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, r.Handler)
 }
 
-// take acknowledges a notice once its effect is durable. If that takes longer than Wait, the
+// take acknowledges a notice once its effect is durable, and refuses a payment that the feed
+// refuses for good; a repeat of a refused message is refused again, never acknowledged. If that takes longer than Wait, the
 // answer tells the scheme to send the notice again. The notice is still being handled then,
 // and a repeat of it is not acknowledged before the first copy has an outcome.
 func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
@@ -94,6 +95,9 @@ func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, erro
 	case err := <-done:
 		if err == nil {
 			return fasthttp.StatusOK, provider.Done{}, nil
+		}
+		if errors.Is(err, scheme.ErrNoPayee) {
+			return fasthttp.StatusUnprocessableEntity, provider.Refusal{Code: provider.RefusedPayee}, nil
 		}
 		s.Log.Warn("scheme: notice not taken", "transaction", n.Tx.String(), "end_to_end_id", n.EndToEnd, "error", err)
 		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "not taken: send it again")

@@ -96,6 +96,21 @@ func TestAcknowledges(t *testing.T) {
 	}
 }
 
+// TestRefusesForGood checks that a payment which the feed refuses for good is refused, and that a
+// repeat of the same message is refused again and not taken for acknowledged.
+func TestRefusesForGood(t *testing.T) {
+	w := newHarness(t)
+	w.feed = func(_ scheme.Notice, done func(error)) { done(fmt.Errorf("wrapped: %w", scheme.ErrNoPayee)) }
+	const keyless = `{"kind":"payment_arrived","end_to_end_id":"E6070119020260301120000000000001","arrived":{"amount":5,"payer":{"name":"","document":"","ispb":""}}}`
+	for range 2 {
+		if status, answer := w.bring("a", keyless); status != 422 || answer != `{"refusal":"unknown_key"}` {
+			t.Errorf("%d %s", status, answer)
+		}
+	}
+	w.feed = func(_ scheme.Notice, done func(error)) { done(nil) }
+	w.expect("a", keyless, 200, "{}")
+}
+
 // TestWaits checks that an answer waits for the notice's effect for at most Wait, and that a
 // repeat is not acknowledged while the first copy is being handled.
 func TestWaits(t *testing.T) {

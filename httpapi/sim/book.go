@@ -25,6 +25,7 @@ func (s *service) book(ctx context.Context, _ *fasthttp.RequestCtx) (int, any, e
 
 var kindNames = map[sim.MovementKind]string{
 	sim.MovedPayout: "payout", sim.MovedPayment: "payment", sim.MovedReturn: "return", sim.MovedRefund: "refund",
+	sim.MovedRefused: "refused_payment",
 }
 
 // accountIDs are the ids of a payout or a refund in its account; both are null for a

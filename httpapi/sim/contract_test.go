@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -117,6 +118,13 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 				t.Fatal(err)
 			}
 			return paid
+		},
+		Payable: func(t *testing.T, k ledger.Key) bool {
+			_, _, err := s.Pay(t.Context(), sim.Payment{Key: k.Value, Amount: 1})
+			if err != nil && !errors.Is(err, sim.ErrUnknownKey) {
+				t.Fatal(err)
+			}
+			return err == nil
 		},
 		Again: func(t *testing.T) schemetest.Body { end(); return remote(t, fs) },
 	}

@@ -51,9 +51,8 @@ func New(o Options) fasthttp.RequestHandler {
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
-		provider.PathRegister: v.register, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
-		provider.PathReturned: v.returned,
-		provider.PathAsk:      v.ask, provider.PathBook: v.book,
+		provider.PathRegister: v.register, provider.PathDeregister: v.deregister, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
+		provider.PathReturned: v.returned, provider.PathAsk: v.ask, provider.PathBook: v.book,
 	} {
 		r.POST(path, signed.Handle(g, log, answering(serve)))
 	}
@@ -84,6 +83,14 @@ func (d *peer) register(ctx context.Context, body []byte) (any, error) {
 		return nil, control.Bad("%v", err)
 	}
 	return provider.Done{}, d.scheme.RegisterKey(ctx, k, account)
+}
+
+func (d *peer) deregister(ctx context.Context, body []byte) (any, error) {
+	k, account, err := provider.ReadRegistration(body)
+	if err != nil {
+		return nil, control.Bad("%v", err)
+	}
+	return provider.Done{}, d.scheme.DeregisterKey(ctx, k, account)
 }
 
 func (d *peer) lookup(ctx context.Context, body []byte) (any, error) {

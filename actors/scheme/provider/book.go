@@ -36,6 +36,7 @@ type Sums struct {
 	Received   ledger.Amount `json:"received"`
 	ReturnedBy ledger.Amount `json:"returned_by"`
 	ReturnedTo ledger.Amount `json:"returned_to"`
+	Refused    ledger.Amount `json:"refused,omitempty"`
 }
 
 // Participant is an institution's part of the book.
@@ -104,7 +105,9 @@ func (m *Book) parse() (b scheme.Book, err error) {
 	return b, nil
 }
 
-func (s Sums) negative() bool { return min(s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo) < 0 }
+func (s Sums) negative() bool {
+	return min(s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo, s.Refused) < 0
+}
 
 func instant(name, text string) (ledger.Millis, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)

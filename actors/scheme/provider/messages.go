@@ -8,14 +8,17 @@ import (
 	"pixd/actors/scheme"
 )
 
-// The paths of the protocol besides PathBook: five that a provider serves, and PathNotices,
+// The paths of the protocol besides PathBook: six that a provider serves, and PathNotices,
 // which an engine serves. Every request is a POST.
 const (
 	PathRegister = "/v1/keys/register"
 	PathLookup   = "/v1/keys/lookup"
-	PathSubmit   = "/v1/payments/submit"
-	PathReturn   = "/v1/returns/submit"
-	PathAsk      = "/v1/payments/ask"
+
+	PathDeregister = "/v1/keys/deregister"
+
+	PathSubmit = "/v1/payments/submit"
+	PathReturn = "/v1/returns/submit"
+	PathAsk    = "/v1/payments/ask"
 
 	PathNotices = "/scheme/v1/notices"
 )
@@ -26,7 +29,7 @@ type Key struct {
 	Value string `json:"value"`
 }
 
-// Registration registers one of the engine's PIX keys with the scheme.
+// Registration registers one of the engine's PIX keys with the scheme, or deregisters it.
 type Registration struct {
 	Key       Key    `json:"key"`
 	AccountID string `json:"account_id"`
@@ -148,7 +151,7 @@ func (o Owner) parse() (ledger.Party, error) {
 	return ledger.Party(o), nil
 }
 
-// ReadRegistration reads a request to PathRegister.
+// ReadRegistration reads a request to PathRegister or PathDeregister.
 func ReadRegistration(body []byte) (ledger.Key, ledger.AccountID, error) {
 	var m Registration
 	if err := decode(body, &m, false); err != nil {

@@ -28,7 +28,7 @@ type Notice struct {
 // Arrived is a customer's payment to one of the engine's keys.
 type Arrived struct {
 	Amount      ledger.Amount `json:"amount"` // base units
-	PixKey      string        `json:"pix_key"`
+	PixKey      string        `json:"pix_key,omitempty"`
 	TxID        string        `json:"txid,omitempty"`
 	Description string        `json:"description,omitempty"`
 	Payer       Owner         `json:"payer"`
@@ -43,6 +43,10 @@ var kinds = func() map[string]scheme.NoticeKind {
 	}
 	return all
 }()
+
+// RefusedPayee is the code of the Refusal with which an engine refuses a customer's payment for
+// good; see scheme.ErrNoPayee.
+const RefusedPayee = "unknown_key"
 
 // ErrKind is the error for a notice of an unknown kind. The scheme must send the notice
 // again, because a newer version of the engine may know the kind.
@@ -167,8 +171,6 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 		return scheme.Notice{}, errEndToEnd
 	case amount(a.Amount) != nil:
 		return scheme.Notice{}, errAmount
-	case a.PixKey == "":
-		return scheme.Notice{}, errors.New("arrived.pix_key is required")
 	}
 	var paid ledger.Millis
 	if a.PaidAt != "" {

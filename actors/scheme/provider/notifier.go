@@ -74,12 +74,22 @@ func (n *Notifier) deliver(notice scheme.Notice) error {
 	defer cancel()
 	status, answer, err := n.client.post(ctx, PathNotices, TellNotice(notice), MaxBody)
 	if err == nil && status != http.StatusOK {
-		err = unexpected(status, answer)
+		err = refusalOf(status, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("notice of %s: %w", notice.EndToEnd, err)
 	}
 	return nil
+}
+
+// refusalOf returns the error for an answer by which a notice is not acknowledged:
+// scheme.ErrNoPayee where the engine refuses a payment for good.
+func refusalOf(status int, answer []byte) error {
+	var r Refusal
+	if status == http.StatusUnprocessableEntity && decode(answer, &r, true) == nil && r.Code == RefusedPayee {
+		return scheme.ErrNoPayee
+	}
+	return unexpected(status, answer)
 }
 
 // Close cancels the notices that are being sent. None of them counts as acknowledged.

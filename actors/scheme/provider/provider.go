@@ -35,6 +35,15 @@ func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.Accou
 	return nil
 }
 
+// DeregisterKey implements scheme.Scheme.
+func (p *Provider) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+	var done Done
+	if err := p.ask(ctx, PathDeregister, Registration{keyOf(k), a.String()}, &done); err != nil {
+		return fmt.Errorf("scheme: deregister a key of %v: %w", a, err)
+	}
+	return nil
+}
+
 // Lookup implements scheme.Scheme.
 func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
 	var found Found

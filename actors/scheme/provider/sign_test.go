@@ -65,12 +65,12 @@ func TestExamples(t *testing.T) {
 	}
 	again := func(m any, err error) (string, error) { return string(encode(m)), err }
 	notice := func(body []byte) (string, error) { n, err := ReadNotice(body); return again(TellNotice(n), err) }
+	registration := func(b []byte) (string, error) {
+		k, a, err := ReadRegistration(b)
+		return again(Registration{keyOf(k), a.String()}, err)
+	}
 	requests := map[string]func([]byte) (string, error){
-		PathNotices: notice,
-		PathRegister: func(b []byte) (string, error) {
-			k, a, err := ReadRegistration(b)
-			return again(Registration{keyOf(k), a.String()}, err)
-		},
+		PathNotices: notice, PathRegister: registration, PathDeregister: registration,
 		PathLookup: func(b []byte) (string, error) {
 			q, err := ReadLookup(b)
 			return again(Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, err)
@@ -124,7 +124,7 @@ func TestExamples(t *testing.T) {
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+3 || seen["messages"] != 15 || seen["books"] != 1 || seen["returns"] != 1 {
+	if len(seen) != len(requests)+3 || seen["messages"] != 16 || seen["books"] != 1 || seen["returns"] != 1 {
 		t.Errorf("the page shows %v", seen)
 	}
 }

@@ -24,6 +24,9 @@ type Body struct {
 	// Pay has a customer pay an amount to one of our keys, with the scheme's date at, and
 	// returns the payment's end-to-end id.
 	Pay func(t *testing.T, key ledger.Key, amount ledger.Amount, at ledger.Millis) string
+	// Payable reports whether the scheme knows a key, so that a customer can pay to it. It may
+	// have a customer do that.
+	Payable func(t *testing.T, key ledger.Key) bool
 	// Again ends the implementation's process without warning and starts another one on the
 	// data that is durable.
 	Again func(t *testing.T) Body
@@ -36,6 +39,8 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 		tell func(t *testing.T, b Body)
 	}{
 		{"keys are registered more than once", registersTwice},
+		{"a key is given back", givesBack},
+		{"a payment that is refused goes back", sendsBack},
 		{"the directory answers", looksUp},
 		{"a payment settles", settles},
 		{"a payment settles inside the call", settlesNow},
@@ -154,6 +159,27 @@ func (i *inbox) awaitOf(t *testing.T, m matter, n int) scheme.Notice {
 		case <-i.came:
 		case <-timeout:
 			t.Fatalf("notice %d of %+v never came", n, m)
+		}
+	}
+}
+
+// awaitArrival waits for the notice of a customer's payment.
+func (i *inbox) awaitArrival(t *testing.T, endToEnd string) scheme.Notice {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		i.mu.Lock()
+		for _, n := range i.got {
+			if n.Kind == scheme.PaymentArrived && n.EndToEnd == endToEnd {
+				i.mu.Unlock()
+				return n
+			}
+		}
+		i.mu.Unlock()
+		select {
+		case <-i.came:
+		case <-timeout:
+			t.Fatalf("the notice of %s never came", endToEnd)
 		}
 	}
 }

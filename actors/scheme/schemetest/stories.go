@@ -67,6 +67,44 @@ func registersTwice(t *testing.T, b Body) {
 	}
 }
 
+// givesBack deregisters a key. Only its owner's deregistration counts, also after a restart,
+// and the key is free for another account then.
+func givesBack(t *testing.T, b Body) {
+	k := ledger.Key{Type: ledger.KeyEmail, Value: "a+b/c@example.com"}
+	tell := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	payable := func(b Body, want bool, when string) {
+		t.Helper()
+		if got := b.Payable(t, k); got != want {
+			t.Errorf("%s: a customer can pay to the key: %v", when, got)
+		}
+	}
+	tell(b.Scheme.DeregisterKey(t.Context(), k, 7))
+	payable(b, false, "never registered")
+	tell(b.Scheme.RegisterKey(t.Context(), k, 7))
+	tell(b.Scheme.DeregisterKey(t.Context(), k, 8))
+	payable(b, true, "deregistered for another account")
+	for range 2 {
+		tell(b.Scheme.DeregisterKey(t.Context(), k, 7))
+		payable(b, false, "deregistered")
+	}
+	b = b.Again(t)
+	payable(b, false, "after a restart")
+	tell(b.Scheme.RegisterKey(t.Context(), k, 8))
+	tell(b.Scheme.DeregisterKey(t.Context(), k, 7))
+	payable(b, true, "another account's")
+	in := newInbox(0)
+	b.start(t, in)
+	paid := b.Pay(t, k, 5, b.Now())
+	if n := in.awaitArrival(t, paid); n.Account != 8 {
+		t.Errorf("the payment names %v", n.Account)
+	}
+}
+
 func looksUp(t *testing.T, b Body) {
 	look := func(key string) (ledger.Party, error) {
 		p := payment(b, key)

@@ -59,6 +59,7 @@ type arrival struct {
 	PayerISPB     string           `cbor:"8,keyasint,omitempty"`
 	At            ledger.Millis    `cbor:"9,keyasint"` // the scheme's date of the payment
 	Description   string           `cbor:"10,keyasint,omitempty"`
+	RefusedAt     ledger.Millis    `cbor:"11,keyasint,omitempty"` // when the engine refused it and it went back; 0: it did not
 }
 
 func key(tag byte, rest string) []byte {

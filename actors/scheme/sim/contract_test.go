@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -77,7 +78,7 @@ func closing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 		}
 	}
 	t.Cleanup(end)
-	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Again: func(t *testing.T) schemetest.Body {
+	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Payable: payable(s), Again: func(t *testing.T) schemetest.Body {
 		end()
 		return closing(t, fs)
 	}}
@@ -95,9 +96,21 @@ func payer(s *Sim) func(*testing.T, ledger.Key, ledger.Amount, ledger.Millis) st
 	}
 }
 
+// payable returns the function with which the contract asks whether the simulator knows a key.
+func payable(s *Sim) func(*testing.T, ledger.Key) bool {
+	return func(t *testing.T, k ledger.Key) bool {
+		t.Helper()
+		_, _, err := s.Pay(t.Context(), Payment{Key: k.Value, Amount: 1})
+		if err != nil && !errors.Is(err, ErrUnknownKey) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+}
+
 func crashing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	s := openOn(t, fs, nil)
-	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Again: func(t *testing.T) schemetest.Body {
+	return schemetest.Body{Scheme: s, Now: now, Start: s.Start, Pay: payer(s), Payable: payable(s), Again: func(t *testing.T) schemetest.Body {
 		return crashing(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 2))}))
 	}}
 }

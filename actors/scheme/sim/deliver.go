@@ -156,10 +156,15 @@ func (d *deliverer) sleep() time.Duration {
 	return min(time.Duration(max(at-d.sim.now(), 0))*time.Millisecond, time.Hour)
 }
 
-// ended deletes the open row of an acknowledged notice. A notice that was not acknowledged is
-// put back, to be sent again.
+// ended deletes the open row of an acknowledged notice. The payment of a refused notice goes
+// back to the customer. A notice that was neither acknowledged nor refused is put back, to be
+// sent again.
 func (d *deliverer) ended(i *item, err error) {
 	now := d.sim.now()
+	refused := i.notice.Kind == scheme.PaymentArrived && errors.Is(err, scheme.ErrNoPayee)
+	if refused {
+		err = d.sim.sendBack(i)
+	}
 	d.mu.Lock()
 	moves := d.outbox.end(i, err == nil, now)
 	d.mu.Unlock()
@@ -172,6 +177,9 @@ func (d *deliverer) ended(i *item, err error) {
 	}
 	if i.acked != nil {
 		close(i.acked)
+	}
+	if refused {
+		return // sendBack has deleted the row
 	}
 	d.sim.store.Append(&wal.Entry{Ops: []wal.Op{{Kind: wal.OpDelete, Key: i.key}}, Lazy: true})
 }

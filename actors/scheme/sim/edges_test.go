@@ -190,6 +190,34 @@ func TestRegisteredTwiceAtOnce(t *testing.T) {
 	}
 }
 
+// TestKeyChangesAtOnce checks that of several changes of a key that are not durable yet the
+// last one counts, and that none is confirmed before it is durable.
+func TestKeyChangesAtOnce(t *testing.T) {
+	p := newPump(t)
+	hurried, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.RegisterKey(hurried, shop, 7); err != nil {
+		t.Errorf("a durable registration was written again: %v", err)
+	}
+	l := &late{shelf: *p.shelf}
+	p.store = l
+	for n, change := range []func(context.Context, ledger.Key, ledger.AccountID) error{p.DeregisterKey, p.RegisterKey, p.DeregisterKey, p.RegisterKey} {
+		if err := change(hurried, shop, 7); !errors.Is(err, context.Canceled) {
+			t.Errorf("change %d was confirmed before it is durable: %v", n+1, err)
+		}
+		if n%2 == 0 {
+			l.flush(len(l.queue) - 1) // all but this change are durable now
+		}
+		if _, ok, err := p.key(shop.Value); ok != (n%2 == 1) || err != nil {
+			t.Errorf("after change %d the key is known: %v %v", n+1, ok, err)
+		}
+	}
+	l.flush(len(l.queue))
+	if err := p.RegisterKey(hurried, shop, 7); err != nil || len(p.keys) != 0 {
+		t.Errorf("in the end: %v, and %d changes are kept", err, len(p.keys))
+	}
+}
+
 // TestAskedBeforeDurable checks that Ask does not answer with a payment's state before that
 // state is durable.
 func TestAskedBeforeDurable(t *testing.T) {

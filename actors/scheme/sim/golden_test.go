@@ -35,13 +35,14 @@ func TestGolden(t *testing.T) {
 		&arrival{
 			EndToEnd: "E60701190202603011200abcdefghijk", Account: 7, Key: "ana@example.com", Amount: 500, TxID: "PIXIN1",
 			PayerName: "Açaí", PayerDocument: "12345678909", PayerISPB: "60701190", At: 1772366400000, Description: "coffee",
+			RefusedAt: 1772366400002,
 		},
 		&movement{
 			Kind: MovedReturn, Account: 7, Amount: 500, Other: "99999005", EndToEnd: "E99999004202603011200abcdefghijk", Tx: tx,
 			ReturnID: "D99999005202603011200abcdefghijk",
 		},
 		&mark{At: 1772366400000, Number: 3},
-		&sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4, Messages: 5},
+		&sums{Sent: 1, Received: 2, ReturnedBy: 3, ReturnedTo: 4, Messages: 5, Refused: 6},
 		&returned{
 			ID: "D99999005202603011200abcdefghijk", Tx: tx, EndToEnd: "E99999004202603011200abcdefghijk", Account: 7, Amount: 500,
 			Reason: "MD06", At: 1772366400000,

@@ -54,7 +54,7 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	switch {
 	case err != nil:
 		return "", err
-	case a == nil:
+	case a == nil || a.RefusedAt != 0:
 		return "", fmt.Errorf("%s: %w", r.EndToEnd, ErrUnknownPayment)
 	case r.Amount > a.Amount:
 		return "", fmt.Errorf("%s: %d of %d: %w", r.EndToEnd, r.Amount, a.Amount, ErrBeyond)

@@ -56,11 +56,15 @@ func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 	if err != nil || a == nil {
 		return Known{}, fmt.Errorf("sim: customer's payment %s that holds its id: %w", endToEnd, present(a != nil, err))
 	}
-	refunds, err := s.refunds(a.EndToEnd)
-	return Known{
+	k := Known{
 		Kind: MovedPayment, EndToEnd: a.EndToEnd, Account: a.Account, Amount: a.Amount, Key: a.Key,
-		State: scheme.State{Progress: scheme.Settled}, At: a.At, FinalAt: a.At, Returns: refunds,
-	}, err
+		State: scheme.State{Progress: scheme.Settled}, At: a.At, FinalAt: a.At,
+	}
+	if a.RefusedAt != 0 {
+		k.State, k.FinalAt = scheme.State{Progress: scheme.Rejected, Reason: refusedReason}, a.RefusedAt
+	}
+	k.Returns, err = s.refunds(a.EndToEnd)
+	return k, err
 }
 
 func (s *Sim) knowRefund(r *refund) Known {

@@ -20,6 +20,7 @@ const (
 	MovedPayment                         // a customer paid an account
 	MovedReturn                          // a payout came back, in full or in part
 	MovedRefund                          // an account returned a customer's payment, in full or in part
+	MovedRefused                         // the engine refused a customer's payment, which goes back in full
 )
 
 // movement is money that settles at the time in the row's key. The row is written together

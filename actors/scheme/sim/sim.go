@@ -50,7 +50,8 @@ type Sim struct {
 
 	mu      sync.Mutex             // guards the maps of rows that are not durable yet; taken after order
 	holders map[string]ledger.TxID // for end-to-end ids whose row is not durable yet, the transaction that has the id
-	keys    map[string]keyRow      // keys whose row is not durable yet
+	keys    map[string]keyChange   // the last change of each key that has changes which are not durable yet
+	changes uint64                 // number of the newest change of a key
 	limited map[ledger.TxID]uint64 // number of limits met, for payouts whose limit row is not durable yet
 	lookups atomic.Uint32          // the Capacity that was set last
 
@@ -84,7 +85,7 @@ func Open(o Options) (*Sim, error) {
 		o.OwnISPB = OwnISPB
 	}
 	s := &Sim{
-		opts: o, store: o.Store, holders: map[string]ledger.TxID{}, keys: map[string]keyRow{},
+		opts: o, store: o.Store, holders: map[string]ledger.TxID{}, keys: map[string]keyChange{},
 		limited: map[ledger.TxID]uint64{},
 	}
 	if s.store == nil {
@@ -156,38 +157,6 @@ func (s *Sim) Close() error {
 	s.stop()
 	s.work.Wait()
 	return s.store.Close()
-}
-
-// RegisterKey registers one of the engine's keys, so that customers can pay to it.
-func (s *Sim) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
-	row := keyRow{Account: a, Type: k.Type}
-	s.mu.Lock()
-	_, onItsWay := s.keys[k.Value]
-	s.mu.Unlock()
-	// A row that is not durable yet may be lost in a crash, so the row is written again and
-	// this call waits for it.
-	if known, ok, err := s.key(k.Value); err != nil || ok && known == row && !onItsWay {
-		return err
-	}
-	s.mu.Lock()
-	s.keys[k.Value] = row
-	s.mu.Unlock()
-	return wait(ctx, s.append([]wal.Op{set(key(rowKey, k.Value), row)}, func() {
-		s.mu.Lock()
-		delete(s.keys, k.Value)
-		s.mu.Unlock()
-	}))
-}
-
-func (s *Sim) key(k string) (keyRow, bool, error) {
-	s.mu.Lock()
-	row, ok := s.keys[k]
-	s.mu.Unlock()
-	if ok {
-		return row, true, nil
-	}
-	ok, err := read(s.store, key(rowKey, k), &row)
-	return row, ok, err
 }
 
 // Lookup implements scheme.Scheme. Limits are checked before the key is looked at.

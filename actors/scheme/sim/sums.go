@@ -31,6 +31,7 @@ type sums struct {
 	ReturnedBy ledger.Amount `cbor:"3,keyasint,omitempty"`
 	ReturnedTo ledger.Amount `cbor:"4,keyasint,omitempty"`
 	Messages   uint64        `cbor:"5,keyasint,omitempty"`
+	Refused    ledger.Amount `cbor:"6,keyasint,omitempty"`
 }
 
 // tally holds the sums of a number of movements, by account and by institution.
@@ -75,6 +76,9 @@ func (t *tally) add(own string, m *movement) error {
 		return errors.Join(raise(&ours.ReturnedTo, m.Amount), raise(&account.ReturnedTo, m.Amount), raise(&theirs.ReturnedBy, m.Amount))
 	case MovedRefund:
 		return errors.Join(raise(&ours.ReturnedBy, m.Amount), raise(&account.ReturnedBy, m.Amount), raise(&theirs.ReturnedTo, m.Amount))
+	case MovedRefused:
+		return errors.Join(raise(&ours.Received, -m.Amount), raise(&account.Received, -m.Amount), raise(&theirs.Sent, -m.Amount),
+			raise(&ours.Refused, m.Amount), raise(&account.Refused, m.Amount))
 	}
 	return errors.New("sim: movement of no known kind")
 }
@@ -82,7 +86,7 @@ func (t *tally) add(own string, m *movement) error {
 func (s *sums) plus(o *sums) error {
 	s.Messages += o.Messages
 	return errors.Join(raise(&s.Sent, o.Sent), raise(&s.Received, o.Received),
-		raise(&s.ReturnedBy, o.ReturnedBy), raise(&s.ReturnedTo, o.ReturnedTo))
+		raise(&s.ReturnedBy, o.ReturnedBy), raise(&s.ReturnedTo, o.ReturnedTo), raise(&s.Refused, o.Refused))
 }
 
 func accountKey(a ledger.AccountID) []byte {
@@ -222,7 +226,7 @@ func (t *tally) book(at, oldest ledger.Millis) scheme.Book {
 }
 
 func (s *sums) reported() scheme.Sums {
-	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo}
+	return scheme.Sums{Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo, Refused: s.Refused}
 }
 
 // oldestOpen returns the due time of the oldest notice about money that is due and not

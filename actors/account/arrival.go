@@ -1,0 +1,78 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"pixd/actors/scheme"
+)
+
+// arrivals are the payments that Feed is working on, by their end-to-end ids, so that a
+// payment is never credited by one copy of its notice and refused by another.
+type arrivals struct {
+	mu   sync.Mutex
+	work map[string]int // number of copies that an account works on; refusing: a copy is being refused
+}
+
+const refusing = -1
+
+// begin notes that a copy of a payment's notice is being credited, or refused. False: another
+// copy is being refused or, where this one is to be refused, credited.
+func (w *arrivals) begin(endToEnd string, refuse bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.work[endToEnd]
+	if n == refusing || n > 0 && refuse {
+		return false
+	}
+	if w.work == nil {
+		w.work = map[string]int{}
+	}
+	if w.work[endToEnd] = n + 1; refuse {
+		w.work[endToEnd] = refusing
+	}
+	return true
+}
+
+// end ends what begin has begun.
+func (w *arrivals) end(endToEnd string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.work[endToEnd]--; w.work[endToEnd] <= 0 {
+		delete(w.work, endToEnd)
+	}
+}
+
+// arrived hands a customer's payment to the account that has the key that was paid to. A
+// payment to a key that nobody here has is refused for good, unless it was credited before
+// the key was removed. What was refused once stays refused.
+func (f *Feed) arrived(n scheme.Notice, done func(error)) {
+	id, ours := f.Key(n.Arrived.Key)
+	if !f.arrivals.begin(n.EndToEnd, !ours) {
+		done(fmt.Errorf("notice of %s: %w", n.EndToEnd, errInWork))
+		return
+	}
+	ended := func(err error) {
+		f.arrivals.end(n.EndToEnd)
+		done(err)
+	}
+	if f.Refused != nil && f.Refused(n.EndToEnd) {
+		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, scheme.ErrNoPayee))
+		return
+	}
+	if ours {
+		f.Notice(id, n.Arrived, ended)
+		return
+	}
+	switch _, err := f.receiver(scheme.Notice{EndToEnd: n.EndToEnd}); {
+	case err == nil: // a repeat of what was credited
+		ended(nil)
+	case !errors.Is(err, errNotThere):
+		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, err))
+	case f.Refuse == nil:
+		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, scheme.ErrNoPayee))
+	default:
+		f.Refuse(n, ended)
+	}
+}

@@ -1,0 +1,88 @@
+package registry
+
+import "pixd/actors/ledger"
+
+// ReservePixKey gives a PIX key to an account; ErrKeyTaken where the key belongs to another
+// account.
+func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
+	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
+	})
+	if err != nil {
+		return nil, err
+	}
+	k, ok := g.PixKey(key.Value)
+	if !ok || k.Account != id {
+		return nil, ErrNoKey // it was removed since
+	}
+	return k, nil
+}
+
+// RegisteredPixKey records that the scheme has registered a PIX key. It changes nothing if
+// the key was removed since k was read, even if it was reserved again.
+func (g *Registry) RegisteredPixKey(k *PixKey) error {
+	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(k) })
+}
+
+// RemovePixKey takes a PIX key, in the directory's spelling, from an account, and returns the
+// key's last entry. Any account may reserve the key from then on. ErrNoKey: the account does
+// not have the key; ErrLastKey: it has no other.
+func (g *Registry) RemovePixKey(id ledger.AccountID, key string) (*PixKey, error) {
+	var removed *PixKey
+	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) {
+		records, err := m.RemovePixKey(id, key)
+		if err == nil {
+			removed = records[0].PixKey
+		}
+		return records, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return removed, nil
+}
+
+// UnlistedPixKey records that the scheme has heard of a removal that Removal or Removals
+// returned.
+func (g *Registry) UnlistedPixKey(k *PixKey) error {
+	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.UnlistedPixKey(k) })
+}
+
+// PixKey finds a PIX key, in the directory's spelling; false where no account here has the
+// key. A key that the scheme has not registered yet is found too.
+func (g *Registry) PixKey(key string) (*PixKey, bool) { return g.pixKeys.Get(key) }
+
+// Holds reports whether one of our accounts has a PIX key that the scheme has registered. A
+// payout to such a key would stay in this institution. A key that the scheme has not taken may
+// be a stranger's, whatever an operator typed.
+func (g *Registry) Holds(key string) bool {
+	k, ok := g.PixKey(key)
+	return ok && k.Registered
+}
+
+// Removal returns the entry of a removed PIX key, as it was before its removal, if the scheme
+// has not heard of the removal. Another account may have the key by now: the scheme must hear
+// of the removal first.
+func (g *Registry) Removal(key string) (*PixKey, bool) { return g.removals.Get(key) }
+
+// Unregistered lists the PIX keys that the scheme has not registered yet.
+func (g *Registry) Unregistered() []*PixKey {
+	var keys []*PixKey
+	g.pixKeys.Each(func(_ string, k *PixKey) bool {
+		if !k.Registered {
+			keys = append(keys, k)
+		}
+		return true
+	})
+	return keys
+}
+
+// Removals lists the removed PIX keys of whose removal the scheme has not heard.
+func (g *Registry) Removals() []*PixKey {
+	var keys []*PixKey
+	g.removals.Each(func(_ string, k *PixKey) bool {
+		keys = append(keys, k)
+		return true
+	})
+	return keys
+}
