@@ -15,7 +15,10 @@ const (
 	settingFormat   = "format"
 	settingChecksum = "checksum"
 
-	formatVersion = 1
+	// formatVersion grows when records or rows get a kind or a field that earlier versions do
+	// not know. A store of an earlier format is opened, and is of this one from then on, so
+	// that an earlier version refuses it instead of meeting what it cannot read.
+	formatVersion = 2
 	checksumName  = "xxh64"
 )
 
@@ -54,6 +57,7 @@ func (s *Store) checkHard() error {
 		return err
 	}
 	wanted := wantedHard(s.opts.Hard)
+	delete(wanted, settingFormat)
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		stored, ok, err := get(s.db, metaKey(hardPrefix+name))
 		if err != nil {
@@ -70,14 +74,41 @@ func (s *Store) checkHard() error {
 }
 
 func (s *Store) checkFormat() error {
-	stored, _, err := get(s.db, metaKey(hardPrefix+settingFormat))
-	if err != nil {
+	v, err := s.format()
+	switch {
+	case err != nil:
 		return err
-	}
-	if v, err := strconv.Atoi(string(stored)); err == nil && v > formatVersion {
+	case v > formatVersion:
 		return fmt.Errorf("written by a newer version: format %d, this binary knows %d", v, formatVersion)
+	case v < 1:
+		return fmt.Errorf("setting %q is %d in the store, this process wants %d", settingFormat, v, formatVersion)
 	}
 	return nil
+}
+
+// format reads the store's format.
+func (s *Store) format() (int, error) {
+	stored, ok, err := get(s.db, metaKey(hardPrefix+settingFormat))
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return 0, fmt.Errorf("setting %q is not in the store, this process wants \"%d\"", settingFormat, formatVersion)
+	}
+	v, err := strconv.Atoi(string(stored))
+	if err != nil {
+		return 0, fmt.Errorf("setting %q is %q in the store and no number", settingFormat, stored)
+	}
+	return v, nil
+}
+
+// raiseFormat gives a store of an earlier format this one, durably.
+func (s *Store) raiseFormat() error {
+	v, err := s.format()
+	if err != nil || v == formatVersion {
+		return err
+	}
+	return s.db.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatVersion)), pebble.Sync)
 }
 
 // HardSetting reads a setting that may never change, as it was stored when the store was

@@ -164,6 +164,9 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	if newest != verified.Position {
 		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.Position, newest)
 	}
+	if err := s.fail.guard(s.raiseFormat); err != nil {
+		return err
+	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {
 		return err

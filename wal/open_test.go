@@ -220,12 +220,42 @@ func spoil(t *testing.T, fs FS, change func(*pebble.DB) error) {
 	}
 }
 
+// ofFormat sets the format of a closed store.
+func ofFormat(t *testing.T, fs FS, format string) {
+	t.Helper()
+	spoil(t, fs, func(db *pebble.DB) error { return db.Set(metaKey(hardPrefix+settingFormat), []byte(format), pebble.Sync) })
+}
+
 func TestNewerFormatRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	spoil(t, fs, func(db *pebble.DB) error {
-		return db.Set(metaKey(hardPrefix+settingFormat), []byte("2"), pebble.Sync)
-	})
-	refuses(t, fs, Options{}, "written by a newer version", "format 2")
+	ofFormat(t, fs, "3")
+	refuses(t, fs, Options{}, "written by a newer version", "format 3")
+	for _, format := range []string{"0", "-1", "x", ""} {
+		ofFormat(t, fs, format)
+		refuses(t, fs, Options{}, `"format"`)
+	}
+}
+
+// TestFormatRaised checks that a store of the first format is opened, that an opening which does
+// not write leaves its format, and that one which does makes it this version's for good.
+func TestFormatRaised(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	ofFormat(t, fs, "1")
+	for _, c := range []struct {
+		readOnly bool
+		want     string
+	}{{true, "1"}, {false, "2"}, {true, "2"}} {
+		s, err := Open(Options{Dir: harnessDir, FS: fs, ReadOnly: c.readOnly, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok, err := s.HardSetting(settingFormat); got != c.want || !ok || err != nil {
+			t.Errorf("read-only %v: format %q (%v)", c.readOnly, got, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestSpoiledKeys checks that Open or Verify finds changes of keys and values which only

@@ -276,6 +276,7 @@ func (l *life) refundedHere(m sim.Movement) {
 		return
 	}
 	l.settledHere(m)
+	l.returnedOnce(m)
 	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	returned := ledger.Amount(0)
 	for _, other := range all {
@@ -286,6 +287,33 @@ func (l *life) refundedHere(m sim.Movement) {
 	t := l.chronicle0.refunds.newest[m.Tx]
 	if paid := l.outside.paid[m.EndToEnd].amount; returned > paid && (t == nil || !l.chronicle0.refunds.late[t.Refund.Original]) {
 		l.fail("%d of %s, which paid %d, went back", returned, m.EndToEnd, paid)
+	}
+}
+
+// returnedOnce checks, in a restored life, that the scheme did not give back more of a payment
+// than was paid, with what it gave back in the gap. A merchant who refunds it again is the gap
+// that was accepted; an engine must not.
+func (l *life) returnedOnce(m sim.Movement) {
+	t := l.chronicle0.refunds.newest[m.Tx]
+	if l.gap == nil || t == nil || t.Refund.Case == nil || l.chronicle0.refunds.found[t.ID] {
+		return
+	}
+	for id, other := range l.chronicle0.refunds.newest {
+		_, known := l.gap.taken.status[id]
+		again := other.Refund.Case == nil && !known && !l.chronicle0.refunds.found[id]
+		if other.Refund.Original == t.Refund.Original && (again || other.Transfer.LateAt != 0) {
+			return
+		}
+	}
+	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	returned := ledger.Amount(0)
+	for _, other := range all {
+		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {
+			returned += other.Amount
+		}
+	}
+	if paid := l.outside.paid[m.EndToEnd].amount; returned > paid {
+		l.fail("the scheme gave back %d of %s, which paid %d, with the refund %v for a case", returned, m.EndToEnd, paid, t.ID)
 	}
 }
 
