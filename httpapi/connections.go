@@ -192,6 +192,7 @@ type counted struct {
 	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
 	closed atomic.Bool
 	midway atomic.Bool
+	body   atomic.Pointer[reservation] // nil: no memory is reserved for the body of its request
 }
 
 // Read implements net.Conn.
@@ -222,6 +223,7 @@ func (k *counted) answered() {
 func (k *counted) Close() error {
 	if !k.closed.Swap(true) {
 		k.answered()
+		k.release()
 		k.of.leave(k.ip)
 	}
 	return k.Conn.Close()
