@@ -29,8 +29,9 @@ type Config struct {
 	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own ISPB: 8 digits or capital letters
-	ISPBTable   string // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
+	SchemeTLS   TLSFiles // of SchemeListen; empty: AdminTLS
+	ISPB        string   // the service's own ISPB: 8 digits or capital letters
+	ISPBTable   string   // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
@@ -158,7 +159,7 @@ func (c *Config) Check() error {
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}
-	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"), c.SchemeTLS.check("scheme-tls"))
 }
 
 // The bounds of --webhook-retries.
@@ -182,6 +183,9 @@ const inProcess = "sim"
 func (c *Config) checkScheme() error {
 	if err := c.schemePeer().checkCA(); err != nil {
 		return err
+	}
+	if c.SchemeTLS != (TLSFiles{}) && c.SchemeListen == "" {
+		return errors.New("--scheme-tls-cert and --scheme-tls-key are for --scheme-listen, which is not given")
 	}
 	if c.inProcess() {
 		if c.SchemeListen != "" {

@@ -58,7 +58,9 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
 	flags.StringVar(&f.SchemeCA, "scheme-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --scheme is trusted by (default the system's authorities); read at the start")
-	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")
+	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; beyond loopback only with TLS")
+	flags.StringVar(&f.SchemeTLS.Cert, "scheme-tls-cert", "", "certificate chain in PEM for --scheme-listen (default the operator API's); read again on SIGHUP")
+	flags.StringVar(&f.SchemeTLS.Key, "scheme-tls-key", "", "private key of --scheme-tls-cert, in PEM")
 	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
 	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
 	flags.DurationVar(&f.SchemeTimeout, "scheme-timeout", f.SchemeTimeout, "lookup and submit together, inside one request")
@@ -111,6 +113,9 @@ func (f *serveFlags) understand() (err error) {
 	}
 	if !loopback(f.AdminListen) && f.AdminTLS.Cert == "" {
 		return fmt.Errorf("--admin-listen %s: without --admin-tls-cert and --admin-tls-key the operator API takes loopback addresses only", f.AdminListen)
+	}
+	if f.SchemeListen != "" && !loopback(f.SchemeListen) && f.AdminTLS.Cert == "" && f.SchemeTLS.Cert == "" {
+		return fmt.Errorf("--scheme-listen %s: without TLS, by --scheme-tls-cert and --scheme-tls-key or the operator API's certificate, it takes loopback addresses only", f.SchemeListen)
 	}
 	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
 		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")
