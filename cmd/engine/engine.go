@@ -235,6 +235,7 @@ func (e *Engine) start() error {
 	go func() { defer e.work.Done(); e.load.watch(ctx) }()
 	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
 	go func() { defer e.work.Done(); e.sweepWebhooks(ctx) }()
+	e.work.Go(func() { e.watchWebhooks(ctx) })
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()

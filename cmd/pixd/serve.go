@@ -73,7 +73,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "from a special-return case's opening; if it is undecided by then, an alert is raised")
 	flags.BoolVar(&f.WebhookInsecure, "webhook-allow-insecure", false, "webhooks may use http:// and private addresses; for development only")
 	flags.DurationVar(&f.WebhookTimeout, "webhook-timeout", f.WebhookTimeout, "for one attempt to deliver a webhook")
-	flags.DurationSliceVar(&f.WebhookRetries, "webhook-retries", f.WebhookRetries, "`WAITS` before the second and each later attempt to deliver a webhook, separated by commas; after the last the delivery is dead")
+	flags.DurationSliceVar(&f.WebhookRetries, "webhook-retries", f.WebhookRetries, "`WAITS` before the second and each later attempt to deliver a webhook, separated by commas; after the last, or once they all have passed since the event, the delivery is dead")
 	flags.IntVar(&f.RateLimit, "rate-limit", f.RateLimit, "requests of one address in a minute; 0 turns it off, for load tests only")
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
