@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -68,8 +69,9 @@ type Config struct {
 
 	PackCommand []string // arguments with which this program calls PlayPacker, to pack snapshots in a process of its own; nil: in this process
 
-	FS        wal.FS         // nil: the machine's file system
-	Clocks    *clock.Sources // nil: this machine's clocks
+	Starting  context.Context // ends a start that is under way, with ErrStopped; nil: nothing does
+	FS        wal.FS          // nil: the machine's file system
+	Clocks    *clock.Sources  // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 

@@ -62,7 +62,7 @@ type Engine struct {
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	if err := e.open(); err != nil {
-		return nil, errors.Join(err, e.closeAll())
+		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
 	return e, nil
 }
@@ -74,7 +74,7 @@ func (e *Engine) open() error {
 	}
 	var err error
 	if e.Store, err = wal.Open(wal.Options{
-		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
 	}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (e *Engine) open() error {
 		c.alerts = &alerts{log: c.Log}
 	}
 	c.alerts.book.open(e.Store, e.Clock)
-	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+	if e.Registry, err = registry.Open(starting{e.Store, c}, e.Clock.Stamp); err != nil {
 		return err
 	}
 	uses := &lastUsed{registry: e.Registry, store: e.Store}
@@ -127,6 +127,9 @@ func (e *Engine) open() error {
 	e.registrar = &registrar{
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
 	}
+	if err := c.goesOn(); err != nil {
+		return err
+	}
 	return e.start()
 }
 
@@ -136,7 +139,7 @@ func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
 			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}

@@ -27,7 +27,7 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the engine: merchant API, operator API, scheme",
 		Long: "Runs the engine until SIGTERM or SIGINT: it stops accepting then, finishes the requests in hand\n" +
-			"(10 s), and closes. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
+			"(10 s), and closes; a start that is under way ends, with status 0. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
 			"certificates again. Where the journal cannot be written it ends at once, with status 3; start it\n" +
 			"again once the disk is well. The operators' token is in PIXD_ADMIN_TOKEN, of at least 16 characters,\n" +
 			"else in <data-dir>/admin.token, made at the first start.",
