@@ -152,6 +152,9 @@ func (s *ServedSim) open(b Build) error {
 	}); err != nil {
 		return err
 	}
+	if c.Starting != nil && c.Starting.Err() != nil {
+		return c.Starting.Err()
+	}
 	h := simapi.New(simapi.Options{
 		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
 		Metrics: showing(ofProcess(&s.traffic)), GuardMetrics: s.cert != nil,
