@@ -182,11 +182,25 @@ func (s *snapshots) create() (path string, err error) {
 	if err != nil {
 		return "", errors.Join(err, snapshot.Sweep(c.files(), c.snapshotDir()))
 	}
-	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), c.SnapshotKeep, c.SnapshotMaxSize)
+	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), path, c.SnapshotKeep, c.SnapshotMaxSize)
 	for _, r := range removed {
 		c.Log.Info("old snapshot removed", "file", r)
 	}
+	s.tellFuture()
 	return path, err
+}
+
+// tellFuture logs which snapshots were made, by their own word, in the future.
+func (s *snapshots) tellFuture() {
+	all, err := s.List()
+	if err != nil {
+		return // Retain has just said why
+	}
+	for _, l := range all {
+		if l.Warning != nil {
+			s.e.Config.Log.Warn("snapshot: "+*l.Warning, "file", l.Path, "created_at", *l.CreatedAt)
+		}
+	}
 }
 
 // roomEvery is the number of bytes that are packed between two looks at the free disk space.
@@ -236,11 +250,15 @@ func copied(r *admin.SnapshotRun) *admin.SnapshotRun {
 
 // List implements admin.Snapshots.
 func (s *snapshots) List() ([]admin.Snapshot, error) {
-	return ListSnapshots(s.e.Config.files(), s.e.Config.snapshotDir())
+	return ListSnapshots(s.e.Config.files(), s.e.Config.snapshotDir(), time.UnixMilli(int64(s.e.Clock.Now())))
 }
 
-// ListSnapshots returns the snapshots in a folder, newest first. A nil fsys is the machine's.
-func ListSnapshots(fsys snapshot.FS, dir string) ([]admin.Snapshot, error) {
+// inFuture is the warning about a snapshot that was made later than now, by its own word.
+const inFuture = "its time lies in the future: a clock is or was wrong"
+
+// ListSnapshots returns the snapshots in a folder, newest first, with a warning for each that is
+// more than a minute younger than now. A nil fsys is the machine's.
+func ListSnapshots(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapshot, error) {
 	if fsys == nil {
 		fsys = snapshot.Disk
 	}
@@ -259,6 +277,10 @@ func ListSnapshots(fsys snapshot.FS, dir string) ([]admin.Snapshot, error) {
 			m := l.Manifest
 			created, newest, position := stamp(m.CreatedAt), stamp(m.Logs[0].Time), m.Position()
 			row.CreatedAt, row.Newest, row.Position, row.Accounts = &created, &newest, &position, &m.Accounts
+			if m.CreatedAt.After(now.Add(time.Minute)) {
+				why := inFuture
+				row.Warning = &why
+			}
 			row.Balance, row.Pending, row.MEDHeld = m.Balance, m.Pending, m.MEDHeld
 		}
 		all = append(all, row)
