@@ -25,7 +25,7 @@ var zeros [maxFill]byte
 type logFile struct {
 	storeFile
 	written atomic.Int64 // where the next Write goes
-	filled  int64 // the file's size
+	filled  int64        // the file's size
 
 	around func(sync func()) // see Options.AroundSync
 	sync   func()

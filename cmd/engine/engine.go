@@ -72,11 +72,7 @@ func (e *Engine) open() error {
 	if err := makeFolder(c); err != nil {
 		return err
 	}
-	var err error
-	if e.Store, err = wal.Open(wal.Options{
-		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
-	}); err != nil {
+	if err := e.openJournal(); err != nil {
 		return err
 	}
 	if err := e.acceptRestored(); err != nil {
@@ -131,6 +127,15 @@ func (e *Engine) open() error {
 		return err
 	}
 	return e.start()
+}
+
+func (e *Engine) openJournal() (err error) {
+	c := &e.Config
+	e.Store, err = wal.Open(wal.Options{
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
+	})
+	return err
 }
 
 // connect opens the simulator in this process, or prepares the provider in another process;

@@ -12,8 +12,7 @@ import (
 // TestStoppedStart sends a signal to stop as soon as the operator API's port is open, while the
 // engine, a demo and the simulator start, and later ones. Each ends with status 0 and says so.
 func TestStoppedStart(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+	dir := t.TempDir() // not parallel: a port that was free must not be taken meanwhile
 	stops := func(name string, begin func(address string) *process, signal syscall.Signal) {
 		during := 0
 		for wait := time.Duration(0); wait <= 100*time.Millisecond; wait += 10 * time.Millisecond {
