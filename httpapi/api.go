@@ -47,8 +47,9 @@ type History interface {
 
 // Webhooks checks URLs, and puts deliveries back in line.
 type Webhooks interface {
-	// Check returns an error, whose text is for the merchant, where the URL may not be called.
-	Check(ctx context.Context, url string) error
+	// Check returns an error, whose text is for the merchant, where the account may not have
+	// the URL called. ledger.ErrBusy: this cannot be found out for now.
+	Check(ctx context.Context, id ledger.AccountID, url string) error
 	// Retry puts a delivery back in line. ledger.ErrNoDelivery: the subscription never got the
 	// event, or it is long over. ledger.ErrSubscriptionEnded: the subscription gets nothing any
 	// more.

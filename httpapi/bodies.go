@@ -1,8 +1,10 @@
 package httpapi
 
 import (
-	"sync"
+	"crypto/tls"
+	"net"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/valyala/fasthttp"
 )
@@ -11,12 +13,14 @@ import (
 // allocates a body's whole length as soon as it has read the head, and a few bytes are enough
 // to announce 256 KiB. Bodies of at most smallBody bytes are not counted: they are no larger
 // than the read buffer that every connection has anyway.
+//
+// A reservation belongs to its connection, because fasthttp calls neither handler for some
+// requests that break off: for a chunked body that ends before its first chunk, and where the
+// answer 100 Continue cannot be written. It closes every connection.
 type bodies struct {
 	room  atomic.Int64 // bytes that can still be reserved
-	held  atomic.Int64 // number of requests that have a reservation, the length of the map of
-	mu    sync.Mutex
-	of    map[*fasthttp.RequestHeader]int64
-	small int64
+	held  atomic.Int64 // number of reservations
+	small int64        // bytes; a body up to this length needs no reservation
 }
 
 const (
@@ -25,17 +29,20 @@ const (
 )
 
 func newBodies() *bodies {
-	b := &bodies{of: map[*fasthttp.RequestHeader]int64{}, small: smallBody}
+	b := &bodies{small: smallBody}
 	b.room.Store(bodiesRoom)
 	return b
 }
 
-// take reserves memory for the body that a request announces, until give is called. It
-// returns false if too little memory is left. fasthttp reuses header structs: if the request
-// has the struct of an earlier request that broke off without a report, take first releases
-// that request's reservation.
+// reservation is the memory that one connection has reserved for a body.
+type reservation struct {
+	of    *bodies
+	bytes int64
+}
+
+// take reserves memory for the body that a request announces, until its connection gives it
+// back. It returns false if too little memory is left.
 func (b *bodies) take(h *fasthttp.RequestHeader) bool {
-	b.give(h)
 	n := int64(h.ContentLength())
 	if n == chunkedLength {
 		n = maxBody // a chunked body may grow to maxBody
@@ -43,41 +50,66 @@ func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 	if n <= b.small || n > maxBody { // the server never reads a body above maxBody
 		return true
 	}
+	k := countedOf(connectionOf(h))
+	if k == nil {
+		return false // nobody would give it back
+	}
 	if b.room.Add(-n) < 0 {
 		b.room.Add(n)
 		return false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.of[h] = n
 	b.held.Add(1)
+	k.reserve(&reservation{b, n})
 	return true
 }
 
-// give releases the reservation of a request, if it has one.
-func (b *bodies) give(h *fasthttp.RequestHeader) {
-	if b.held.Load() == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n, ok := b.of[h]; ok {
-		delete(b.of, h)
-		b.held.Add(-1)
-		b.room.Add(n)
+// give returns a reservation's memory. A nil reservation has none.
+func (r *reservation) give() {
+	if r != nil {
+		r.of.held.Add(-1)
+		r.of.room.Add(r.bytes)
 	}
 }
 
-// around changes a server's handlers so that a request's reservation is released when the
-// request has been handled or could not be read.
-func (b *bodies) around(s *fasthttp.Server) {
-	handle, fail := s.Handler, s.ErrorHandler
-	s.Handler = func(ctx *fasthttp.RequestCtx) {
-		defer b.give(&ctx.Request.Header)
+// released wraps a handler so that a request's reservation is given back when the request has
+// been handled: its connection may stay open. Any other end of a request ends the connection.
+func released(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		defer countedOf(ctx.Conn()).release()
 		handle(ctx)
 	}
-	s.ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) {
-		b.give(&ctx.Request.Header)
-		fail(ctx, err)
+}
+
+// connectionOf returns the connection on which a server's request arrived. The server's hook
+// for a head gets the head alone; it is a part of the RequestCtx, which knows the connection.
+// h must be such a head.
+func connectionOf(h *fasthttp.RequestHeader) net.Conn {
+	var ctx *fasthttp.RequestCtx
+	const at = unsafe.Offsetof(ctx.Request) + unsafe.Offsetof(ctx.Request.Header)
+	ctx = (*fasthttp.RequestCtx)(unsafe.Add(unsafe.Pointer(h), -int(at)))
+	return ctx.Conn()
+}
+
+// countedOf returns what Connections counts of a connection that it accepted, and nil for any
+// other connection.
+func countedOf(c net.Conn) *counted {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	k, _ := c.(*counted)
+	return k
+}
+
+// reserve makes r the connection's reservation. release gives it back, once.
+func (k *counted) reserve(r *reservation) {
+	k.body.Swap(r).give()
+	if k.closed.Load() { // Close was called meanwhile, and released nothing
+		k.release()
+	}
+}
+
+func (k *counted) release() {
+	if k != nil && k.body.Load() != nil {
+		k.body.Swap(nil).give()
 	}
 }

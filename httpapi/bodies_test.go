@@ -22,11 +22,12 @@ func TestBodiesRoom(t *testing.T) {
 	b := newBodies()
 	b.room.Store(600 << 10)
 	s.HeaderReceived = b.received
-	b.around(s)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	s.Handler = released(s.Handler)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := Limit(ln, ConnectionOptions{Log: f.options().Log})
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = l.Close() })
 

@@ -75,7 +75,7 @@ func (c *call) credentials() bool {
 		return true
 	}
 	if from, ok := c.failedFrom(); ok {
-		if _, ok = c.failures.Take(from, c.Now()); !ok {
+		if _, ok = c.failures.Take(Network(from), c.Now()); !ok {
 			tooMany(c.ctx)
 			return false
 		}

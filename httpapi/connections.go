@@ -125,9 +125,7 @@ func (l *Connections) admit(k *counted) int {
 	if l.PerIP == 0 || !ok || slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return 0
 	}
-	if ip.Is6() { // addresses are counted by /64, because a client with one address of a /64 can use all of them
-		ip = netip.PrefixFrom(ip, 64).Masked().Addr()
-	}
+	ip = Network(ip)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.per[ip] >= l.PerIP {
@@ -137,6 +135,16 @@ func (l *Connections) admit(k *counted) int {
 	l.per[ip]++
 	k.ip = ip
 	return 0
+}
+
+// Network returns the address by which a client is counted where addresses could be changed to
+// get around a limit: an IPv4 address as it is, and of an IPv6 address its /64, because a
+// client with one address of a /64 can use all of them.
+func Network(ip netip.Addr) netip.Addr {
+	if ip.Is6() {
+		return netip.PrefixFrom(ip.WithZone(""), 64).Masked().Addr()
+	}
+	return ip
 }
 
 // peer returns the address of the other end of a connection. An IPv4-mapped IPv6 address is
@@ -192,6 +200,7 @@ type counted struct {
 	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
 	closed atomic.Bool
 	midway atomic.Bool
+	body   atomic.Pointer[reservation] // nil: no memory is reserved for the body of its request
 }
 
 // Read implements net.Conn.
@@ -222,6 +231,7 @@ func (k *counted) answered() {
 func (k *counted) Close() error {
 	if !k.closed.Swap(true) {
 		k.answered()
+		k.release()
 		k.of.leave(k.ip)
 	}
 	return k.Conn.Close()

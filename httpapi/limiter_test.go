@@ -200,6 +200,15 @@ func TestFailedCredentials(t *testing.T) {
 	wrong.headers[3] = strings.Repeat("?", 3)
 	f.expect(wrong, 401, `{…`) // counted against the proxy's address, because the client's is not valid
 	f.now += window
+	for n, c := range []struct {
+		from string
+		want int
+	}{{"2001:db8::1", 401}, {"2001:db8::2", 401}, {"2001:db8::ffff:3", 429}, {"2001:db8:0:1::1", 401}} { // an IPv6 address counts as its /64
+		wrong.headers[3] = c.from
+		if g := f.send(wrong); g.status != c.want {
+			t.Errorf("%d: %s: %d", n, c.from, g.status)
+		}
+	}
 	wrong.headers[3] = "127.0.0.1"
 	f.expect(wrong, 401, `{…`)
 }

@@ -30,8 +30,8 @@ const bodyTooLarge = "the body is larger than 256 KiB"
 func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fasthttp.Server {
 	log = log.With("listener", name)
 	b := newBodies()
-	s := &fasthttp.Server{
-		Handler:        answerFlaws(h),
+	return &fasthttp.Server{
+		Handler:        released(answerFlaws(h)),
 		HeaderReceived: b.received,
 		ErrorHandler:   func(ctx *fasthttp.RequestCtx, err error) { unreadable(ctx, err) },
 		Logger:         serverLog{log},
@@ -54,8 +54,6 @@ func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fastht
 		// A multipart body goes through the checks like any other body.
 		DisablePreParseMultipartForm: true,
 	}
-	b.around(s)
-	return s
 }
 
 // unreadable answers a request that the server could not read and that therefore reached no

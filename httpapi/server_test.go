@@ -26,7 +26,7 @@ func (f *fixture) listen() string {
 	}
 	s := NewServer(func(ctx *fasthttp.RequestCtx) { f.handler(ctx) }, "merchants", slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ln) }()
+	go func() { done <- s.Serve(Limit(ln, ConnectionOptions{Log: slog.New(slog.DiscardHandler)})) }()
 	f.t.Cleanup(func() {
 		if err := errors.Join(s.Shutdown(), <-done); err != nil {
 			f.t.Error(err)

@@ -18,7 +18,12 @@ const secretBytes = 32
 func subscribe(c *call) {
 	command, refusal := readSubscription(c).Parse()
 	if refusal == nil {
-		if err := c.Webhooks.Check(context.Background(), command.URL); err != nil {
+		err := c.Webhooks.Check(context.Background(), c.key.Account, command.URL)
+		if errors.Is(err, ledger.ErrBusy) {
+			c.failed(err)
+			return
+		}
+		if err != nil {
 			refusal = ledger.RefuseURL(err.Error())
 		}
 	}

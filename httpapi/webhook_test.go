@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,14 +14,15 @@ import (
 // fakeWebhooks gives the errors that a test sets, and keeps what it was asked.
 type fakeWebhooks struct {
 	bad, err error
+	account  ledger.AccountID
 	url      string
 	target   ledger.Target
 	event    ledger.EventID
 	retries  int
 }
 
-func (w *fakeWebhooks) Check(_ context.Context, url string) error {
-	w.url = url
+func (w *fakeWebhooks) Check(_ context.Context, id ledger.AccountID, url string) error {
+	w.account, w.url = id, url
 	return w.bad
 }
 
@@ -98,6 +100,13 @@ func TestSubscribe(t *testing.T) {
 	f.expect(sent{path: hooksPath, body: hookBody}, 400, `{"worked":false,"errors":{"bad_request":{"url":["url must be nice"]}}}`)
 	if len(f.engine.all) != n {
 		t.Errorf("%d commands for bad bodies", len(f.engine.all)-n)
+	}
+	w.bad = fmt.Errorf("look-up: %w", ledger.ErrBusy)
+	if g := f.expect(sent{path: hooksPath, body: hookBody}, 503, shape1("503", "too much work is waiting")); g.header("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", g.header("Retry-After"))
+	}
+	if len(f.engine.all) != n || w.account != merchant {
+		t.Errorf("%d commands without a look-up; asked for %v", len(f.engine.all)-n, w.account)
 	}
 	w.bad = nil
 	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseTooManySubscriptions, Message: "at most 20"}}

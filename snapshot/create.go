@@ -67,13 +67,23 @@ func create(fsys FS, folder, name string, m *Manifest, step Step) error {
 	return syncFolder(fsys, fsys.PathDir(name))
 }
 
-// createPrivate creates a file that only its owner may read.
+// createPrivate creates a file, in place of one that has the name. On the disk nobody but its
+// owner can open it, from its creation on.
 func createPrivate(fsys FS, name string) (vfs.File, error) {
-	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
-	if err == nil && fsys == vfs.Default {
-		err = os.Chmod(name, 0o600)
+	if fsys != vfs.Default {
+		return fsys.Create(name, vfs.WriteCategoryUnspecified)
 	}
-	return file, err
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	return fsys.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 }
 
 // list puts the folder's files and their checksums into the manifest.

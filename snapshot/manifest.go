@@ -18,9 +18,10 @@ const Format = 1
 // Manifest says what a snapshot is a copy of.
 type Manifest struct {
 	Format    int       `json:"format"`
-	CreatedAt time.Time `json:"created_at"` // UTC, whole seconds
-	Engine    string    `json:"engine"`     // version of the program that made the snapshot
-	Logs      []Log     `json:"logs"`       // one for each journal; there is one today
+	CreatedAt time.Time `json:"created_at"`      // UTC, whole seconds
+	Engine    string    `json:"engine"`          // version of the program that made the snapshot
+	Logs      []Log     `json:"logs"`            // one for each journal; there is one today
+	Epoch     uint64    `json:"epoch,omitempty"` // how often the journal was restored from a snapshot and taken into use
 	Accounts  int       `json:"accounts"`
 
 	// Sums over all accounts, in base units: they may be more than 64 bits hold.

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,8 +29,9 @@ func names(fsys FS, dir string) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !IsName(name) }), nil
 }
 
-// List returns the files in dir that have a snapshot's name, oldest first by their names. It
-// reads their manifests and does not compare their checksums. A folder that does not exist
+// List returns the files in dir that have a snapshot's name, oldest first: by epoch and
+// position, which no clock has a part in. Files without a usable manifest come before the
+// others. It reads the manifests and does not compare checksums. A folder that does not exist
 // has none.
 func List(fsys FS, dir string) ([]Listed, error) {
 	files, err := names(fsys, dir)
@@ -44,36 +46,51 @@ func List(fsys FS, dir string) ([]Listed, error) {
 		}
 		all = append(all, l)
 	}
+	slices.SortStableFunc(all, func(a, b Listed) int {
+		switch {
+		case a.Err != nil && b.Err != nil:
+			return 0
+		case a.Err != nil || b.Err != nil:
+			return cmp.Compare(usable(a), usable(b))
+		}
+		m, n := a.Manifest, b.Manifest
+		return cmp.Or(cmp.Compare(m.Epoch, n.Epoch), cmp.Compare(m.Position(), n.Position()), m.CreatedAt.Compare(n.CreatedAt))
+	})
 	return all, nil
 }
 
-// Newest returns when the newest usable snapshot in dir was made; false where there is none. It
-// reads no older ones.
+func usable(l Listed) int {
+	if l.Err != nil {
+		return 0
+	}
+	return 1
+}
+
+// Newest returns when the newest usable snapshot in dir was made, by the clock of that time;
+// false where there is none.
 func Newest(fsys FS, dir string) (at time.Time, ok bool, err error) {
-	files, err := names(fsys, dir)
-	for i := len(files) - 1; i >= 0; i-- {
-		if s, err := Open(fsys, fsys.PathJoin(dir, files[i])); err == nil {
-			return s.Manifest.CreatedAt, true, nil
-		}
+	all, err := List(fsys, dir)
+	if n := len(all); err == nil && n > 0 && all[n-1].Err == nil {
+		return all[n-1].Manifest.CreatedAt, true, nil
 	}
 	return time.Time{}, false, err
 }
 
 // Retain removes the oldest snapshots in dir until at most keep are left and their files have
 // at most maxSize bytes together; 0 stands for no such limit. It always leaves the newest
-// usable one, and it removes no file that cannot be read as a snapshot. It returns the paths of
-// the removed ones.
-func Retain(fsys FS, dir string, keep int, maxSize int64) (removed []string, err error) {
+// usable one and the one whose path is made, and it removes no file that cannot be read as a
+// snapshot. It returns the paths of the removed ones.
+func Retain(fsys FS, dir, made string, keep int, maxSize int64) (removed []string, err error) {
 	listed, err := List(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	usable := slices.DeleteFunc(listed, func(l Listed) bool { return l.Err != nil })
-	slices.Reverse(usable) // the newest one first
+	all := slices.DeleteFunc(listed, func(l Listed) bool { return l.Err != nil })
+	slices.Reverse(all) // the newest one first
 	var size int64
-	for i, l := range usable {
+	for i, l := range all {
 		size += l.Size
-		if i == 0 || (keep == 0 || i < keep) && (maxSize == 0 || size <= maxSize) {
+		if i == 0 || l.Path == made || (keep == 0 || i < keep) && (maxSize == 0 || size <= maxSize) {
 			continue
 		}
 		if err := fsys.Remove(l.Path); err != nil {

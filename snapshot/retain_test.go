@@ -71,7 +71,7 @@ func TestRetain(t *testing.T) {
 		if room < 0 {
 			room = size / 2
 		}
-		removed, err := Retain(fsys, "/snaps", c.keep, room)
+		removed, err := Retain(fsys, "/snaps", "", c.keep, room)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestRetain(t *testing.T) {
 			}
 		}
 	}
-	if removed, err := Retain(vfs.NewMem(), "/none", 1, 1); err != nil || removed != nil {
+	if removed, err := Retain(vfs.NewMem(), "/none", "", 1, 1); err != nil || removed != nil {
 		t.Errorf("a missing folder: %v, %v", removed, err)
 	}
 }

@@ -1,7 +1,10 @@
 package wal
 
 import (
+	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -21,34 +24,92 @@ var zeros [maxFill]byte
 // Pebble has reserved, for which disks mounted with discard stall.
 type logFile struct {
 	storeFile
-	written int64 // where the next Write goes
-	filled  int64 // the file's size
+	written atomic.Int64 // where the next Write goes
+	filled  int64        // the file's size
 
 	around func(sync func()) // see Options.AroundSync
 	sync   func()
+	open   *openLogs
 }
 
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // newLogFile returns the log file that was opened to be written from its beginning.
-func newLogFile(f storeFile, around func(sync func())) (vfs.File, error) {
+func newLogFile(f storeFile, around func(sync func()), open *openLogs) (vfs.File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	sync := func() { _ = f.SyncData() } // does not return where it fails
-	return &logFile{storeFile: f, filled: info.Size(), around: around, sync: sync}, nil
+	log := &logFile{storeFile: f, filled: info.Size(), around: around, sync: sync, open: open}
+	open.add(log)
+	return log, nil
 }
 
 func (f *logFile) Write(p []byte) (int, error) {
 	n, err := f.storeFile.Write(p)
-	f.written += int64(n)
-	if err != nil || f.written <= f.filled {
+	written := f.written.Add(int64(n))
+	if err != nil || written <= f.filled {
 		return n, err
 	}
-	fill := min(f.written/8, maxFill)
-	f.filled = f.written + fill
-	_, err = f.WriteAt(zeros[:fill], f.written)
+	fill := min(written/8, maxFill)
+	f.filled = written + fill
+	_, err = f.WriteAt(zeros[:fill], written)
+	return n, err
+}
+
+// Close implements vfs.File.
+func (f *logFile) Close() error {
+	f.open.remove(f)
+	return f.storeFile.Close()
+}
+
+// openLogs are the log files that are being written, by their names.
+type openLogs struct {
+	mu  sync.Mutex
+	all map[string]*logFile
+}
+
+func (o *openLogs) add(f *logFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all[f.name] = f
+}
+
+func (o *openLogs) remove(f *logFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all[f.name] == f { // else a newer file has the name
+		delete(o.all, f.name)
+	}
+}
+
+// reader returns a file that was opened for reading, as far as it is written now. A checkpoint
+// copies the log while it is being written: the copy would otherwise have the zeros ahead of
+// what is written, and behind them chunks that were written meanwhile, which Pebble takes for
+// damage.
+func (o *openLogs) reader(name string, file vfs.File) vfs.File {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if f := o.all[name]; f != nil {
+		return &logReader{File: file, left: f.written.Load()}
+	}
+	return file
+}
+
+// logReader reads the first bytes of a log file.
+type logReader struct {
+	vfs.File
+	left int64
+}
+
+// Read implements vfs.File.
+func (r *logReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := r.File.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
 	return n, err
 }
 

@@ -223,7 +223,9 @@ func spoil(t *testing.T, fs FS, change func(*pebble.DB) error) {
 // ofFormat sets the format of a closed store.
 func ofFormat(t *testing.T, fs FS, format string) {
 	t.Helper()
-	spoil(t, fs, func(db *pebble.DB) error { return db.Set(metaKey(hardPrefix+settingFormat), []byte(format), pebble.Sync) })
+	spoil(t, fs, func(db *pebble.DB) error {
+		return db.Set(metaKey(hardPrefix+settingFormat), []byte(format), pebble.Sync)
+	})
 }
 
 func TestNewerFormatRefused(t *testing.T) {

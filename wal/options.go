@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -28,6 +29,9 @@ type Options struct {
 	// By then nothing is released any more. It should end the process.
 	OnFailure func(error)
 	Log       *slog.Logger // nil: messages are discarded
+
+	// Starting ends Open, with its error, while batches are verified. Nil: nothing does.
+	Starting context.Context
 
 	// AroundSync is called in place of each sync of a log, and must call sync once. It is for
 	// measuring how long syncs take. Nil: they are not measured.

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// storeFS is the file system as Pebble sees it. It does three things beside passing calls on.
+// storeFS is the file system as Pebble sees it. It does four things beside passing calls on.
 //
 // It stops the store at the first write or sync that fails, before Pebble sees the error.
 // Pebble reacts to some failed writes with a panic that unlocks an unlocked mutex
@@ -19,7 +19,8 @@ import (
 // then the marker file that names the manifest, and syncs the folder only once, after both.
 // If a power failure kept the marker and lost the manifest, the store could not be opened.
 //
-// And it fills log files with zeros ahead of what is written; see logFile.
+// It fills log files with zeros ahead of what is written; see logFile. And who reads a log file
+// that is being written sees no more than is written; see openLogs.
 //
 // A failed write outside the store's folder, such as a checkpoint's, does not stop the
 // store.
@@ -29,10 +30,11 @@ type storeFS struct {
 	fail *failure
 
 	aroundSync func(sync func()) // see Options
+	logs       *openLogs
 }
 
 func newStoreFS(o Options, fail *failure) storeFS {
-	return storeFS{o.FS, o.FS.PathJoin(o.Dir, storeName) + "/", fail, o.AroundSync}
+	return storeFS{o.FS, o.FS.PathJoin(o.Dir, storeName) + "/", fail, o.AroundSync, &openLogs{all: map[string]*logFile{}}}
 }
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
@@ -67,6 +69,14 @@ func (f storeFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCa
 	return f.wrap(newname, file, f.end("reuse as", newname, err))
 }
 
+func (f storeFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.Open(name, opts...)
+	if err != nil || !isLog(name) {
+		return file, err
+	}
+	return f.logs.reader(name, file), nil
+}
+
 func (f storeFS) Link(oldname, newname string) error {
 	return f.end("link", newname, f.FS.Link(oldname, newname))
 }
@@ -86,7 +96,7 @@ func (f storeFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
 	}
 	ours := storeFile{file, name, f.fail}
 	if isLog(name) {
-		return newLogFile(ours, f.aroundSync)
+		return newLogFile(ours, f.aroundSync, f.logs)
 	}
 	return ours, nil
 }

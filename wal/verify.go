@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -81,6 +82,7 @@ func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
+	w.ending = s.opts.Starting
 	if err := errors.Join(w.batches(mark.Position+1, mark), w.close()); err != nil {
 		return Head{}, err
 	}
@@ -120,6 +122,7 @@ type walk struct {
 	rows    *pebble.Iterator
 	recs    *pebble.Iterator
 	tails   map[Stream]tail // the newest record of each stream in the batches so far
+	ending  context.Context // ends the walk; nil: nothing does
 	partial bool            // the walk begins after the first batch, so tails lacks streams whose records came before
 	at      Head
 	records uint64
@@ -177,6 +180,9 @@ func (w *walk) batches(position uint64, after Head) error {
 
 // batch verifies one batch row and the records that it names.
 func (w *walk) batch(position uint64, v []byte) error {
+	if w.ending != nil && w.ending.Err() != nil {
+		return w.ending.Err()
+	}
 	row, err := decodeBatchRow(position, v)
 	if err != nil {
 		return err

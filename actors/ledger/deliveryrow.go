@@ -52,6 +52,16 @@ type DeliveryStatus struct {
 	// Why no attempt follows although the schedule had more; empty: the schedule is over, or
 	// the delivery is not dead.
 	Why string `cbor:"6,keyasint,omitempty"`
+	// Since is when the delivery was last put back in line: the schedule began anew then. 0: it
+	// never was, and the schedule counts from CreatedAt.
+	Since Millis `cbor:"7,keyasint,omitempty"`
+}
+
+// EventsSince is the instant from which the age of the record's events counts: its stamp, but
+// the start of the process at the earliest where engine time was doubted at the stamp.
+func (r *Record) EventsSince(now Reading) Millis {
+	doubted := r.Tx != nil && r.Tx.Doubted || r.Case != nil && r.Case.Doubted
+	return now.since(r.Time, doubted)
 }
 
 // NextAttempt is the engine time of the next attempt; 0: none follows, or the delivery is held.

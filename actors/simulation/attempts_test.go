@@ -17,6 +17,7 @@ type attempt struct {
 	began  ledger.Reading
 	until  ledger.Millis // simulated time at which the answer or the timeout comes
 	answer webhook.Answer
+	since  ledger.Millis // from when the event's age counts
 	made   ledger.Millis // time of the record
 }
 
@@ -93,7 +94,7 @@ func (l *life) begin(t *webhook.Task) {
 	d.made++
 	r, err := l.hookRows().Record(t.Account, t.Record)
 	if err == nil && int(t.Event) < len(r.Events) {
-		a.made = r.Time
+		a.made, a.since = r.Time, r.EventsSince(a.began)
 		l.arrives(a, d, r)
 		return
 	}
@@ -120,7 +121,8 @@ func (l *life) finish(i int) {
 	now := l.time.Read()
 	r := webhook.Result{
 		Answer: a.answer, Began: a.began.Time, Now: l.hookTime(), CreatedAt: a.made,
-		Took: time.Duration(now.Clock-a.began.Clock) * time.Millisecond, Entropy: uint16(l.rng.Uint32()),
+		Took: time.Duration(now.Clock-a.began.Clock) * time.Millisecond, Entropy: uint16(l.rng.Uint32()), Doubted: now.Doubted,
+		Since: a.since,
 	}
 	o := l.pump.machine.Done(a.task, r)
 	d := l.hooks.known[a.name]
@@ -162,6 +164,10 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 		want = ledger.DeliveryDead
 		d.last = true
 		l.count("webhook: dead after its last attempt")
+	case !r.Doubted && r.Now >= l.attemptsEnd(a):
+		want = ledger.DeliveryDead
+		d.last = true
+		l.count("webhook: dead after its time")
 	}
 	if o.State != want || o.Stop != (r.Status == http.StatusGone) {
 		l.fail("event %d for subscription %v is %v (%v) after %d attempts and the answer %d", a.task.Sequence, a.task.Target, o.State, o.Stop, tries+1, r.Status)
@@ -176,10 +182,27 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	}
 }
 
+// attemptsEnd is when the time for attempts of a delivery is over: five minutes after all waits of
+// the schedule, counted from the event, or from when the delivery was put back in line.
+func (l *life) attemptsEnd(a *attempt) ledger.Millis {
+	end := a.since
+	if s := a.task.Status; s != nil && s.Since != 0 {
+		end = s.Since
+	}
+	for _, wait := range l.pump.schedule {
+		end += wait
+	}
+	return end + 5*60*1000
+}
+
 // rightWait checks when a delivery is attempted again.
 func (l *life) rightWait(a *attempt, tries int, r *webhook.Result, o *webhook.Outcome) {
 	wait, asked := l.pump.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
-	if got := o.Next.Due - r.Now; got < max(wait, asked) || got > max(wait+wait/5, asked) || int(o.Next.Tries) != tries+1 {
+	left := wait + wait // the waits are cut where the time for attempts ends
+	if !r.Doubted {
+		left = l.attemptsEnd(a) - r.Now
+	}
+	if got := o.Next.Due - r.Now; got < max(min(wait, left), asked) || got > max(min(wait+wait/5, left), asked) || int(o.Next.Tries) != tries+1 {
 		l.fail("event %d for subscription %v is attempted again in %d ms as try %d, the schedule says %d, the receiver %d", a.task.Sequence, a.task.Target, got, o.Next.Tries, wait, asked)
 	}
 }

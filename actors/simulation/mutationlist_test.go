@@ -638,8 +638,8 @@ var mutations = []mutation{
 	{
 		"dead-one-attempt-early", "a delivery is dead before its last attempt",
 		"actors/webhook/outcome.go",
-		"if int(t.Tries) >= len(m.schedule) {",
-		"if n := int(t.Tries); n >= len(m.schedule) || n > 0 && n == len(m.schedule)-1 {",
+		"if over || int(t.Tries) >= len(m.schedule) {",
+		"if n := int(t.Tries); over || n >= len(m.schedule) || n > 0 && n == len(m.schedule)-1 {",
 	},
 	{
 		"schedule-begins-anew", "a process that remembers no failure, as after a crash, begins a delivery's schedule anew",
@@ -692,8 +692,8 @@ var mutations = []mutation{
 	{
 		"attempts-forgotten-when-put-back", "a delivery that is put back in line loses the attempts that were made",
 		"actors/webhook/outcome.go",
-		"\tagain.Due, again.Why = now, \"\"\n",
-		"\tagain.Due, again.Why, again.Attempts = now, \"\", nil\n",
+		"\tagain.Due, again.Why, again.Since = now, \"\", now\n",
+		"\tagain.Due, again.Why, again.Since, again.Attempts = now, \"\", now, nil\n",
 	},
 	{
 		"snapshot-not-durable", "a snapshot has a batch that is not durable, and that a crash of the original takes back",

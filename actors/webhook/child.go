@@ -29,7 +29,7 @@ func (c *child) Receive(ctx actor.Context) {
 // attempt makes one attempt. A panic in it is an attempt that failed.
 func (d *Dispatcher) attempt(t *Task) (r Result) {
 	began := d.Now()
-	r = Result{Began: began.Time, CreatedAt: began.Time}
+	r = Result{Began: began.Time, CreatedAt: began.Time, Since: began.Time}
 	defer func() {
 		if p := recover(); p != nil {
 			d.Log.Error("webhook: panic", "webhook", t.Subscription.ID.String(), "event", t.Sequence, "panic", p, "stack", string(debug.Stack()))
@@ -37,6 +37,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 		}
 		now := d.Now()
 		drawn := d.Entropy()
+		r.Doubted = now.Doubted
 		r.Now, r.Took = now.Clock+d.ahead, time.Duration(now.Clock-began.Clock)*time.Millisecond
 		r.Entropy = uint16(drawn[0])<<8 | uint16(drawn[1])
 	}()
@@ -49,7 +50,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 		r.Err = "internal error"
 		return r
 	}
-	r.CreatedAt = record.Time
+	r.CreatedAt, r.Since = record.Time, record.EventsSince(began)
 	event := record.Event(int(t.Event))
 	r.Answer = d.Post(d.ending, Post{
 		URL: t.Subscription.URL, EventID: event.ID.String(), Secret: t.Subscription.Shown(),

@@ -31,13 +31,16 @@ type Options struct {
 // Journal writes changes of rows; see wal.Store.
 type Journal interface{ Append(e *wal.Entry) wal.Ticket }
 
-// Alerts raises the alert AlertDead.
+// Alerts raises the alerts AlertDead and AlertDelayed.
 type Alerts interface {
 	Raise(id ledger.AccountID, a ledger.Alert)
 }
 
-// AlertDead is the kind of the alert that a delivery is dead after its last attempt.
-const AlertDead = "delivery_dead"
+// The kinds of alerts about deliveries.
+const (
+	AlertDead    = "delivery_dead"    // no attempt follows, and the receiver has not acknowledged the event
+	AlertDelayed = "delivery_delayed" // the oldest event that waits is over an hour old
+)
 
 // Dispatcher is the shell around Machine: it calls Machine.Tick, gives tasks to child actors,
 // and writes what follows from their results.
@@ -224,8 +227,8 @@ func (d *Dispatcher) attempted(t *Task, r Result) {
 		d.work.Add(1)
 		go d.stop(t)
 	}
-	if o.Alert != "" && d.Alerts != nil {
-		d.Alerts.Raise(t.Account, ledger.Alert{Kind: AlertDead, Message: o.Alert})
+	if o.Alert != "" {
+		d.raise(t.Target, AlertDead, o.Alert)
 	}
 	d.write(t, o.Ops, next)
 }

@@ -46,7 +46,7 @@ func newDesk(t *testing.T, post func(context.Context, Post) Answer) *desk {
 			if seq == 404 {
 				return nil, errors.New("no such record")
 			}
-			r := &ledger.Record{Account: 1, Seq: seq, Time: t0}
+			r := &ledger.Record{Account: 1, Seq: seq, Time: t0 + 100*24*hour}
 			r.Events, r.Tx, r.Totals.Events = []ledger.EventKind{ledger.EventReceived}, &ledger.Transaction{}, seq
 			return r, nil
 		},
@@ -188,7 +188,7 @@ func TestInternalFaults(t *testing.T) {
 		}
 	}
 	for _, sequence := range []uint64{1, 2} {
-		if s := k.becomes(sequence, "delivered"); s.CreatedAt != t0 || len(s.Attempts) != 1 || s.Attempts[0].Status != 204 {
+		if s := k.becomes(sequence, "delivered"); s.CreatedAt != t0+100*24*hour || len(s.Attempts) != 1 || s.Attempts[0].Status != 204 {
 			t.Errorf("%+v", s)
 		}
 	}

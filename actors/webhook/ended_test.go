@@ -94,15 +94,14 @@ func TestAgain(t *testing.T) {
 				t.Fatal(task)
 			}
 		}
-		for n := range tries {
-			if n > 0 {
-				r.now += 40 * hour
-			}
+		for range tries {
 			status := 500
 			if state == "delivered" {
 				status = 200
 			}
-			r.answers(r.one(), status)
+			if o := r.answers(r.one(), status); o.State == ledger.DeliveryPending {
+				r.now = o.Next.Due
+			}
 		}
 		r.now += second
 		r.shelf.expectState(t, target(1), 7, state)

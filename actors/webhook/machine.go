@@ -52,17 +52,23 @@ type Machine struct {
 	pools   pools
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
 	limit   int                       // see Limit
-	alerted map[ledger.Target]ledger.Millis
+	alerted map[told]ledger.Millis
+	life    ledger.Millis            // how long, in ms, a delivery is attempted; see slack
+	held    map[ledger.Target]uint64 // events before this one are held; see Watch
 }
 
 // New makes the machine of a process that starts. schedule has the waits, in ms, before the
 // second and each later attempt.
 func New(schedule []ledger.Millis, b Bounds) *Machine {
 	lo, _ := ledger.AllPending()
-	return &Machine{
-		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{},
-		bad: map[ledger.Target]failure{}, alerted: map[ledger.Target]ledger.Millis{},
+	m := &Machine{
+		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{}, life: slack,
+		bad: map[ledger.Target]failure{}, alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{},
 	}
+	for _, wait := range schedule {
+		m.life += wait
+	}
+	return m
 }
 
 // Task is one attempt to make or, with Bury, deliveries to end without an attempt. The caller
@@ -71,7 +77,8 @@ type Task struct {
 	ledger.Pending
 	Subscription *ledger.Subscription
 	Status       *ledger.DeliveryStatus // nil before the first attempt
-	Bury         []Task                 // these end as dead, because the subscription is stopped or removed
+	Bury         []Task                 // these end as dead without an attempt
+	why          string                 // with Bury: the reason
 	attempt      *attempt               // nil with Bury
 }
 

@@ -14,6 +14,9 @@ const (
 	hour   = 3600 * second
 )
 
+// life is how long a delivery is attempted by schedule, and the attempts themselves.
+const life = 75*hour + 35*60*second + 5*second + slack
+
 // schedule is that of an engine.
 var schedule = []ledger.Millis{5 * second, 300 * second, 1800 * second, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
 
@@ -80,6 +83,10 @@ func (r *rig) answers(t Task, status int) Outcome {
 func (r *rig) ends(t Task, result Result) Outcome {
 	r.t.Helper()
 	result.Began, result.Now, result.CreatedAt = r.now, r.now, t.Due
+	if t.Status != nil {
+		result.CreatedAt = t.Status.CreatedAt
+	}
+	result.Since = result.CreatedAt
 	o := r.Done(t, result)
 	r.shelf.apply(o.Ops)
 	r.Settled(t)
@@ -109,7 +116,7 @@ func TestSchedule(t *testing.T) {
 				t.Fatalf("attempt %d: %+v", n, task)
 			}
 			o := r.ends(task, Result{Entropy: entropy, Answer: Answer{Err: "no answer"}})
-			want := r.now + wait + fifths*wait/5
+			want := min(r.now+wait+fifths*wait/5, t0+life) // the longest waits together are longer than a delivery's time
 			if o.State != ledger.DeliveryPending || o.Next.Due != want || o.Alert != "" || o.Stop {
 				t.Fatalf("attempt %d at %d: %+v, want the next at %d", n, r.now, o, want)
 			}

@@ -17,6 +17,8 @@ type Result struct {
 	Now       ledger.Millis // time at which it ended
 	Took      time.Duration // how long it took
 	CreatedAt ledger.Millis // time of the record that caused the event
+	Since     ledger.Millis // from when the event's age counts: CreatedAt, or later where that stamp may be wrong
+	Doubted   bool          // engine time is doubted: the time for attempts does not end
 	Entropy   uint16        // drawn; makes the jitter
 }
 
@@ -37,8 +39,7 @@ const (
 	maxPause          = 1000
 )
 
-// alertEvery is the least time, in ms, between two alerts about dead deliveries of one
-// subscription.
+// alertEvery is the least time, in ms, between two alerts of one kind about one subscription.
 const alertEvery = 60 * 60 * 1000
 
 // Done takes the result of an attempt.
@@ -57,12 +58,32 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 		o.Stop = true
 		return o
 	}
-	if int(t.Tries) >= len(m.schedule) {
-		o := t.end(r, ledger.DeliveryDead, "")
-		o.Alert = m.alert(t, r.Now)
+	end := t.since(r) + m.life
+	over := r.Now >= end && !r.Doubted
+	if over || int(t.Tries) >= len(m.schedule) {
+		why := ""
+		if int(t.Tries) < len(m.schedule) {
+			why = tooOld
+		}
+		o := t.end(r, ledger.DeliveryDead, why)
+		if m.may(AlertDead, t.Target, r.Now) {
+			o.Alert = deadMessage(t.Subscription, t.Sequence)
+		}
 		return o
 	}
-	return t.again(r, r.Now+m.wait(t, r))
+	due := r.Now + m.wait(t, r)
+	if !r.Doubted {
+		due = min(due, end) // so that the last attempt is made although the jitter made the waits longer
+	}
+	return t.again(r, max(due, r.Now+ledger.Millis(r.RetryAfter.Milliseconds())))
+}
+
+// since is the instant from which the delivery's schedule counts.
+func (t *Task) since(r Result) ledger.Millis {
+	if t.Status != nil && t.Status.Since != 0 {
+		return t.Status.Since
+	}
+	return r.Since
 }
 
 // delivered tells whether the receiver acknowledged the event.
@@ -83,25 +104,35 @@ func (m *Machine) failed(q *queue, r Result) {
 }
 
 // wait is how long, in ms, the delivery waits for its next attempt: the schedule's time and up
-// to 20 % more, or longer where the receiver asks for it.
+// to 20 % more.
 func (m *Machine) wait(t Task, r Result) ledger.Millis {
 	scheduled := m.schedule[t.Tries]
-	scheduled += scheduled / 5 * ledger.Millis(r.Entropy) / (1<<16 - 1)
-	return max(scheduled, ledger.Millis(r.RetryAfter.Milliseconds()))
+	return scheduled + scheduled/5*ledger.Millis(r.Entropy)/(1<<16-1)
 }
 
-// alert returns the message of the alert that a delivery is dead; empty where the operators
-// were told about the subscription within alertEvery.
-func (m *Machine) alert(t Task, now ledger.Millis) string {
-	if last, told := m.alerted[t.Target]; told && now < last+alertEvery {
-		return ""
+// told names a kind of alert about a subscription.
+type told struct {
+	kind string
+	ledger.Target
+}
+
+// may tells whether an alert of a kind is raised now: not where one of that kind was raised
+// about the subscription within alertEvery.
+func (m *Machine) may(kind string, t ledger.Target, now ledger.Millis) bool {
+	about := told{kind, t}
+	if last, raised := m.alerted[about]; raised && now < last+alertEvery {
+		return false
 	}
 	if len(m.alerted) >= m.bounds.Remember {
 		clear(m.alerted)
 	}
-	m.alerted[t.Target] = now
-	return fmt.Sprintf("the receiver of %v has not acknowledged event %d after the last attempt: the delivery is dead; of others of this webhook nothing more is said within the hour",
-		t.Subscription.ID, t.Sequence)
+	m.alerted[about] = now
+	return true
+}
+
+func deadMessage(s *ledger.Subscription, sequence uint64) string {
+	return fmt.Sprintf("the receiver of %v has not acknowledged event %d in time: the delivery is dead; of others of this webhook nothing more is said within the hour",
+		s.ID, sequence)
 }
 
 // status returns the delivery's status with the attempt of the result.
@@ -147,17 +178,13 @@ func (t *Task) again(r Result, due ledger.Millis) Outcome {
 
 // Buried returns the changes of rows that end the deliveries of a task with Bury as dead.
 func (m *Machine) Buried(t Task) (ops []wal.Op) {
-	why := "the webhook is stopped"
-	if t.Subscription.Status == ledger.SubscriptionRemoved {
-		why = "the webhook was removed"
-	}
 	for i := range t.Bury {
 		one := &t.Bury[i]
 		s := one.Status
 		if s == nil {
 			s = one.Untried()
 		}
-		s.Due, s.Why = 0, why
+		s.Due, s.Why = 0, t.why
 		ops = append(ops, one.without()...)
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(one.Target, ledger.DeliveryDead, one.Sequence), Value: s.Encode()})
 	}
@@ -185,7 +212,10 @@ func (m *Machine) Again(t ledger.Target, sequence uint64, state ledger.DeliveryS
 		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: ledger.DeliveryKey(t, state, sequence)})
 	}
 	again := *s
-	again.Due, again.Why = now, ""
+	again.Due, again.Why, again.Since = now, "", now
+	if m.held[t] > sequence {
+		m.held[t] = sequence
+	}
 	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: next.Key(), Value: next.Value()},
 		wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(t, ledger.DeliveryPending, sequence), Value: again.Encode()})
 	return Task{Pending: next}, Outcome{State: ledger.DeliveryPending, Next: next, Ops: ops}

@@ -120,7 +120,10 @@ func (q *queue) begin(a *attempt) Task {
 
 // bury ends all loaded deliveries as dead.
 func (q *queue) bury() Task {
-	t := Task{Pending: ledger.Pending{Target: q.target}, Subscription: q.subscription}
+	t := Task{Pending: ledger.Pending{Target: q.target}, Subscription: q.subscription, why: "the webhook is stopped"}
+	if q.subscription.Status == ledger.SubscriptionRemoved {
+		t.why = "the webhook was removed"
+	}
 	for _, p := range q.loaded {
 		q.running[p.Sequence] = p.Due
 		t.Bury = append(t.Bury, Task{Pending: p, Status: q.status[p.Sequence]})

@@ -34,7 +34,7 @@ func TestRetries(t *testing.T) {
 		}
 	}
 	retry(1)
-	if s := k.becomes(1, "pending"); len(s.Attempts) > 2 || s.CreatedAt != t0 {
+	if s := k.becomes(1, "pending"); len(s.Attempts) > 2 || s.CreatedAt != t0+100*24*hour {
 		t.Errorf("%+v", s)
 	}
 	for len(k.becomes(1, "pending").Attempts) != 2 {

@@ -216,7 +216,7 @@ func TestRebinding(t *testing.T) {
 		})
 		s := NewSender(targets, long)
 		url := "https://merchant.example:" + l.port + "/hook"
-		if err := targets.Check(t.Context(), url); err != nil {
+		if err := targets.Check(t.Context(), 1, url); err != nil {
 			t.Error(err)
 		}
 		if a := s.Post(t.Context(), event(url)); a != (Answer{Err: errRefused.Error()}) || lookups != 2 {

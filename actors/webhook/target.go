@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"pixd/actors/ledger"
 )
 
 // Targets decides which URLs and addresses may be called. It is safe for concurrent use.
@@ -20,6 +22,7 @@ type Targets struct {
 	insecure bool
 	resolve  func(ctx context.Context, host string) ([]netip.Addr, error) // nil: the system's resolver
 	guard    *ssrf.Guardian
+	checks   lookups // of Check alone: an attempt's look-up is a part of the attempt, whose number is bounded
 }
 
 // azureHost is the address at which a virtual machine in Azure reaches the services of its
@@ -32,7 +35,7 @@ var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 // system's resolver, for Check and for every connection, and must end when its ctx does; nil:
 // the system's resolver.
 func NewTargets(insecure bool, resolve func(ctx context.Context, host string) ([]netip.Addr, error)) *Targets {
-	return &Targets{insecure, resolve, ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureHost))}
+	return &Targets{insecure: insecure, resolve: resolve, guard: ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureHost))}
 }
 
 const (
@@ -57,14 +60,20 @@ var (
 // errRefused is in every error of Control.
 var errRefused = errors.New("the address is not allowed")
 
-// Check returns nil if raw may become the target of a subscription. Otherwise the error's
-// text is for the merchant, under the field url; it repeats nothing of raw. Check resolves
-// the host's name within 2 s; every one of its addresses must be allowed.
-func (t *Targets) Check(ctx context.Context, raw string) error {
+// Check returns nil if raw may become the target of a subscription of the account. Otherwise
+// the error's text is for the merchant, under the field url; it repeats nothing of raw. Check
+// resolves the host's name within 2 s; every one of its addresses must be allowed.
+// ledger.ErrBusy: nothing was found out, because too many names are being resolved already, 2
+// for this account or 32 in all.
+func (t *Targets) Check(ctx context.Context, id ledger.AccountID, raw string) error {
 	u, err := t.parse(raw)
 	if err != nil {
 		return err
 	}
+	if !t.checks.enter(id) {
+		return ledger.ErrBusy
+	}
+	defer t.checks.leave(id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	addrs, err := t.lookup(ctx, u.Hostname())

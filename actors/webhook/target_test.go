@@ -67,14 +67,14 @@ func TestHostileAddresses(t *testing.T) {
 		for _, resolve := range []func(context.Context, string) ([]netip.Addr, error){resolving(a), resolving(public4, a)} {
 			strict, loose := NewTargets(false, resolve), NewTargets(true, resolve)
 			for _, u := range []string{to, "https://merchant.example/hook"} {
-				if err := strict.Check(t.Context(), u); !errors.Is(err, errAddress) {
+				if err := strict.Check(t.Context(), 1, u); !errors.Is(err, errAddress) {
 					t.Errorf("%s at %s: %v", u, a, err)
 				}
-				if err := loose.Check(t.Context(), u); err != nil {
+				if err := loose.Check(t.Context(), 1, u); err != nil {
 					t.Errorf("%s at %s, insecure: %v", u, a, err)
 				}
 			}
-			if err := NewTargets(false, resolving(public4)).Check(t.Context(), to); !errors.Is(err, errAddress) {
+			if err := NewTargets(false, resolving(public4)).Check(t.Context(), 1, to); !errors.Is(err, errAddress) {
 				t.Errorf("%s: %v although no name is to be resolved", to, err)
 			}
 			if err := strict.Control(network, dialled, nil); !errors.Is(err, errRefused) {
@@ -96,8 +96,8 @@ func TestPublicAddresses(t *testing.T) {
 		}
 		targets := NewTargets(false, resolving(a))
 		for _, err := range []error{
-			targets.Check(t.Context(), "https://"+bracketed(a)+":1/"),
-			targets.Check(t.Context(), "https://merchant.example"),
+			targets.Check(t.Context(), 1, "https://"+bracketed(a)+":1/"),
+			targets.Check(t.Context(), 1, "https://merchant.example"),
 			targets.Control(network, net.JoinHostPort(a, "65535"), nil),
 		} {
 			if err != nil {
@@ -194,7 +194,7 @@ func TestURLs(t *testing.T) {
 		"https://" + strings.Repeat("a", 64) + ".example/":   errHost,
 		"https://a" + strings.Repeat(".example", 1000) + "/": errLength,
 	} {
-		if err := targets.Check(t.Context(), u); !errors.Is(err, want) {
+		if err := targets.Check(t.Context(), 1, u); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", u, err, want)
 		}
 	}
@@ -205,12 +205,12 @@ func TestURLs(t *testing.T) {
 func TestInsecureURLs(t *testing.T) {
 	targets := NewTargets(true, nil)
 	for _, u := range []string{"http://127.0.0.1:8080/", "https://[::1]/", "http://localhost/", "http://10.0.0.1/"} {
-		if err := targets.Check(t.Context(), u); err != nil {
+		if err := targets.Check(t.Context(), 1, u); err != nil {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
 	for _, u := range []string{"ftp://127.0.0.1/", "http://2130706433/", "http://a:b@127.0.0.1/", "http://127.0.0.1:0/", "http://127.0.0.1/#a"} {
-		if targets.Check(t.Context(), u) == nil {
+		if targets.Check(t.Context(), 1, u) == nil {
 			t.Errorf("%s was accepted", u)
 		}
 	}
@@ -220,7 +220,7 @@ func TestInsecureURLs(t *testing.T) {
 func TestSystemResolver(t *testing.T) {
 	targets := NewTargets(false, nil)
 	for _, host := range []string{"localhost", "LOCALHOST", "LocalHost.", "localhost:8443"} {
-		if err := targets.Check(t.Context(), "https://"+host+"/"); !errors.Is(err, errAddress) {
+		if err := targets.Check(t.Context(), 1, "https://"+host+"/"); !errors.Is(err, errAddress) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -250,7 +250,7 @@ func TestLookup(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			if err := NewTargets(false, resolve).Check(context.Background(), "https://merchant.example/"); !errors.Is(err, errAddress) {
+			if err := NewTargets(false, resolve).Check(context.Background(), 1, "https://merchant.example/"); !errors.Is(err, errAddress) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if took := time.Since(began); (took == lookupTime) != (name == "no answer") {
@@ -266,7 +266,7 @@ func TestTextsForMerchants(t *testing.T) {
 		"https://hunter2:hunter2@h/", "https://h/hunter2#", "https://h:0/hunter2", "https://hunter2..h/", "hunter2",
 		"https://h/\nhunter2", "https://hunter2/", "https://h/hunter2" + strings.Repeat("a", maxURL),
 	} {
-		err := NewTargets(false, resolving("10.0.0.1")).Check(t.Context(), u)
+		err := NewTargets(false, resolving("10.0.0.1")).Check(t.Context(), 1, u)
 		if err == nil || !strings.HasPrefix(err.Error(), "url must ") || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "10.0") {
 			t.Errorf("%q: %v", u, err)
 		}
@@ -281,7 +281,7 @@ func FuzzURLs(f *testing.F) {
 	f.Add("https://h?a?b")
 	targets := NewTargets(false, resolving(public4))
 	f.Fuzz(func(t *testing.T, raw string) {
-		if targets.Check(t.Context(), raw) != nil {
+		if targets.Check(t.Context(), 1, raw) != nil {
 			return
 		}
 		u, err := url.Parse(raw)

@@ -69,6 +69,9 @@ func (j *PackJob) manifest(store *wal.Store) (*snapshot.Manifest, error) {
 	}
 	v := store.View()
 	sums, err := restored.SumsOf(v.Newest)
+	if err == nil {
+		m.Epoch, err = restored.Epoch(store)
+	}
 	m.Accounts, m.Balance, m.Pending, m.MEDHeld = sums.Accounts, sums.Balance, sums.Pending, sums.MEDHeld
 	return m, errors.Join(err, v.Close())
 }

@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,8 +30,9 @@ type Config struct {
 	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
 	TLS         TLSFiles
 	AdminTLS    TLSFiles
-	ISPB        string // the service's own ISPB: 8 digits or capital letters
-	ISPBTable   string // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
+	SchemeTLS   TLSFiles // of SchemeListen; empty: AdminTLS
+	ISPB        string   // the service's own ISPB: 8 digits or capital letters
+	ISPBTable   string   // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
@@ -67,8 +69,9 @@ type Config struct {
 
 	PackCommand []string // arguments with which this program calls PlayPacker, to pack snapshots in a process of its own; nil: in this process
 
-	FS        wal.FS         // nil: the machine's file system
-	Clocks    *clock.Sources // nil: this machine's clocks
+	Starting  context.Context // ends a start that is under way, with ErrStopped; nil: nothing does
+	FS        wal.FS          // nil: the machine's file system
+	Clocks    *clock.Sources  // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
@@ -158,7 +161,7 @@ func (c *Config) Check() error {
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}
-	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"), c.SchemeTLS.check("scheme-tls"))
 }
 
 // The bounds of --webhook-retries.
@@ -182,6 +185,9 @@ const inProcess = "sim"
 func (c *Config) checkScheme() error {
 	if err := c.schemePeer().checkCA(); err != nil {
 		return err
+	}
+	if c.SchemeTLS != (TLSFiles{}) && c.SchemeListen == "" {
+		return errors.New("--scheme-tls-cert and --scheme-tls-key are for --scheme-listen, which is not given")
 	}
 	if c.inProcess() {
 		if c.SchemeListen != "" {

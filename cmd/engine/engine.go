@@ -65,7 +65,7 @@ type Engine struct {
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	if err := e.open(); err != nil {
-		return nil, errors.Join(err, e.closeAll())
+		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
 	return e, nil
 }
@@ -75,11 +75,7 @@ func (e *Engine) open() error {
 	if err := makeFolder(c); err != nil {
 		return err
 	}
-	var err error
-	if e.Store, err = wal.Open(wal.Options{
-		Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
-	}); err != nil {
+	if err := e.openJournal(); err != nil {
 		return err
 	}
 	_, newest, _ := e.Store.Head()
@@ -132,12 +128,15 @@ func (e *Engine) open() error {
 	e.registrar = &registrar{
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
 	}
+	if err := c.goesOn(); err != nil {
+		return err
+	}
 	return e.start()
 }
 
 // openRegistry restores the registry, and what is kept beside it.
 func (e *Engine) openRegistry() (err error) {
-	if e.Registry, err = registry.Open(e.Store, e.Clock.Stamp); err != nil {
+	if e.Registry, err = registry.Open(starting{e.Store, &e.Config}, e.Clock.Stamp); err != nil {
 		return err
 	}
 	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: e.Config.alerts}
@@ -152,13 +151,22 @@ func (e *Engine) openRegistry() (err error) {
 	return nil
 }
 
+func (e *Engine) openJournal() (err error) {
+	c := &e.Config
+	e.Store, err = wal.Open(wal.Options{
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
+	})
+	return err
+}
+
 // connect opens the simulator in this process, or prepares the provider in another process;
 // to a provider it sends nothing yet.
 func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
 		e.Sim, err = sim.Open(sim.Options{
-			Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
+			Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
 			CacheBytes: c.cache, MemTableBytes: c.memTable,
 		})
 		e.scheme = &schemeCalls{Scheme: e.Sim}
@@ -258,6 +266,7 @@ func (e *Engine) start() error {
 	go func() { defer e.work.Done(); e.load.watch(ctx) }()
 	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
 	go func() { defer e.work.Done(); e.sweepWebhooks(ctx) }()
+	e.work.Go(func() { e.watchWebhooks(ctx) })
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()

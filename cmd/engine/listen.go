@@ -33,7 +33,7 @@ type Served struct {
 	SchemeAddr   net.Addr // nil: a provider's notices have no listener of their own
 	Token        string   // the operator API's bearer token
 
-	certs           [2]*certificate // of the merchant API and of the operator API; nil: plain HTTP
+	certs           [3]*certificate // of the merchant API, of the operator API, and of the notices' own listener; nil: plain HTTP, or for the last the operator API's
 	banks           httpapi.Banks
 	meters          *meters
 	connections     *httpapi.Connections // open connections of the merchant API
@@ -204,9 +204,12 @@ const (
 	// clients reach the port. Connections from this machine (simulated payments, load tests)
 	// have no limit by address.
 	adminConnections = 1024
+	// schemePerIP is how many connections one address may have on the listener for a provider's
+	// notices. `pixd sim` opens 256 at most.
+	schemePerIP = adminConnections / 2
 	// spareFiles is how many file descriptors are kept for the stores of the journal and
 	// the simulator (Pebble opens up to 1,000 each), for the operator API and for the
-	// process.
+	// process, among them those of look-ups and deliveries for webhooks.
 	spareFiles = 2*1000 + 2*adminConnections
 )
 

@@ -74,7 +74,7 @@ func TestMetrics(t *testing.T) {
 func alertsAtZero() (lines []string) {
 	for _, kind := range []string{
 		"late_settlement", "contradicting_notice", "scheme_unreachable", "refund_unanswered", "med_undecided",
-		"med_refund_failed", "delivery_dead", "payment_refused", "quarantine", "damage", "low_disk", "clock",
+		"med_refund_failed", "med_unrefunded", "delivery_dead", "delivery_delayed", "payment_refused", "quarantine", "damage", "low_disk", "clock",
 	} {
 		lines = append(lines, `pixd_alerts_total{kind="`+kind+`"} 0`)
 	}

@@ -18,7 +18,7 @@ func TestSnapshotStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{Config: Config{FS: smallDisk{vfs.NewMem(), 1000}, SnapshotDir: "snaps", MinFreeDisk: 1000}, ending: ctx}
 	s := &snapshots{e: e, run: &admin.SnapshotRun{}}
-	tell := s.packing()
+	tell := s.packing(ctx)
 	step := func(done, total int64) error { return tell(Packing{Stage: "packing", Done: done, Total: total}) }
 	if err := step(roomEvery, 2*roomEvery); err != nil || s.run.Done != roomEvery || s.run.Total != 2*roomEvery {
 		t.Errorf("%+v, %v", s.run, err)

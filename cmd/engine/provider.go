@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -83,7 +84,8 @@ func (s *Served) takeNotices() error {
 	}
 	s.notices = httpapi.NewServer(notices.New(o), "scheme", s.Config.Log)
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: adminConnections, Refused: s.meters.scheme.answered, Log: s.Config.Log,
+		TLS: cmp.Or(s.certs[2], s.certs[1]).config(), Total: adminConnections, PerIP: schemePerIP,
+		Refused: s.meters.scheme.answered, Log: s.Config.Log,
 	})
 	s.meters.scheme.watch(s.notices, l)
 	go func() { s.failed <- s.notices.Serve(l) }()

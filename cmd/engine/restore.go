@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -40,16 +41,33 @@ func VerifySnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(o.TempDir, u.Manifest.Name()+".unpacked")
-	t, err := snapshot.NewTarget(u.fs, dir)
+	dir, remove, err := u.scratch()
 	if err != nil {
 		return nil, err
 	}
+	t, err := snapshot.NewTarget(u.fs, dir)
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
 	found, err := u.unpack(t)
-	if err = errors.Join(err, t.Abort()); err != nil {
+	if err = errors.Join(err, t.Abort(), remove()); err != nil {
 		return nil, err
 	}
 	return &VerifiedSnapshot{u.Manifest, found}, nil
+}
+
+// scratch returns a folder to unpack a snapshot in. On the disk it is a new one of its owner alone:
+// in a folder that others can write to, they could have put something at a name that they can
+// tell beforehand. remove removes it.
+func (u *unpacking) scratch() (dir string, remove func() error, err error) {
+	if u.fs != snapshot.Disk {
+		return filepath.Join(u.o.TempDir, u.Manifest.Name()+".unpacked"), func() error { return nil }, nil
+	}
+	dir, err = os.MkdirTemp(u.o.TempDir, "pixd-verify-")
+	if err != nil {
+		return "", nil, fmt.Errorf("a folder to unpack the snapshot in: %w", err)
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
 // RestoreSnapshot verifies a snapshot as VerifySnapshot does, and makes a data folder of it,

@@ -16,6 +16,9 @@ const heldAtOnce = 500
 // accepted the gap.
 func (e *Engine) acceptRestored() error {
 	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, e.Clock.Stamp(), heldAtOnce, func(ops []wal.Op) error {
+		if err := e.Config.goesOn(); err != nil {
+			return err
+		}
 		return write(e.Store, shared, ops...)
 	})
 	if err != nil {

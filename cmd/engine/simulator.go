@@ -35,8 +35,9 @@ type SimConfig struct {
 	SchemeSecret string
 	AdminToken   string // the token that requests to /sim need
 
-	FS        wal.FS         // nil: the machine's file system
-	Clocks    *clock.Sources // nil: this machine's clocks
+	Starting  context.Context // ends a start that is under way, with ErrStopped; nil: nothing does
+	FS        wal.FS          // nil: the machine's file system
+	Clocks    *clock.Sources  // nil: this machine's clocks
 	Log       *slog.Logger
 	OnFailure func(error)
 }
@@ -115,7 +116,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	}
 	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: traffic{listener: "simulator"}, failed: make(chan error, 1)}
 	if err := s.open(b); err != nil {
-		return nil, errors.Join(err, s.close(), port.Close())
+		return nil, errors.Join(stopped(c.Starting, err), s.close(), port.Close())
 	}
 	if cert != nil {
 		cert.tell(c.Log, "certificate")
@@ -147,9 +148,12 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Dir: c.DataDir, FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: c.DataDir, FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
+	}
+	if c.Starting != nil && c.Starting.Err() != nil {
+		return c.Starting.Err()
 	}
 	h := simapi.New(simapi.Options{
 		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),

@@ -134,7 +134,12 @@ func (s *snapshots) room(need uint64) error {
 // carryOut makes the snapshot that Start began, and says how it ended.
 func (s *snapshots) carryOut() {
 	defer s.work.Done()
-	path, err := s.create()
+	ctx, cancel := context.WithCancelCause(s.e.ending)
+	watched := make(chan struct{})
+	go func() { defer close(watched); s.watchDisk(ctx, cancel) }()
+	path, err := s.create(ctx)
+	cancel(nil)
+	<-watched
 	if err != nil && s.e.ending.Err() == nil {
 		s.failed(path, err)
 	}
@@ -166,7 +171,7 @@ func (s *snapshots) failed(path string, err error) {
 
 // create copies the journal, packs the copy, and removes it and the oldest snapshots. If only
 // the removing fails, it returns both the snapshot's path and an error.
-func (s *snapshots) create() (path string, err error) {
+func (s *snapshots) create(ctx context.Context) (path string, err error) {
 	c := &s.e.Config
 	folder := filepath.Join(c.DataDir, checkpointFolder)
 	defer func() { err = errors.Join(err, c.files().RemoveAll(folder)) }()
@@ -175,18 +180,35 @@ func (s *snapshots) create() (path string, err error) {
 		return "", err
 	}
 	if c.PackCommand == nil {
-		path, err = Pack(c.files(), job, s.packing())
+		path, err = Pack(c.files(), job, s.packing(ctx))
 	} else {
-		path, err = packOutside(s.e.ending, c.PackCommand, job, s.packing())
+		path, err = packOutside(ctx, c.PackCommand, job, s.packing(ctx))
+	}
+	if why := context.Cause(ctx); why != nil && path == "" {
+		err = why // what ended the work, in place of what it says of its end
 	}
 	if err != nil {
 		return "", errors.Join(err, snapshot.Sweep(c.files(), c.snapshotDir()))
 	}
-	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), c.SnapshotKeep, c.SnapshotMaxSize)
+	removed, err := snapshot.Retain(c.files(), c.snapshotDir(), path, c.SnapshotKeep, c.SnapshotMaxSize)
 	for _, r := range removed {
 		c.Log.Info("old snapshot removed", "file", r)
 	}
+	s.tellFuture()
 	return path, err
+}
+
+// tellFuture logs which snapshots were made, by their own word, in the future.
+func (s *snapshots) tellFuture() {
+	all, err := s.List()
+	if err != nil {
+		return // Retain has just said why
+	}
+	for _, l := range all {
+		if l.Warning != nil {
+			s.e.Config.Log.Warn("snapshot: "+*l.Warning, "file", l.Path, "created_at", *l.CreatedAt)
+		}
+	}
 }
 
 // roomEvery is the number of bytes that are packed between two looks at the free disk space.
@@ -194,7 +216,7 @@ const roomEvery = 64 << 20
 
 // packing returns what is told of the progress of a snapshot. It ends the work when the engine
 // ends, and when the disk gets full beside it.
-func (s *snapshots) packing() func(Packing) error {
+func (s *snapshots) packing(ctx context.Context) func(Packing) error {
 	looked := int64(0)
 	return func(p Packing) error {
 		s.mu.Lock()
@@ -206,8 +228,37 @@ func (s *snapshots) packing() func(Packing) error {
 				return err
 			}
 		}
-		return s.e.ending.Err()
+		return context.Cause(ctx)
 	}
+}
+
+// watchDisk gives the snapshot up when the data folder's disk gets full, which need not be the
+// disk of the snapshots: the copy's links keep tables there that the journal has dropped.
+func (s *snapshots) watchDisk(ctx context.Context, giveUp context.CancelCauseFunc) {
+	ticker := time.NewTicker(diskEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.dataRoom(); err != nil {
+			giveUp(err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// dataRoom returns an error where less than the free-disk mark is left on the data folder's
+// disk. A disk that does not say how much is free counts as one with room.
+func (s *snapshots) dataRoom() error {
+	c := &s.e.Config
+	free, err := snapshot.Free(c.files(), c.DataDir)
+	if mark := uint64(max(c.MinFreeDisk, 0)); err == nil && free < mark {
+		return fmt.Errorf("too little disk is free beside a snapshot: %s has %s, and %s must stay free", c.DataDir, humanize.IBytes(free), humanize.IBytes(mark))
+	}
+	return nil
 }
 
 // end waits for the snapshot that is being made, which the engine's end cuts short, and refuses
@@ -236,11 +287,15 @@ func copied(r *admin.SnapshotRun) *admin.SnapshotRun {
 
 // List implements admin.Snapshots.
 func (s *snapshots) List() ([]admin.Snapshot, error) {
-	return ListSnapshots(s.e.Config.files(), s.e.Config.snapshotDir())
+	return ListSnapshots(s.e.Config.files(), s.e.Config.snapshotDir(), time.UnixMilli(int64(s.e.Clock.Now())))
 }
 
-// ListSnapshots returns the snapshots in a folder, newest first. A nil fsys is the machine's.
-func ListSnapshots(fsys snapshot.FS, dir string) ([]admin.Snapshot, error) {
+// inFuture is the warning about a snapshot that was made later than now, by its own word.
+const inFuture = "its time lies in the future: a clock is or was wrong"
+
+// ListSnapshots returns the snapshots in a folder, newest first, with a warning for each that is
+// more than a minute younger than now. A nil fsys is the machine's.
+func ListSnapshots(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapshot, error) {
 	if fsys == nil {
 		fsys = snapshot.Disk
 	}
@@ -259,6 +314,10 @@ func ListSnapshots(fsys snapshot.FS, dir string) ([]admin.Snapshot, error) {
 			m := l.Manifest
 			created, newest, position := stamp(m.CreatedAt), stamp(m.Logs[0].Time), m.Position()
 			row.CreatedAt, row.Newest, row.Position, row.Accounts = &created, &newest, &position, &m.Accounts
+			if m.CreatedAt.After(now.Add(time.Minute)) {
+				why := inFuture
+				row.Warning = &why
+			}
 			row.Balance, row.Pending, row.MEDHeld = m.Balance, m.Pending, m.MEDHeld
 		}
 		all = append(all, row)

@@ -11,7 +11,7 @@ import (
 
 // certificate is a listener's certificate, which can be read again while it is in use.
 type certificate struct {
-	flag    string // first part of the flags' names: "tls" or "admin-tls"
+	flag    string // first part of the flags' names: "tls", "admin-tls" or "scheme-tls"
 	files   TLSFiles
 	current atomic.Pointer[tls.Certificate]
 }
@@ -90,10 +90,12 @@ func (f TLSFiles) check(flag string) error {
 	return nil
 }
 
-// readCertificates reads the certificates of both listeners.
-func readCertificates(c *Config) (both [2]*certificate, err error) {
-	var errs [2]error
-	both[0], errs[0] = readCertificate("tls", c.TLS)
-	both[1], errs[1] = readCertificate("admin-tls", c.AdminTLS)
-	return both, errors.Join(errs[:]...)
+// readCertificates reads the certificates of the merchant API, of the operator API and of the
+// listener for a provider's notices.
+func readCertificates(c *Config) (all [3]*certificate, err error) {
+	var errs [3]error
+	all[0], errs[0] = readCertificate("tls", c.TLS)
+	all[1], errs[1] = readCertificate("admin-tls", c.AdminTLS)
+	all[2], errs[2] = readCertificate("scheme-tls", c.SchemeTLS)
+	return all, errors.Join(errs[:]...)
 }

@@ -69,6 +69,21 @@ func (e *Engine) endSubscription(id ledger.AccountID, c ledger.EndSubscription) 
 	return err
 }
 
+// watchWebhooks ends webhook deliveries whose time is over, and raises alerts about delayed ones.
+// The first look comes after a while, so that after a long stop deliveries are attempted first.
+func (e *Engine) watchWebhooks(ctx context.Context) {
+	ticker := time.NewTicker(webhook.WatchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			e.webhooks.Watch()
+		}
+	}
+}
+
 // sweepEvery is the time between two searches for webhook deliveries that are long over.
 const sweepEvery = time.Hour
 

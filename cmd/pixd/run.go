@@ -22,9 +22,12 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	log.SetOutput(slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug).Writer())
 	v, commit := build()
 	go engine.Tune(c.Context())
+	ctx, over := signals.during(c.Context())
+	defer over()
+	f.Starting = ctx
 	s, err := engine.Serve(f.Config, engine.Build{Version: v, Commit: commit})
 	if err != nil {
-		return err
+		return signals.ended(err, f.Log)
 	}
 	f.Log.Info("ready", "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "scheme", f.Scheme, "data", f.DataDir, "version", v)
 	if s.SchemeAddr != nil {
@@ -32,10 +35,11 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	}
 	f.warn()
 	if f.demo {
-		if err := demo(c.Context(), c.OutOrStdout(), s, f.DataDir); err != nil {
+		if err := demo(ctx, c.OutOrStdout(), s, f.DataDir); err != nil && ctx.Err() == nil {
 			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}
+	over()
 	return signals.attend(s, f.Log)
 }
 

@@ -27,7 +27,7 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the engine: merchant API, operator API, scheme",
 		Long: "Runs the engine until SIGTERM or SIGINT: it stops accepting then, finishes the requests in hand\n" +
-			"(10 s), and closes. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
+			"(10 s), and closes; a start that is under way ends, with status 0. A kill at any instant loses nothing that was answered. SIGHUP reads the\n" +
 			"certificates again. Where the journal cannot be written it ends at once, with status 3; start it\n" +
 			"again once the disk is well. The operators' token is in PIXD_ADMIN_TOKEN, of at least 16 characters,\n" +
 			"else in <data-dir>/admin.token, made at the first start.",
@@ -58,7 +58,9 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "CIDR whose X-Forwarded-For is believed; repeatable")
 	flags.StringVar(&f.Scheme, "scheme", f.Scheme, "the scheme: sim, the simulator in this process, or the URL of a provider, with the secret shared with it in PIXD_SCHEME_SECRET")
 	flags.StringVar(&f.SchemeCA, "scheme-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --scheme is trusted by (default the system's authorities); read at the start")
-	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; speaks TLS where that does")
+	flags.StringVar(&f.SchemeListen, "scheme-listen", "", "takes the provider's notices, apart from the operator API; beyond loopback only with TLS")
+	flags.StringVar(&f.SchemeTLS.Cert, "scheme-tls-cert", "", "certificate chain in PEM for --scheme-listen (default the operator API's); read again on SIGHUP")
+	flags.StringVar(&f.SchemeTLS.Key, "scheme-tls-key", "", "private key of --scheme-tls-cert, in PEM")
 	flags.StringVar(&f.SimDir, "sim-dir", "", "the simulator's own book (default <data-dir>/sim)")
 	flags.DurationVar(&f.SettleDelay, "sim-settle-delay", f.SettleDelay, "from submission to settlement in the simulator; 0 settles inside the call")
 	flags.DurationVar(&f.SchemeTimeout, "scheme-timeout", f.SchemeTimeout, "lookup and submit together, inside one request")
@@ -71,7 +73,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "from a special-return case's opening; if it is undecided by then, an alert is raised")
 	flags.BoolVar(&f.WebhookInsecure, "webhook-allow-insecure", false, "webhooks may use http:// and private addresses; for development only")
 	flags.DurationVar(&f.WebhookTimeout, "webhook-timeout", f.WebhookTimeout, "for one attempt to deliver a webhook")
-	flags.DurationSliceVar(&f.WebhookRetries, "webhook-retries", f.WebhookRetries, "`WAITS` before the second and each later attempt to deliver a webhook, separated by commas; after the last the delivery is dead")
+	flags.DurationSliceVar(&f.WebhookRetries, "webhook-retries", f.WebhookRetries, "`WAITS` before the second and each later attempt to deliver a webhook, separated by commas; after the last, or once they all have passed since the event, the delivery is dead")
 	flags.IntVar(&f.RateLimit, "rate-limit", f.RateLimit, "requests of one address in a minute; 0 turns it off, for load tests only")
 	flags.IntVar(&f.FailedAuthLimit, "failed-auth-limit", f.FailedAuthLimit, "failed credentials of one address in a minute; 0 turns it off")
 	flags.IntVar(&f.ConnectionsPerIP, "connections-per-ip", f.ConnectionsPerIP, "open at once from one address that is no trusted proxy; 0 turns it off")
@@ -111,6 +113,9 @@ func (f *serveFlags) understand() (err error) {
 	}
 	if !loopback(f.AdminListen) && f.AdminTLS.Cert == "" {
 		return fmt.Errorf("--admin-listen %s: without --admin-tls-cert and --admin-tls-key the operator API takes loopback addresses only", f.AdminListen)
+	}
+	if f.SchemeListen != "" && !loopback(f.SchemeListen) && f.AdminTLS.Cert == "" && f.SchemeTLS.Cert == "" {
+		return fmt.Errorf("--scheme-listen %s: without TLS, by --scheme-tls-cert and --scheme-tls-key or the operator API's certificate, it takes loopback addresses only", f.SchemeListen)
 	}
 	if f.demo && (!loopback(f.Listen) || len(f.TrustedProxies) > 0) {
 		return fmt.Errorf("--demo takes a loopback --listen and no --trusted-proxy")

@@ -51,6 +51,8 @@ func TestServeFlags(t *testing.T) {
 		"ispb-table":         {"banks.csv", func(c *engine.Config) { c.ISPBTable = "banks.csv" }},
 		"scheme-ca":          {"ca", func(c *engine.Config) { c.SchemeCA = "ca" }},
 		"scheme-listen":      {"s", func(c *engine.Config) { c.SchemeListen = "s" }},
+		"scheme-tls-cert":    {"c", func(c *engine.Config) { c.SchemeTLS.Cert = "c" }},
+		"scheme-tls-key":     {"k", func(c *engine.Config) { c.SchemeTLS.Key = "k" }},
 		"sim-dir":            {"s", func(c *engine.Config) { c.SimDir = "s" }},
 		"sim-settle-delay":   {"1s", func(c *engine.Config) { c.SettleDelay = time.Second }},
 		"scheme-timeout":     {"2s", func(c *engine.Config) { c.SchemeTimeout = 2 * time.Second }},

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"pixd/cmd/engine"
 )
 
 // served is a server that runs until a signal arrives or a listener fails.
@@ -26,6 +29,39 @@ func notified() signals {
 	signal.Notify(s.stop, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(s.reload, syscall.SIGHUP)
 	return s
+}
+
+// during returns a context for a start, which a signal to stop ends. The start must call over
+// when it has ended; a signal that came in between is met by attend.
+func (s signals) during(parent context.Context) (ctx context.Context, over func()) {
+	ctx, cancel := context.WithCancel(parent)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case sig := <-s.stop:
+			select {
+			case s.stop <- sig:
+			default: // another signal came meanwhile
+			}
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); <-ended }
+}
+
+// ended returns nil where a start ended because of a signal, and its error else.
+func (s signals) ended(err error, log *slog.Logger) error {
+	if !errors.Is(err, engine.ErrStopped) {
+		return err
+	}
+	select {
+	case sig := <-s.stop:
+		log.Info("stopped during the start: everything is closed", "signal", sig.String())
+	default:
+	}
+	return nil
 }
 
 // attend waits until a signal or a failed listener ends the server, and returns when the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,7 +38,7 @@ func simCommand() *cobra.Command {
 			if err := f.understand(); err != nil {
 				return err
 			}
-			return f.run()
+			return f.run(c.Context())
 		},
 	}
 	flags := c.Flags()
@@ -67,14 +68,18 @@ func (f *simFlags) understand() (err error) {
 }
 
 // run serves until a signal ends the process or the listener fails.
-func (f *simFlags) run() error {
+func (f *simFlags) run(parent context.Context) error {
 	signals := notified()
 	f.OnFailure = failStop
 	v, commit := build()
+	ctx, over := signals.during(parent)
+	defer over()
+	f.Starting = ctx
 	s, err := engine.ServeSim(f.SimConfig, engine.Build{Version: v, Commit: commit})
 	if err != nil {
-		return err
+		return signals.ended(err, f.Log)
 	}
+	over()
 	f.Log.Info("ready", "simulator", s.Addr.String(), "engine", f.Engine, "data", f.DataDir, "version", v)
 	return signals.attend(s, f.Log)
 }

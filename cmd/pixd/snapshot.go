@@ -176,7 +176,7 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	if _, err := os.ReadDir(dir); err != nil {
 		return fmt.Errorf("--snapshot-dir: %w", err)
 	}
-	all, err := engine.ListSnapshots(nil, dir)
+	all, err := engine.ListSnapshots(nil, dir, time.Now())
 	if err != nil {
 		return err
 	}
@@ -208,6 +208,7 @@ type snapshotFile struct {
 	Balance   *big.Int
 	Size      uint64
 	Error     *string
+	Warning   *string // about one that can be used
 }
 
 func snapshots(all []snapshotFile) string {
@@ -216,6 +217,9 @@ func snapshots(all []snapshotFile) string {
 	terminal.RightAligned(t, "position", "accounts", "balance", "size")
 	for _, s := range all {
 		row := table.Row{terminal.Plain(s.File), moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), ""}
+		if s.Warning != nil {
+			row[6] = terminal.Plain(*s.Warning)
+		}
 		if s.Error != nil {
 			row = table.Row{terminal.Plain(s.File), "", "", "", "", humanize.IBytes(s.Size), terminal.Plain(*s.Error)}
 		}

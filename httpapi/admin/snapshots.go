@@ -46,6 +46,7 @@ type Snapshot struct {
 	MEDHeld   *big.Int `json:"med_held"`
 	Size      int64    `json:"size"` // in bytes
 	Err       *string  `json:"error"`
+	Warning   *string  `json:"warning"` // about a snapshot that can be used
 }
 
 // runRow is the making of a snapshot, as operators see it.

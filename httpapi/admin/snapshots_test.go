@@ -99,7 +99,7 @@ func TestSnapshots(t *testing.T) {
 		}
 		for _, row := range l.Data {
 			files = append(files, row["file"].(string))
-			if bad := row["error"] != nil; bad != (row["position"] == nil) || bad != (row["balance"] == nil) || len(row) != 11 {
+			if bad := row["error"] != nil; bad != (row["position"] == nil) || bad != (row["balance"] == nil) || len(row) != 12 {
 				t.Errorf("%v", row)
 			}
 		}

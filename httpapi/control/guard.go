@@ -31,11 +31,11 @@ func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler,
 	}
 }
 
-// refuseToken counts a wrong token against the address at the connection's other end, and
-// answers 401, or 429 beyond wrongTokens in a minute.
+// refuseToken counts a wrong token against the address at the connection's other end, an IPv6
+// address by its /64, and answers 401, or 429 beyond wrongTokens in a minute.
 func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now ledger.Millis) {
 	if from, ok := httpapi.PeerOf(ctx); ok {
-		if _, ok = wrong.Take(from, now); !ok {
+		if _, ok = wrong.Take(httpapi.Network(from), now); !ok {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
 			AnswerProblem(ctx, Refuse(fasthttp.StatusTooManyRequests, "too many requests without the operator's token: wait a minute, or send the right one"))
 			return

@@ -120,6 +120,23 @@ func TestRightTokensCountNothing(t *testing.T) {
 	}
 }
 
+// TestTokensByNetwork checks that the addresses of an IPv6 /64 count as one client.
+func TestTokensByNetwork(t *testing.T) {
+	g := newGuarded(t)
+	for n := range 6 {
+		want := 401
+		if n == 5 {
+			want = 429
+		}
+		if got := g.ask(fmt.Sprintf("2001:db8::%x:1", n), "/sim/book", ""); got != want {
+			t.Errorf("wrong token %d: %d", n+1, got)
+		}
+	}
+	if got := g.ask("2001:db8:0:1::1", "/sim/book", ""); got != 401 {
+		t.Errorf("from another network: %d", got)
+	}
+}
+
 // TestMappedAddress checks that an IPv4 address and its IPv4-mapped IPv6 form count as one
 // address.
 func TestMappedAddress(t *testing.T) {

@@ -22,7 +22,7 @@ func (s *Sim) restoreMovements() error {
 	err = s.store.Scan(s.added.next(), []byte{rowMovement + 1}, func(k, _ []byte) (bool, error) {
 		s.count = max(s.count, markOf(k).Number)
 		behind++
-		return true, nil
+		return true, s.stopped()
 	})
 	s.unadded.Store(behind)
 	if now := s.opts.Now(); now <= s.added.At {

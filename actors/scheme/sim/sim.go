@@ -28,6 +28,7 @@ type Options struct {
 	Entropy     func() [10]byte
 	OnFailure   func(error)
 	Log         *slog.Logger
+	Starting    context.Context // ends Open, with its error, while it reads the book; nil: nothing does
 
 	CacheBytes    int64  // see wal.Options; default 16 MiB
 	MemTableBytes uint64 // see wal.Options; default 32 MiB
@@ -122,12 +123,23 @@ func (s *Sim) restore() error {
 		return err
 	}
 	return s.store.Scan([]byte{rowOpen}, []byte{rowOpen + 1}, func(k, v []byte) (bool, error) {
+		if err := s.stopped(); err != nil {
+			return false, err
+		}
 		i, err := s.reopen(k, v)
 		if err == nil {
 			s.out.add(i)
 		}
 		return true, err
 	})
+}
+
+// stopped returns an error where Open must end.
+func (s *Sim) stopped() error {
+	if s.opts.Starting == nil {
+		return nil
+	}
+	return s.opts.Starting.Err()
 }
 
 // fill adds every end-to-end id in the book to the filter. The method hold adds the ids that

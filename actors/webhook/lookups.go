@@ -1,0 +1,44 @@
+package webhook
+
+import (
+	"sync"
+
+	"pixd/actors/ledger"
+)
+
+const (
+	maxLookups        = 32 // names that Check resolves at once; each takes a few file descriptors
+	maxAccountLookups = 2  // of these, for one account, so that no account delays the others
+)
+
+// lookups counts the names that Check is resolving. Its zero value is ready for use.
+type lookups struct {
+	mu   sync.Mutex
+	open int
+	of   map[ledger.AccountID]int // without the accounts that resolve none
+}
+
+// enter takes a place for an account; leave gives it back. enter returns false where there is
+// no place left, or none for this account.
+func (l *lookups) enter(id ledger.AccountID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == maxLookups || l.of[id] == maxAccountLookups {
+		return false
+	}
+	if l.of == nil {
+		l.of = map[ledger.AccountID]int{}
+	}
+	l.open++
+	l.of[id]++
+	return true
+}
+
+func (l *lookups) leave(id ledger.AccountID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.of[id]--; l.of[id] == 0 {
+		delete(l.of, id)
+	}
+}
