@@ -144,14 +144,21 @@ func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 	case c.Result == TransferIsRefused && t.Status == StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
 		t = d.acceptForNow(t)
 	case c.Result == TransferIsRefused:
-		// Of a refund that was still held, or was only refused for now, it is certain that the
-		// scheme has no earlier submit.
-		t.Transfer.Unsure = t.Status == StatusAccepted && (t.Transfer.Doubt || c.Doubt || !t.Transfer.Limited)
+		// Of a refund that was still held it is certain that the scheme has no earlier submit.
+		t.Transfer.Unsure = t.Status == StatusAccepted && (c.Doubt || !d.onlyLimited(&t))
 		t = d.failRefund(d.shown(t), c.Refusal.String())
 	default:
 		panic("ledger: a refund cannot have this result")
 	}
 	return d.done(&t)
+}
+
+// onlyLimited tells whether every submit of an accepted refund was refused for now, so that the
+// scheme cannot have it. A process that has ended may have submitted it once more without a
+// record of that, so it must have been accepted by this one.
+func (d *draft) onlyLimited(t *Transaction) bool {
+	sent := t.SentAt()
+	return t.Transfer.Limited && !t.Transfer.Doubt && !t.Doubted && sent >= d.stamp.Start && sent <= d.stamp.Clock
 }
 
 // refundInDoubt keeps a refund of which the scheme may have an earlier submit: one whose child

@@ -193,6 +193,13 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 // passed without a defence.
 func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 	k := r.Case
+	short := max(0, k.Amount-k.Held-k.Refunded)
+	if settled, _, _ := b.sums(k.Original); k.Result != ledger.Agreed || settled >= b.received[k.Original].Tx.Amount {
+		short = 0
+	}
+	if k.Short != short {
+		l.fail("%v is closed as %+v, and lacks %d", k.ID, *k, short)
+	}
 	if k.Result == ledger.Agreed && k.Short > 0 {
 		l.count("meeting: agreed, and other cases or refunds have the money")
 	}

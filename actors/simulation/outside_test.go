@@ -25,6 +25,7 @@ type outside struct {
 	late []scheme.Payment // submissions that are delayed and have not reached the scheme yet
 
 	lateRefunds []scheme.Refund        // the same of refunds
+	tries       map[ledger.TxID]int    // submissions of refunds that are refused for now
 	received    []string               // end-to-end ids of customers' payments, in order
 	reports     map[string]report      // payers' reports, by infraction id
 	reported    []string               // their ids, in order

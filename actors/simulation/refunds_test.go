@@ -400,9 +400,7 @@ func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply
 		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
 		return r
 	case m.limited > 0 && p.Tx[15]%4 == 1: // others it refuses for now, until all faults end
-		o.l.count("fault: refund refused for now")
-		r.Refused = &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
-		return r
+		return o.refusesForNow(p, r)
 	case o.sent[p.Tx] == p.EndToEnd && p.Tx[15]%4 == 2: // some schemes call a further submission a duplicate
 		o.l.count("fault: refund called a duplicate of itself")
 		r.State = scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate}
@@ -416,6 +414,27 @@ func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply
 	return o.replied(r, err)
 }
 
+// refusesForNow refuses a refund for now. Of some of them a further submission is lost, and the
+// next one after that refused for good, while the lost one may still arrive.
+func (o *outside) refusesForNow(p scheme.Refund, r transfer.Reply) transfer.Reply {
+	if o.tries == nil {
+		o.tries = map[ledger.TxID]int{}
+	}
+	o.tries[p.Tx]++
+	switch n := o.tries[p.Tx]; {
+	case p.Tx[13]%3 != 0 || n == 1:
+		o.l.count("fault: refund refused for now")
+		r.Refused = &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
+	case n == 2:
+		o.lateRefunds = append(o.lateRefunds, p)
+		r.Failed = true
+	default:
+		o.l.count("fault: refund refused after a lost submission")
+		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
+	}
+	return r
+}
+
 // forNow are the refusals that say nothing about the refund itself.
 var forNow = []ledger.RefusalCode{ledger.RefuseRateLimited, ledger.RefuseBucket, ledger.RefuseLookupFailed, ledger.RefuseProviderOther}
 
@@ -423,6 +442,10 @@ func (o *outside) takeRefund(p scheme.Refund) (scheme.State, error) {
 	state, err := o.sim.Return(ctx, p)
 	if err == nil {
 		o.sent[p.Tx] = p.EndToEnd
+	}
+	if err == nil && o.l.living && o.l.odds(12) { // the scheme tells that a further submission was a duplicate
+		o.l.count("fault: notice that a refund is a duplicate of itself")
+		o.held = append(o.held, delivery{scheme.Notice{Kind: scheme.RefundRejected, Tx: p.Tx, EndToEnd: p.EndToEnd, Reason: ledger.ReasonDuplicate}, func(error) {}})
 	}
 	return state, err
 }
