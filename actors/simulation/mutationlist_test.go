@@ -440,8 +440,8 @@ var mutations = []mutation{
 	{
 		"limit-believed-in-doubt", "a limit that a second submission meets ends what may have been sent",
 		"actors/transfer/machine.go",
-		"(r.Refused.Code.Limit() != 0 || r.Refused.Code == ledger.RefuseLookupFailed)",
-		"r.Refused.Code == ledger.RefuseLookupFailed",
+		"return code.Limit() != 0 || code == ledger.RefuseLookupFailed ||",
+		"return code == ledger.RefuseLookupFailed ||",
 	},
 	{
 		"quarantine-takes-places", "each look at a quarantined account takes a place for good",
@@ -494,8 +494,8 @@ var mutations = []mutation{
 	{
 		"case-hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
 		"actors/ledger/decide_refund.go",
-		"\t\tk.Refunded += t.Amount\n\t\td.addCase(CaseRefunded, k, nil)",
-		"\t\tk.Refunded += t.Amount\n\t\tk.Held -= min(k.Held, t.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.addCase(CaseRefunded, k, nil)",
+		"\t\tk.Refunded += share.Amount\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
+		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
 	},
 	{
 		"agreed-refunded-twice-after-a-crash", "a refund whose child was lost goes out again under a new id",
@@ -512,8 +512,8 @@ var mutations = []mutation{
 	{
 		"cover-from-held-money", "refunds for cases spend money that payouts hold",
 		"actors/ledger/decide_cover.go",
-		"\tleft, made := d.totals.Balance-d.totals.Held, 0\n",
-		"\tleft, made := d.totals.Balance, 0\n",
+		"\tleft := d.totals.Balance - d.totals.Held\n\tfor _, h := range d.holding() {\n\t\tpart",
+		"\tleft := d.totals.Balance\n\tfor _, h := range d.holding() {\n\t\tpart",
 	},
 	{
 		"newest-case-first", "too little money goes to the newest case",
@@ -548,13 +548,13 @@ var mutations = []mutation{
 	{
 		"refund-of-money-not-durable", "a refund spends a credit that a crash may still lose",
 		"actors/ledger/decide_refund.go",
-		"min(d.totals.Available(), f.Durable.Available())",
-		"d.totals.Available()",
+		"min(d.totals.free(), f.Durable.free())",
+		"d.totals.free()",
 	},
 	{
 		"failed-refund-for-a-case-forgotten", "a case whose refund failed holds nothing",
 		"actors/ledger/decide_refund.go",
-		"back := min(t.Amount, sums.Left())",
+		"back := min(part, sums.Left())",
 		"back := min(0, sums.Left())",
 	},
 	{
@@ -578,8 +578,8 @@ var mutations = []mutation{
 	{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/decide_refund.go",
-		"k.Stopped = k.Stopped || !again",
-		"k.Stopped = again || !again",
+		"k.Stopped = k.Stopped || t.Refund.Case != nil && !again",
+		"k.Stopped = k.Stopped || t.Refund.Case != nil",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",
@@ -802,12 +802,6 @@ var mutations = []mutation{
 		"actors/ledger/decide_refund.go",
 		"\tcase c.Result == TransferIsRejected && c.Reason == ReasonDuplicate:\n\t\treturn d.refundInDoubt(t)\n",
 		"",
-	},
-	{
-		"merchants-refund-stops-the-case", "a merchant's refund that fails ends the engine's own for the case",
-		"actors/ledger/decide_refund.go",
-		"k.Stopped || t.Refund.Case != nil && !again",
-		"k.Stopped || !again",
 	},
 	{
 		"share-kept", "what a merchant's failed refund had of a case's hold does not go back to it",

@@ -11,6 +11,7 @@ const common = `
 alert: late_settlement
 alert: med_refund_failed
 alert: med_undecided
+alert: med_unrefunded
 alert: quarantine
 alert: refund_unanswered
 alert: withdrawn too late
@@ -55,10 +56,13 @@ fault: notice lost
 fault: notice of another id
 fault: notice of another minute
 fault: notice of another's return
+fault: notice that a refund is a duplicate of itself
 fault: panic in an account
+fault: refund called a duplicate of itself
 fault: refund doubled
 fault: refund late
 fault: refund refused
+fault: refund refused for now
 fault: report of another payment
 fault: submission doubled
 fault: submission late
@@ -75,12 +79,15 @@ goal: void
 meeting: a case closed by its deadline
 meeting: a case closed by the analyst
 meeting: a case covered in part
+meeting: a case holds more than before
 meeting: a charge completed
 meeting: a duplicate
 meeting: a payment that names a charge and does not complete it
 meeting: a refund for a case
 meeting: a late refund reduced a case
 meeting: a refund for a case too old
+meeting: agreed, and other cases or refunds have the money
+meeting: an agreed case holds more than before
 meeting: an equal request after a duplicate of nothing known
 meeting: an equal request after a late settlement
 meeting: an id renewed
@@ -90,6 +97,7 @@ met: a due row of a quarantined account
 met: a key after nearly a day
 met: a quarantined account with much in flight
 met: a refund arrives after it failed in doubt
+met: a payment reported more than once
 met: a return of what is on its way back
 met: a submission arrives after its void
 met: an equal request under a wrong clock

@@ -401,15 +401,14 @@ func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply
 		return r
 	case m.limited > 0 && p.Tx[15]%4 == 1: // others it refuses for now, until all faults end
 		return o.refusesForNow(p, r)
-	case o.sent[p.Tx] == p.EndToEnd && p.Tx[15]%4 == 2: // some schemes call a further submission a duplicate
-		o.l.count("fault: refund called a duplicate of itself")
-		r.State = scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate}
-		return r
 	}
 	var err error
 	if r.State, err = o.takeRefund(p); o.l.odds(m.doubled) {
 		o.l.count("fault: refund doubled")
-		r.State, err = o.takeRefund(p)
+		if r.State, err = o.takeRefund(p); err == nil && p.Tx[15]%2 == 0 { // some schemes call the second one a duplicate
+			o.l.count("fault: refund called a duplicate of itself")
+			r.State = scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate}
+		}
 	}
 	return o.replied(r, err)
 }
