@@ -130,12 +130,13 @@ func (g *gap) lacksPayout(l *life, m *sim.Movement) bool {
 }
 
 // waited reports whether a payout waited for an operator or in the queue when the snapshot was
-// taken, or was held then and came to wait in the gap for so long that its id was renewed.
+// taken, or was held or on its way then and came to wait in the gap for so long that its id was
+// renewed.
 func (g *gap) waited(tx ledger.TxID) bool {
 	switch g.taken.status[tx] {
 	case ledger.StatusQueued, ledger.StatusPending:
 		return true
-	case ledger.StatusHeld:
+	case ledger.StatusHeld, ledger.StatusSending:
 		return g.sent[tx] != "" && g.sent[tx] != g.taken.endToEnd[tx]
 	}
 	return false
@@ -146,7 +147,8 @@ func (g *gap) waited(tx ledger.TxID) bool {
 func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) bool {
 	another := t.EndToEnd != m.EndToEnd
 	if t.Status != ledger.StatusSettled {
-		return another || g.settled[m.Tx]
+		unsent := slices.Contains([]string{ledger.ReasonQueueTimeout, ledger.ReasonExpired, ledger.ReasonDeclined}, t.ReasonCode)
+		return another || g.settled[m.Tx] || unsent && g.sent[m.Tx] != ""
 	}
 	all, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	return err == nil && another && slices.ContainsFunc(all, func(o sim.Movement) bool { return o.Tx == t.ID && o.EndToEnd == t.EndToEnd })
