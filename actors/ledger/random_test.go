@@ -19,6 +19,7 @@ type life struct {
 	reports  []OpenCase
 	log      []string
 	late     bool // a late settlement has happened, so that the balance may be too low
+	restores bool // the journal is sometimes restored, without a loss of records, and its gap accepted
 	spends   bool // payouts take all that is available, so that cases find too little money
 	limited  bool // the newest decision made as many refunds as one decision makes
 }
@@ -66,6 +67,9 @@ func (l *life) command() Command {
 		}
 	case n < 80:
 		if id, ok := one(l, l.cases); ok {
+			if l.rng.IntN(2) == 0 {
+				return l.resume(id)
+			}
 			return RetryCase{ID: id, Operator: "ana"}
 		}
 	case n < 84:
@@ -88,7 +92,11 @@ func (l *life) command() Command {
 // outside changes what is not in the account: the time, whether it is doubted, a setting, or
 // the process.
 func (l *life) outside() {
-	switch l.rng.IntN(8) {
+	switch l.rng.IntN(9) {
+	case 8:
+		if l.restores {
+			l.terms.Epoch, l.terms.GapEnd = l.terms.Epoch+1, l.now
+		}
 	case 0:
 		l.doubted = !l.doubted
 	case 1:
@@ -100,6 +108,27 @@ func (l *life) outside() {
 	default:
 		l.now += [...]Millis{1, 5000, 31 * 60_000, 30 * 3_600_000, 3 * day, 40 * day}[l.rng.IntN(6)]
 	}
+}
+
+// resume lets a case go on, and sometimes the scheme has a return that the journal lacks: of a
+// merchant's refund, or of the next refund for the case.
+func (l *life) resume(id CaseID) Command {
+	c := ResumeCase{ID: id, Operator: "ana"}
+	f, err := Gather(l, l.account, c, l.stamp())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if left := f.Sums.Amount - f.Sums.Settled - f.Sums.InFlight; left > 0 && f.Case.AwaitsOperator(&l.terms) && l.rng.IntN(2) == 0 {
+		d := draft{account: l.account, stamp: l.stamp()}
+		r := Returned{ID: NewTxID(l.now, [10]byte{byte(l.rng.IntN(256)), byte(l.rng.IntN(256)), byte(l.rng.IntN(256))}), Amount: min(left, l.amount()), Reason: "MD06", Open: l.rng.IntN(6) == 0}
+		suffix := fmt.Sprintf("%011d", l.rng.IntN(1e9))
+		if l.rng.IntN(2) == 0 {
+			r.Reason, suffix = fraudCode, d.partSuffix(f.Case, f.Case.Parts+1)
+		}
+		r.ReturnID = ReturnID(l.terms.OwnISPB, l.now, suffix)
+		c.Returned = []Returned{r}
+	}
+	return c
 }
 
 func (l *life) refund() Command {
@@ -190,7 +219,7 @@ func (l *life) step() {
 			if _, merchants := c.(RequestRefund); !merchants {
 				refunds++
 			}
-		case PayoutSettledLate, RefundSettledLate:
+		case PayoutSettledLate, RefundSettledLate, RefundFound:
 			l.late = true
 		}
 	}
@@ -238,7 +267,7 @@ func TestRandomLives(t *testing.T) {
 	}
 	did := map[RecordKind]int{}
 	for seed := range lives {
-		l := &life{harness: newHarness(t), rng: rand.New(rand.NewPCG(uint64(seed), 7)), spends: seed%2 == 0}
+		l := &life{harness: newHarness(t), rng: rand.New(rand.NewPCG(uint64(seed), 7)), spends: seed%2 == 0, restores: seed%3 == 0}
 		l.open(DefaultSettings(), 0)
 		for range steps {
 			if l.step(); !t.Failed() {
@@ -255,7 +284,7 @@ func TestRandomLives(t *testing.T) {
 			did[l.records[i].Kind]++
 		}
 	}
-	for _, k := range slices.Concat(between(RefundHeld, CaseReduced), between(CaseRaised, CaseRetried)) {
+	for _, k := range slices.Concat(between(RefundHeld, CaseReduced), between(CaseRaised, CaseCounted)) {
 		if did[k] == 0 && !testing.Short() { // the few lives of a short run may lack the rarest kinds
 			t.Errorf("no life made a record %v", k)
 		}
