@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // EndToEndReservation says that an end-to-end id, which a merchant chose itself, belongs to
@@ -18,10 +19,22 @@ type EndToEndReservation struct {
 // ErrEndToEndTaken says that the end-to-end id belongs to another account.
 var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 
-// reservations are the end-to-end ids that were reserved by records which may not be on
-// disk yet, in the order of the records. A reservation on disk has a row and is dropped
-// from memory, so that memory does not grow with the number of reservations.
-type reservations struct {
+// ReservationStream is the number of the stream with the records of reservations, the first of
+// the numbers that are no account's. It is apart from the registry's own stream, which is read
+// from its beginning at every start: reservations grow with the payments, and are looked up by
+// their rows alone. Earlier versions wrote them into the registry's stream.
+const ReservationStream = wal.Stream(ledger.LastAccountID) + 1
+
+// Owns tells whether the records of a stream are the registry's.
+func Owns(s wal.Stream) bool { return s == Stream || s == ReservationStream }
+
+// Reservations is the state of the stream of reservations: its newest record, and the
+// end-to-end ids that were reserved by records which may not be on disk yet, in the order of
+// the records. A reservation on disk has a row and is dropped from memory, so that memory does
+// not grow with the number of reservations.
+type Reservations struct {
+	Seq   uint64
+	Time  ledger.Millis
 	owner map[string]ledger.AccountID
 	order []reserved
 }
@@ -31,18 +44,27 @@ type reserved struct {
 	endToEnd string
 }
 
-func (c *reservations) take(r *Record) {
+// Apply takes the stream's next record.
+func (c *Reservations) Apply(r *Record) error {
+	if r.Seq != c.Seq+1 || r.Time < c.Time {
+		return fmt.Errorf("registry: reservation %d at %v does not follow %d at %v", r.Seq, r.Time, c.Seq, c.Time)
+	}
+	if r.Kind != EndToEndReserved || r.EndToEnd == nil {
+		return fmt.Errorf("registry: record %d (%v) is no reservation", r.Seq, r.Kind)
+	}
 	if c.owner == nil {
 		c.owner = map[string]ledger.AccountID{}
 	}
 	c.owner[r.EndToEnd.EndToEnd] = r.EndToEnd.Account
 	c.order = append(c.order, reserved{r.Seq, r.EndToEnd.EndToEnd})
+	c.Seq, c.Time = r.Seq, r.Time
+	return nil
 }
 
-// forget drops the reservations whose records are durable.
-func (c *reservations) forget(durable uint64) {
+// Durable says that the records up to seq are on disk.
+func (c *Reservations) Durable(seq uint64) {
 	n := 0
-	for ; n < len(c.order) && c.order[n].seq <= durable; n++ {
+	for ; n < len(c.order) && c.order[n].seq <= seq; n++ {
 		delete(c.owner, c.order[n].endToEnd)
 	}
 	if c.order = c.order[n:]; len(c.order) == 0 {
@@ -58,37 +80,31 @@ type EndToEndRows struct {
 	Derived  ledger.AccountID // the account for which the engine computed an id that ends in the same 11 characters
 }
 
-// ReserveEndToEnd reserves an end-to-end id for an account. A repeat by the same account
-// changes nothing. ErrEndToEndTaken: another account has used the id, or the engine has
-// computed an id with the same last 11 characters for another account, in whatever minute.
+// Reserve reserves an end-to-end id for an account, which must exist. It returns no record for a
+// repeat by the same account. ErrEndToEndTaken: another account has used the id, or the engine
+// has computed an id with the same last 11 characters for another account, in whatever minute.
 // Otherwise a merchant who saw such an id of another merchant could reserve the next id,
 // which has the same 11 characters.
-func (m *Machine) ReserveEndToEnd(c EndToEndReservation, rows func(endToEnd string) (EndToEndRows, error)) ([]Record, error) {
-	if m.accounts[c.Account] == nil {
-		return nil, ErrUnknownAccount
-	}
+func (c *Reservations) Reserve(e EndToEndReservation, rows func(endToEnd string) (EndToEndRows, error)) (*Record, error) {
 	// Look in memory before reading the rows: a reservation that is dropped from memory has
 	// its row by then.
-	owner := m.reservations.owner[c.EndToEnd]
+	owner := c.owner[e.EndToEnd]
 	var found EndToEndRows
 	if owner == 0 {
 		var err error
-		if found, err = rows(c.EndToEnd); err != nil {
+		if found, err = rows(e.EndToEnd); err != nil {
 			return nil, err
 		}
 		owner = found.Reserved
 	}
 	switch {
-	case owner == c.Account:
+	case owner == e.Account:
 		return nil, nil
-	case owner != 0, found.Used != 0 && found.Used != c.Account, found.Derived != 0 && found.Derived != c.Account:
+	case owner != 0, found.Used != 0 && found.Used != e.Account, found.Derived != 0 && found.Derived != e.Account:
 		return nil, ErrEndToEndTaken
 	}
-	return []Record{{Kind: EndToEndReserved, EndToEnd: &c}}, nil
+	return &Record{Kind: EndToEndReserved, EndToEnd: &e}, nil
 }
-
-// Durable says that the machine's records up to seq are on disk.
-func (m *Machine) Durable(seq uint64) { m.reservations.forget(seq) }
 
 // rowReservation is the first byte of the key of a reservation's row. docs/formats.md shows
 // the row.
@@ -125,18 +141,6 @@ func readReservation(b []byte) (ledger.AccountID, error) {
 // reservationFilter is the size, in bytes, of the filter over reservations. It is enough
 // for 800,000 reservations; with more, the filter saves fewer reads of the store.
 const reservationFilter = 1 << 20
-
-// ReserveEndToEnd reserves an end-to-end id, which a merchant chose itself, for an account,
-// and returns once the reservation is durable. False: the id belongs to another account.
-func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, error) {
-	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) {
-		return m.ReserveEndToEnd(EndToEndReservation{EndToEnd: endToEnd, Account: a}, g.endToEndRows)
-	})
-	if errors.Is(err, ErrEndToEndTaken) {
-		return false, nil
-	}
-	return err == nil, err
-}
 
 // endToEndRows reads the rows of an end-to-end id. For most ids no row exists.
 func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error) {

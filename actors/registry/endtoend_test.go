@@ -43,11 +43,11 @@ func TestReserveEndToEnd(t *testing.T) {
 	}
 	expect := func(g *Registry, a ledger.AccountID, n int, want bool, records uint64) {
 		t.Helper()
-		before := g.machine.Seq
+		before := g.ids.machine.Seq
 		if ok, err := g.ReserveEndToEnd(a, e2eID(n)); ok != want || err != nil {
 			t.Errorf("%v reserves %d: %v %v", a, n, ok, err)
 		}
-		if made := g.machine.Seq - before; made != records {
+		if made := g.ids.machine.Seq - before; made != records {
 			t.Errorf("%v reserves %d: %d records", a, n, made)
 		}
 	}
@@ -55,7 +55,7 @@ func TestReserveEndToEnd(t *testing.T) {
 		expect(g, 1, n, true, 1)
 		expect(g, 1, n, true, 0)
 		expect(g, 2, n, false, 0)
-		if waiting := len(g.machine.reservations.order); waiting > 1 || len(g.machine.reservations.owner) != waiting {
+		if waiting := len(g.ids.machine.order); waiting > 1 || len(g.ids.machine.owner) != waiting {
 			t.Fatalf("%d reservations are held in memory", waiting)
 		}
 	}
@@ -63,7 +63,7 @@ func TestReserveEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	g = open(t, openStore(t, fs))
-	if held := g.machine.reservations; held.owner != nil || held.order != nil {
+	if held := g.ids.machine; held.owner != nil || held.order != nil {
 		t.Errorf("after a restart %d reservations are held in memory", len(held.order))
 	}
 	expect(g, 2, 7, false, 0)
@@ -182,9 +182,9 @@ func TestReserveUsed(t *testing.T) {
 		{1, e2eID(2), true, 1},
 		{2, e2eID(2), false, 0},
 	} {
-		before := g.machine.Seq
-		if ok, err := g.ReserveEndToEnd(c.account, c.id); ok != c.want || err != nil || g.machine.Seq-before != c.records {
-			t.Errorf("%v reserves %s: %v %v, %d records", c.account, c.id, ok, err, g.machine.Seq-before)
+		before := g.ids.machine.Seq
+		if ok, err := g.ReserveEndToEnd(c.account, c.id); ok != c.want || err != nil || g.ids.machine.Seq-before != c.records {
+			t.Errorf("%v reserves %s: %v %v, %d records", c.account, c.id, ok, err, g.ids.machine.Seq-before)
 		}
 	}
 	if ok, err := g.ReserveEndToEnd(1, e2eID(3)); ok || err == nil {

@@ -106,17 +106,16 @@ var (
 	ErrReserved       = errors.New("the number is reserved")
 )
 
-// Machine is the registry's state after all records so far. Reservations that are on disk
-// are not part of Machine; they are in rows.
+// Machine is the state of accounts, API keys and PIX keys after all records so far. The
+// reservations of end-to-end ids have a stream and a state of their own; see Reservations.
 type Machine struct {
-	Seq          uint64
-	Time         ledger.Millis
-	accounts     map[ledger.AccountID]*Account
-	order        []ledger.AccountID // account ids in the order in which the accounts were registered
-	apiKeys      map[string]*APIKey
-	pixKeys      map[string]*PixKey
-	removals     map[string]*PixKey // keys that were removed, and of whose removal the scheme has not heard
-	reservations reservations
+	Seq      uint64
+	Time     ledger.Millis
+	accounts map[ledger.AccountID]*Account
+	order    []ledger.AccountID // account ids in the order in which the accounts were registered
+	apiKeys  map[string]*APIKey
+	pixKeys  map[string]*PixKey
+	removals map[string]*PixKey // keys that were removed, and of whose removal the scheme has not heard
 }
 
 // NewMachine makes an empty registry.
@@ -321,13 +320,9 @@ func (m *Machine) applyUnlisted(r *Record) bool {
 	return true
 }
 
-func (m *Machine) applyEndToEnd(r *Record) bool {
-	if r.EndToEnd == nil {
-		return false
-	}
-	m.reservations.take(r)
-	return true
-}
+// applyEndToEnd checks a reservation that an earlier version wrote into this stream. It is
+// looked up by its row.
+func (m *Machine) applyEndToEnd(r *Record) bool { return r.EndToEnd != nil }
 
 // replace replaces an account's entry by an edited copy. The copy's lists may share memory
 // with the old entry's lists: only the machine appends to the lists, and a reader of the

@@ -20,6 +20,7 @@ type Journal interface {
 	Append(*wal.Entry) wal.Ticket
 	Get(key []byte) (value []byte, ok bool, err error)
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
+	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
 // Registry is the shell around Machine. A method that changes something returns once the
@@ -33,7 +34,7 @@ type Registry struct {
 	sum     uint64
 	behind  atomic.Bool // the journal refused an entry, so the machine has changes that the journal lacks
 
-	durable  atomic.Uint64 // sequence of the newest record that is on disk
+	ids      reserver
 	reserved *keyed.Filter // filter over the rows of all reservations
 
 	// The entries that readers see. They are set only once they are durable.
@@ -59,13 +60,11 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 			return err
 		}
 		g.sum = w.Sum
-		for _, row := range Project(r) {
-			g.reserved.Add(row.Key)
-		}
-		err = g.machine.Apply(r)
-		g.machine.Durable(r.Seq)
-		return err
+		return g.machine.Apply(r)
 	})
+	if err == nil {
+		err = g.ids.open(j)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("registry: replay: %w", err)
 	}
@@ -81,7 +80,6 @@ func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
 	for key, k := range g.machine.removals {
 		g.removals.Set(key, k)
 	}
-	g.reserved.Ready()
 	g.publishOrder()
 	return g, nil
 }
@@ -121,7 +119,6 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 		p.done <- errBehind
 		return p, nil
 	}
-	g.machine.Durable(g.durable.Load())
 	now := max(g.now(), g.machine.Time)
 	records, err := decide(g.machine, now)
 	if err != nil || len(records) == 0 {
@@ -132,13 +129,9 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	e := &wal.Entry{Stream: Stream, Expect: g.machine.Seq, Out: []wal.Out{p}}
 	for i := range records {
 		e.Records = append(e.Records, g.apply(&records[i], now))
-		for _, row := range Project(&records[i]) {
-			g.reserved.Add(row.Key)
-			e.Ops = append(e.Ops, wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value})
-		}
 		p.take(g.machine, &records[i])
 	}
-	p.seq, p.order = g.machine.Seq, g.machine.order[:len(g.machine.order):len(g.machine.order)]
+	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.journal.Append(e)
 	return p, nil
 }
@@ -166,7 +159,6 @@ type published struct {
 	open     []*PixKey // removals of which the scheme is to be told
 	heard    []*PixKey // removals of which the scheme has heard
 	order    []ledger.AccountID
-	seq      uint64 // sequence of the newest record of the change
 	done     chan error
 }
 
@@ -203,7 +195,6 @@ func (p *published) Release(err error) {
 		}
 		g.publishRemovals(p)
 		g.order.Store(&p.order)
-		g.durable.Store(p.seq)
 	}
 	p.done <- err
 }

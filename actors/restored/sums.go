@@ -20,7 +20,7 @@ type Sums struct {
 func SumsOf(newest func(func(wal.Record) error) error) (Sums, error) {
 	s := Sums{0, new(big.Int), new(big.Int), new(big.Int)}
 	err := newest(func(sealed wal.Record) error {
-		if sealed.Stream == registry.Stream {
+		if registry.Owns(sealed.Stream) {
 			return nil
 		}
 		r, err := history.Decode(&sealed)

@@ -231,6 +231,9 @@ func (l *life) boot() {
 		return
 	}
 	l.registry = r
+	if err := r.FillReservations(l.journal.Scan, func() bool { return false }); err != nil {
+		l.fail("filter over reservations: %v", err)
+	}
 	l.learn()
 	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: l.claims()}
 	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
@@ -324,6 +327,9 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 	p.l.wait()
 	return t
 }
+
+// Last implements registry.Journal.
+func (p patient) Last(stream wal.Stream) (seq, sum uint64, err error) { return p.l.journal.Last(stream) }
 
 // wait lets the journal finish its work. Sometimes the process crashes instead.
 func (l *life) wait() {

@@ -46,8 +46,8 @@ func (l *life) derived(take func(*ledger.Record)) (*waltest.InMemory, error) {
 	want := waltest.NewInMemory()
 	return want, l.journal.Scan([]byte{'J'}, []byte{'J' + 1}, func(k, _ []byte) (bool, error) {
 		stream, seq := wal.Stream(number(k[1:9])), number(k[9:17])
-		if stream == registry.Stream {
-			return true, l.claimsAgain(seq, want)
+		if registry.Owns(stream) {
+			return true, l.claimsAgain(stream, seq, want)
 		}
 		if l.flipped[ledger.AccountID(stream)] {
 			return true, nil
@@ -86,8 +86,8 @@ func (l *life) sameRows(want *waltest.InMemory) {
 }
 
 // claimsAgain writes to want the rows that one record of the registry makes.
-func (l *life) claimsAgain(seq uint64, want *waltest.InMemory) error {
-	w, _, err := l.journal.Record(registry.Stream, seq)
+func (l *life) claimsAgain(stream wal.Stream, seq uint64, want *waltest.InMemory) error {
+	w, _, err := l.journal.Record(stream, seq)
 	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
 	if err == nil {
 		err = r.Decode(w.Body)

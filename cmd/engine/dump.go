@@ -29,9 +29,9 @@ type DumpOptions struct {
 // the first damage with an error that says where that is. An error of the writer is returned
 // as it is.
 func Dump(o DumpOptions, to io.Writer) (err error) {
-	id, isAccount := ledger.ParseAccountID(o.Stream)
-	if o.Stream != "" && o.Stream != recordjson.Registry && !isAccount {
-		return fmt.Errorf("%q is no account's id such as %v, nor %s", o.Stream, ledger.AccountID(1), recordjson.Registry)
+	stream, err := streamOf(o.Stream)
+	if err != nil {
+		return err
 	}
 	store, err := wal.Open(wal.Options{
 		Dir: filepath.Join(o.DataDir, journalFolder), FS: o.FS, ReadOnly: true, Doubtful: true, Log: slog.New(slog.DiscardHandler),
@@ -46,12 +46,26 @@ func Dump(o DumpOptions, to io.Writer) (err error) {
 	if o.Stream == "" {
 		err = d.end(d.all(store))
 	} else {
-		err = d.end(d.one(store, wal.Stream(id))) // the registry's stream is 0
+		err = d.end(d.one(store, stream))
 	}
 	if err == nil {
 		err = store.Doubt()
 	}
 	return named(err)
+}
+
+// streamOf returns the stream that a name names; 0 where the name is empty.
+func streamOf(name string) (wal.Stream, error) {
+	switch name {
+	case "", recordjson.Registry:
+		return registry.Stream, nil
+	case recordjson.Reservations:
+		return registry.ReservationStream, nil
+	}
+	if id, ok := ledger.ParseAccountID(name); ok {
+		return wal.Stream(id), nil
+	}
+	return 0, fmt.Errorf("%q is no account's id such as %v, nor %s or %s", name, ledger.AccountID(1), recordjson.Registry, recordjson.Reservations)
 }
 
 // named adds the stream's name, by which operators know it, to an error about a damaged record.
@@ -60,9 +74,5 @@ func named(err error) error {
 	if !errors.As(err, &damage) || damage.Position != 0 {
 		return err
 	}
-	name := recordjson.Registry
-	if damage.Stream != registry.Stream {
-		name = ledger.AccountID(damage.Stream).String()
-	}
-	return fmt.Errorf("%s: %w", name, err)
+	return fmt.Errorf("%s: %w", recordjson.StreamName(damage.Stream), err)
 }

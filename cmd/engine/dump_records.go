@@ -68,7 +68,7 @@ func (d *dumping) one(store *wal.Store, stream wal.Stream) error {
 		d.sendFull()
 		return err
 	})
-	if err == nil && d.progress.Records == 0 && stream != registry.Stream {
+	if err == nil && d.progress.Records == 0 && !registry.Owns(stream) {
 		err = fmt.Errorf("the journal has no record of %s", d.Stream)
 	}
 	return err
@@ -147,12 +147,12 @@ func (d *dumping) line(n *numbered) error {
 	if d.Stream != "" {
 		position = 0 // records were read without their batches
 	}
-	if n.Stream == registry.Stream {
+	if registry.Owns(n.Stream) {
 		r, err := registry.Decode(&n.Record)
 		if err != nil {
 			return err
 		}
-		d.lines = recordjson.AppendRegistry(d.lines, position, r)
+		d.lines = recordjson.AppendRegistry(d.lines, position, recordjson.StreamName(n.Stream), r)
 		return nil
 	}
 	r, err := history.Decode(&n.Record)

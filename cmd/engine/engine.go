@@ -83,15 +83,7 @@ func (e *Engine) open() error {
 	if err := e.acceptRestored(); err != nil {
 		return err
 	}
-	secret, err := endToEndSecret(e.Store)
-	if err != nil {
-		return err
-	}
-	e.terms = c.terms(secret)
-	if e.terms.Epoch, e.terms.GapEnd, err = restored.Gap(e.Store); err != nil {
-		return err
-	}
-	if e.terms.ClaimDays, err = ledger.ClaimDays(e.Store.Scan); err != nil {
+	if err := e.readTerms(); err != nil {
 		return err
 	}
 	if c.alerts == nil {
@@ -132,6 +124,20 @@ func (e *Engine) open() error {
 		return err
 	}
 	return e.start()
+}
+
+// readTerms sets the service's terms: those of the flags, and what the store adds to them.
+func (e *Engine) readTerms() error {
+	secret, err := endToEndSecret(e.Store)
+	if err != nil {
+		return err
+	}
+	e.terms = e.Config.terms(secret)
+	if e.terms.Epoch, e.terms.GapEnd, err = restored.Gap(e.Store); err != nil {
+		return err
+	}
+	e.terms.ClaimDays, err = ledger.ClaimDays(e.Store.Scan)
+	return err
 }
 
 // openRegistry restores the registry, and what is kept beside it.
@@ -242,6 +248,9 @@ func (e *Engine) fill(ctx context.Context) {
 		e.Config.Log.Error("filter not filled: every payout and refund asks the store", "error", err)
 	} else if ctx.Err() == nil {
 		e.present.Ready()
+	}
+	if err := e.Registry.FillReservations(e.Store.Scan, func() bool { return ctx.Err() != nil }); err != nil {
+		e.Config.Log.Error("filter not filled: every end-to-end id that a merchant chose asks the store", "error", err)
 	}
 }
 

@@ -18,6 +18,9 @@ type deriver struct {
 	store    *wal.Store
 	sorter   *sorted.Sorter
 	registry *registry.Machine
+
+	reservations registry.Reservations
+
 	accounts map[ledger.AccountID]*derived
 	rows     []ledger.Row
 
@@ -85,7 +88,7 @@ func (d *deriver) run() {
 }
 
 func (d *deriver) record(n *numbered) error {
-	if n.Stream == registry.Stream {
+	if registry.Owns(n.Stream) {
 		return d.entry(n)
 	}
 	a, err := d.account(ledger.AccountID(n.Stream))
@@ -120,10 +123,15 @@ func (d *deriver) entry(n *numbered) error {
 	if err != nil {
 		return err
 	}
-	if err := d.registry.Apply(r); err != nil {
+	if n.Stream == registry.ReservationStream {
+		err = d.reservations.Apply(r)
+		d.reservations.Durable(r.Seq)
+	} else {
+		err = d.registry.Apply(r)
+	}
+	if err != nil {
 		return err
 	}
-	d.registry.Durable(r.Seq)
 	d.rows = append(d.rows[:0], registry.Project(r)...)
 	return d.keep(n)
 }

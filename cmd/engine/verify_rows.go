@@ -101,8 +101,11 @@ func rowName(key []byte) string {
 
 // recordName returns the name, for an error, of the record that writes or deletes a row.
 func recordName(r *sorted.Row) string {
-	if wal.Stream(r.Stream) == registry.Stream {
+	switch wal.Stream(r.Stream) {
+	case registry.Stream:
 		return fmt.Sprintf("record %d of the registry", r.Seq)
+	case registry.ReservationStream:
+		return fmt.Sprintf("record %d of the reservations", r.Seq)
 	}
 	return fmt.Sprintf("record %d of %v", r.Seq, ledger.AccountID(r.Stream))
 }

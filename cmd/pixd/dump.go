@@ -22,7 +22,7 @@ func dumpCommand() *cobra.Command {
 		Use:   "dump",
 		Short: "Print records as JSON lines, without secrets",
 		Long: "Prints every record as a JSON object on a line of its own, in the order in which records were\n" +
-			"written: the position of its batch, stream (an account, or registry), sequence in the stream, time,\n" +
+			"written: the position of its batch, stream (an account, registry or reservations), sequence in the stream, time,\n" +
 			"kind, and body. Amounts are base units, times UTC. What is zero or absent is left out. Secrets, also\n" +
 			"those in stored answers, and the query of a webhook's URL are ***. Characters that a terminal might\n" +
 			"take for a command are escaped. docs/formats.md explains each field.\n\n" +
@@ -48,7 +48,7 @@ func dumpCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data folder")
-	flags.StringVar(&o.Stream, "account", "", "print only the records of this account, `ID`, or of the registry")
+	flags.StringVar(&o.Stream, "account", "", "print only the records of this account, `ID`, or of registry or reservations")
 	flags.StringVar(&from, "from", "", "the first day or instant, `T`")
 	flags.StringVar(&to, "to", "", "the last day, or the first instant that does not count, `T`")
 	return c

@@ -101,7 +101,7 @@ func fullRecords() (*ledger.Record, *registry.Record, []field) {
 // only secrets do not show what they are.
 func TestEveryField(t *testing.T) {
 	l, r, all := fullRecords()
-	lines := func() string { return string(AppendRegistry(AppendLedger(nil, 1, l), 1, r)) }
+	lines := func() string { return string(AppendRegistry(AppendLedger(nil, 1, l), 1, Registry, r)) }
 	full := lines()
 	var secret []string
 	for _, f := range all {
@@ -159,7 +159,7 @@ func TestUnknownValues(t *testing.T) {
 		}
 	}
 	k := registry.Record{Kind: registry.APIKeyMade, APIKey: &registry.APIKey{Permissions: registry.StatementRead << 1}}
-	if got := string(AppendRegistry(nil, 0, &k)); !strings.Contains(got, `"permissions":["512"]`) {
+	if got := string(AppendRegistry(nil, 0, Registry, &k)); !strings.Contains(got, `"permissions":["512"]`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -195,7 +195,7 @@ func TestDocumented(t *testing.T) {
 	}
 	l, r, _ := fullRecords()
 	all := map[string]bool{}
-	for line := range bytes.Lines(AppendRegistry(AppendLedger(nil, 1, l), 1, r)) {
+	for line := range bytes.Lines(AppendRegistry(AppendLedger(nil, 1, l), 1, Registry, r)) {
 		var v any
 		if err := json.Unmarshal(line, &v); err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func goldenLines(t testing.TB) (lines []byte) {
 		if err := r.Decode(body(t, "registry", k.String())); err != nil {
 			t.Fatal(err)
 		}
-		lines = AppendRegistry(lines, 12, &r)
+		lines = AppendRegistry(lines, 12, Registry, &r)
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/wal"
 )
 
 // AppendLedger appends a record of an account, and a line feed. A position of 0 is left out.
@@ -14,15 +15,29 @@ func AppendLedger(b []byte, position uint64, r *ledger.Record) []byte {
 	return append(l.b, "}\n"...)
 }
 
-// AppendRegistry appends a record of the registry, as AppendLedger does.
-func AppendRegistry(b []byte, position uint64, r *registry.Record) []byte {
-	l := head(b, position, Registry, r.Seq, r.Time, r.Kind.String())
+// AppendRegistry appends a record of one of the registry's streams, as AppendLedger does.
+func AppendRegistry(b []byte, position uint64, stream string, r *registry.Record) []byte {
+	l := head(b, position, stream, r.Seq, r.Time, r.Kind.String())
 	l.object("body", func() { l.entry(r) })
 	return append(l.b, "}\n"...)
 }
 
-// Registry is the name of the registry's stream.
-const Registry = "registry"
+// The names of the registry's streams.
+const (
+	Registry     = "registry"
+	Reservations = "reservations"
+)
+
+// StreamName is the name of a stream by which operators know it.
+func StreamName(s wal.Stream) string {
+	switch s {
+	case registry.Stream:
+		return Registry
+	case registry.ReservationStream:
+		return Reservations
+	}
+	return ledger.AccountID(s).String()
+}
 
 // head begins a line with what the journal stores beside a record's body.
 func head(b []byte, position uint64, stream string, seq uint64, at ledger.Millis, kind string) *line {

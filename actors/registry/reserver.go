@@ -1,0 +1,117 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// reserver is the shell around Reservations. Its lock is its own: a reservation reads rows
+// under it, which no change of accounts and keys must wait for.
+type reserver struct {
+	mu      sync.Mutex // guards machine and sum; not locked while an entry is synced
+	machine Reservations
+	sum     uint64
+	behind  atomic.Bool // the journal refused an entry, so machine has a reservation that the journal lacks
+
+	durable atomic.Uint64 // sequence of the newest record that is on disk
+}
+
+// open goes on after the newest record of the stream. Its time need not be known: g.now is
+// never earlier than the journal's newest record.
+func (v *reserver) open(j Journal) (err error) {
+	v.machine.Seq, v.sum, err = j.Last(ReservationStream)
+	return err
+}
+
+// reserving is a reservation that is not durable yet, or one that was made before; asker hears
+// when what it depends on is durable.
+type reserving struct {
+	of   *reserver
+	seq  uint64 // 0: there was nothing to write
+	done chan error
+}
+
+// Release implements wal.Out.
+func (r *reserving) Release(err error) {
+	if r.seq != 0 && err == nil {
+		r.of.durable.Store(r.seq)
+	}
+	r.done <- err
+}
+
+// ReserveEndToEnd reserves an end-to-end id, which a merchant chose itself, for an account,
+// and returns once the reservation is durable. False: the id belongs to another account.
+func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, error) {
+	if _, known := g.Account(a); !known {
+		return false, ErrUnknownAccount
+	}
+	r, err := g.reserve(EndToEndReservation{EndToEnd: endToEnd, Account: a})
+	if written := <-r.done; written != nil {
+		if r.seq != 0 {
+			g.ids.behind.Store(true)
+		}
+		return false, fmt.Errorf("registry: write: %w", written)
+	}
+	if errors.Is(err, ErrEndToEndTaken) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// reserve decides about a reservation and queues its entry: an empty one, too, because the
+// decision may depend on a reservation that is not durable yet.
+func (g *Registry) reserve(e EndToEndReservation) (*reserving, error) {
+	v := &g.ids
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := &reserving{of: v, done: make(chan error, 1)}
+	if v.behind.Load() {
+		r.done <- errBehind
+		return r, nil
+	}
+	v.machine.Durable(v.durable.Load())
+	record, err := v.machine.Reserve(e, g.endToEndRows)
+	if err != nil || record == nil {
+		g.journal.Append(&wal.Entry{Stream: ReservationStream, Out: []wal.Out{r}})
+		return r, err
+	}
+	entry := &wal.Entry{Stream: ReservationStream, Expect: v.machine.Seq, Out: []wal.Out{r}}
+	entry.Records = append(entry.Records, v.apply(record, max(g.now(), v.machine.Time)))
+	for _, row := range Project(record) {
+		g.reserved.Add(row.Key)
+		entry.Ops = append(entry.Ops, wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value})
+	}
+	r.seq = v.machine.Seq
+	g.journal.Append(entry)
+	return r, nil
+}
+
+// apply takes a record into the machine and seals it for the journal.
+func (v *reserver) apply(r *Record, now ledger.Millis) wal.Sealed {
+	r.Seq, r.Time = v.machine.Seq+1, now
+	s := wal.Seal(v.sum, wal.Record{Stream: ReservationStream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
+	if err := v.machine.Apply(r); err != nil {
+		panic(err)
+	}
+	v.sum = s.Sum
+	return s
+}
+
+// FillReservations adds every reservation's row to the filter over them, which excludes nothing
+// before that. scan calls its argument with each row of a range until it returns false.
+func (g *Registry) FillReservations(scan func(lo, hi []byte, fn func(k, v []byte) (bool, error)) error, ended func() bool) error {
+	lo, hi := ReservationRange()
+	err := scan(lo, hi, func(k, _ []byte) (bool, error) {
+		g.reserved.Add(k)
+		return !ended(), nil
+	})
+	if err == nil && !ended() {
+		g.reserved.Ready()
+	}
+	return err
+}
