@@ -200,7 +200,7 @@ var mutations = []mutation{
 	{
 		"foreign-suffix-given", "an account may name an end-to-end id that ends like one which another has derived",
 		"actors/registry/endtoend.go",
-		"found.Derived != 0 && found.Derived != c.Account:",
+		"found.Derived != 0 && found.Derived != e.Account:",
 		"false:",
 	},
 	{

@@ -160,6 +160,11 @@ func TestCaseDefended(t *testing.T) {
 	}
 	over("the case is closed")
 	w.caseIs(k.ID, "closed DISAGREED 60000 held 0 covered 0 refunded 0")
+	w.caseIs(second.ID, "open - 100000 held 60000 covered 60000 refunded 0") // what the first one has given up
+	w.moneyIs(1_060_000, 1_000_000, 0)
+	if status, got := w.analysed(second.ID, "DISAGREED"); status != 200 {
+		t.Errorf("%d %s", status, got)
+	}
 	w.moneyIs(1_060_000, 1_060_000, 0)
 	rest := w.taken(`"amount":600,`, p.EndToEnd)
 	w.ends(rest.TransactionID, "settled")
