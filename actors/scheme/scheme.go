@@ -204,8 +204,8 @@ var ErrUnassigned = errors.New("no scheme is connected")
 type Unassigned struct{}
 
 // RegisterKey returns ErrUnassigned.
-func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
-	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
+func (Unassigned) RegisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+	return fmt.Errorf("scheme: register a key of %v: %w", a, ErrUnassigned)
 }
 
 // DeregisterKey returns ErrUnassigned.

@@ -30,14 +30,15 @@ var knows = []struct {
 	others []string
 }{
 	{"actors/cbormap", nil},
-	{"actors/ledger", []string{"actors/cbormap"}},
+	{"actors/ledger", []string{"actors/cbormap", "actors/redact"}},
+	{"actors/redact", nil},
 	{"actors/scheme", []string{"actors/ledger"}},
 	{"actors/scheme/brcode", nil},
 	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
-	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme", "actors/strictjson"}},
+	{"actors/scheme/provider", []string{"actors/ledger", "actors/redact", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/ledger", "actors/scheme"}},
-	{"actors/webhook", []string{"actors/ledger", "wal"}},
+	{"actors/webhook", []string{"actors/ledger", "actors/redact", "wal"}},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/sorted", nil},
@@ -95,7 +96,7 @@ var outside = []struct {
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
-	"pixd/actors/cbormap",
+	"pixd/actors/cbormap", "pixd/actors/redact",
 }
 
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.
