@@ -22,6 +22,7 @@ func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
 	same := len(out.Records) == 0
 	out.Attended = &Attended{
 		Unheard: c.Result == TransferIsNotHeard,
+		Public:  out.Ended.Public(),
 		Rarely:  out.Ended.Refund.Case != nil,
 		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
 		Queued:  out.Ended.Status == StatusQueued,

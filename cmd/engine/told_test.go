@@ -217,6 +217,7 @@ func (w *harness) alerts(kind, transaction string) (about, others int) {
 		w.t.Fatalf("%d %s", status, got)
 	}
 	for _, a := range l.Data {
+		w.leadsTo(a.Kind, a.Transaction)
 		switch {
 		case a.Kind == kind && a.Account == w.ID && a.Transaction == transaction:
 			about++
