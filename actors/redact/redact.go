@@ -69,7 +69,7 @@ const longestLine = 200
 func Line(err error) string {
 	text := err.Error()
 	if protocol := textproto.ProtocolError(""); errors.As(err, &protocol) {
-		text, _, _ = strings.Cut(string(protocol), ":")
+		text, _, _ = strings.Cut(text, " line:")
 	}
 	text, _, _ = strings.Cut(text, `"`)
 	text = strings.Map(func(c rune) rune {

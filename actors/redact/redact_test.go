@@ -64,12 +64,13 @@ func TestCode(t *testing.T) {
 // the error is still the one that it was.
 func TestError(t *testing.T) {
 	for want, given := range map[string]error{
-		"malformed HTTP response":    errors.New(`malformed HTTP response "Ana Souza"`),
-		"malformed MIME header line": fmt.Errorf("read: %w", textproto.ProtocolError("malformed MIME header line: Ana Souza")),
-		"unexpected EOF":             io.ErrUnexpectedEOF,
-		"a number *** of the answer": errors.New("a number 123456789091 of the answer"),
-		"two?lines":                  errors.New("two\nlines"),
-		strings.Repeat("x", 200):     errors.New(strings.Repeat("x", 300)),
+		"malformed HTTP response":              errors.New(`malformed HTTP response "Ana Souza"`),
+		"read: malformed MIME header":          fmt.Errorf("read: %w", textproto.ProtocolError("malformed MIME header line: Ana Souza")),
+		"malformed MIME header: missing colon": textproto.ProtocolError(`malformed MIME header: missing colon: "Ana Souza"`),
+		"unexpected EOF":                       io.ErrUnexpectedEOF,
+		"a number *** of the answer":           errors.New("a number 123456789091 of the answer"),
+		"two?lines":                            errors.New("two\nlines"),
+		strings.Repeat("x", 200):               errors.New(strings.Repeat("x", 300)),
 	} {
 		got := Error(given)
 		if got.Error() != want || !errors.Is(got, given) {

@@ -221,14 +221,12 @@ func reason(ctx context.Context, err error, connected bool) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return errors.New("cancelled before an answer came")
-	case errors.Is(err, errRefused):
-		return errRefused
+	case errors.Is(err, errRefused), errors.As(err, &lookup):
+		return errRefused // one text for both: see there
 	case timeout && connected:
 		return errors.New("timeout before the head of an answer was complete")
 	case timeout:
 		return errors.New("timeout before there was a connection")
-	case errors.As(err, &lookup):
-		return errors.New("the host name does not resolve")
 	case errors.As(err, &number):
 		return number
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
