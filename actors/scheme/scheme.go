@@ -199,8 +199,8 @@ var ErrNoPayee = errors.New("no account here has the PIX key that was paid to")
 // ErrUnassigned is the error of every call of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")
 
-// Unassigned implements Scheme by refusing every call. Recovery uses it, so that a replay
-// which would call the scheme fails.
+// Unassigned implements Scheme by refusing every call. Other schemes, those of tests, embed it
+// for the calls that they do not serve.
 type Unassigned struct{}
 
 // RegisterKey returns ErrUnassigned.

@@ -47,7 +47,7 @@ var knows = []struct {
 	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
-	{"actors/due", []string{"actors/ledger", "wal"}},
+	{"actors/due", []string{"actors/ledger"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
 	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
 	{"actors/simulation", nil}, // its tests may import everything
