@@ -22,10 +22,12 @@ func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
 	same := len(out.Records) == 0
 	out.Attended = &Attended{
 		Unheard: c.Result == TransferIsNotHeard,
-		Public:  out.Ended.Public(),
 		Rarely:  out.Ended.Refund.Case != nil,
 		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
 		Queued:  out.Ended.Status == StatusQueued,
+	}
+	if out.Attended.Unheard {
+		out.Attended.Public = out.Ended.Public()
 	}
 	return out
 }
