@@ -22,8 +22,8 @@ const (
 	pageSize = 100
 )
 
-// audit compares three books: what clients were answered with what the engine's API lists, to
-// the item; the engine's balances with those items; and the engine's records with its balances
+// audit compares three books: what clients were answered with what the engine's API lists, item
+// by item, status and amount; the engine's balances with those items; and the engine's records with its balances
 // and with the scheme's book, which the engine's own audit does.
 func (s *session) audit(ctx context.Context, a *Audit) error {
 	began := time.Now()
@@ -40,19 +40,28 @@ func (s *session) audit(ctx context.Context, a *Audit) error {
 		a.differ("account %s: %s", d.Account, d.Message)
 	}
 	told, unknown := s.byAccount(a)
-	found := make([][]string, len(s.merchants))
+	found, ended := make([][]string, len(s.merchants)), make([]tally, len(s.merchants))
+	rows := rowsAtRest(report)
 	err = s.each(ctx, "audit", "accounts", len(s.merchants), func(ctx context.Context, i int) error {
 		b := &book{merchant: &s.merchants[i], told: told[i], unknown: unknown[i]}
 		b.expectPayments(s, i)
 		if err := b.read(ctx, s); err != nil {
 			return fmt.Errorf("account %s: %w", b.id, err)
 		}
-		found[i] = b.differences
+		if len(unknown[i]) == 0 {
+			b.against(rows[b.id])
+		}
+		found[i], ended[i] = b.differences, b.ended
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	var all tally
+	for i := range ended {
+		all.add(&ended[i])
+	}
+	a.Statuses = all.list()
 	for _, differences := range found {
 		for _, d := range differences {
 			a.differ("%s", d)
@@ -60,6 +69,19 @@ func (s *session) audit(ctx context.Context, a *Audit) error {
 	}
 	a.Seconds = time.Since(began).Seconds()
 	return nil
+}
+
+// rowsAtRest returns the accounts' lines in the engine's own audit by id; none where something
+// was in flight, which may have settled since.
+func rowsAtRest(report *engine.AuditReport) map[string]*engine.AuditAccount {
+	rows := map[string]*engine.AuditAccount{}
+	if report.InFlight > 0 {
+		return rows
+	}
+	for i := range report.Rows {
+		rows[report.Rows[i].ID] = &report.Rows[i]
+	}
+	return rows
 }
 
 // differ adds a difference.

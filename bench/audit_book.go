@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pixd/cmd/engine"
 )
 
 // book compares one account.
@@ -19,6 +21,9 @@ type book struct {
 	balance     int64 // what the items make
 	pending     int64
 	credited    bool
+	sent        int64 // the settled payouts
+	returned    int64 // the settled refunds
+	ended       tally
 	differences []string
 }
 
@@ -76,9 +81,17 @@ func (b *book) read(ctx context.Context, s *session) error {
 // take compares one transaction with what the client was answered.
 func (b *book) take(i *item) {
 	b.count(i)
+	s := statusOf(i.Status)
+	if s.moved() != (i.Completed != nil) {
+		b.differ("%s is listed as %s, and completed_at says otherwise", i.TransactionID, i.Status)
+	}
 	if t := b.told[i.TransactionID]; t != nil {
+		b.ended[t.kind][s]++
 		if t.amount != i.Amount {
 			b.differ("%s is over %d, and its request was over %d", i.TransactionID, i.Amount, t.amount)
+		}
+		if !s.follows(t.told, t.kind) {
+			b.differ("%s is listed as %s, and its client was told %s", i.TransactionID, i.Status, t.told)
 		}
 		delete(b.told, i.TransactionID)
 		return
@@ -95,6 +108,11 @@ func (b *book) take(i *item) {
 
 // count adds a transaction to the balance.
 func (b *book) count(i *item) {
+	if settled := i.Status == statusSettled.String(); settled && strings.HasPrefix(i.TransactionID, prefixes[cashOut]) {
+		b.sent += i.Amount
+	} else if settled && strings.HasPrefix(i.TransactionID, prefixes[refund]) {
+		b.returned += i.Amount
+	}
 	switch {
 	case i.Completed != nil && i.Direction == "inbound":
 		b.balance += i.Net
@@ -113,8 +131,21 @@ func (b *book) explained(i *item) bool {
 	if at < 0 {
 		return false
 	}
+	b.ended[b.unknown[at].kind][statusOf(i.Status)]++
 	b.unknown = slices.Delete(b.unknown, at, at+1)
 	return true
+}
+
+// against compares what the items say was sent and refunded with the account's line in the
+// engine's own audit, which was compared with the scheme's book. It must have been made with
+// nothing in flight and no request without a known outcome.
+func (b *book) against(row *engine.AuditAccount) {
+	if row == nil {
+		return
+	}
+	if int64(row.Sent) != b.sent || int64(row.ReturnedBy) != b.returned {
+		b.differ("its lists say that %d were sent and %d refunded, and the engine's audit says %d and %d", b.sent, b.returned, row.Sent, row.ReturnedBy)
+	}
 }
 
 // leftOver names what clients were answered, and what they paid, and the engine does not list.

@@ -157,6 +157,9 @@ func (a *Audit) verdict() pageVerdict {
 	if a.Unknown > 0 {
 		v.Lines = append(v.Lines, "Requests whose outcome the client does not know: "+showCount(a.Unknown)+".")
 	}
+	if len(a.Statuses) > 0 {
+		v.Lines = append(v.Lines, "What the requests made, by status: "+a.sayEnds()+".")
+	}
 	if a.InFlight > 0 {
 		v.Lines = append(v.Lines, "Transactions that were not settled when the audit ended: "+showCount(a.InFlight)+".")
 	}

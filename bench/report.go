@@ -124,6 +124,7 @@ type Audit struct {
 	Accounts    int      `json:"accounts"`  // accounts that were read
 	Unknown     int      `json:"unknown"`   // requests whose outcome the client does not know: no answer came, or one in 5xx that is not 503
 	InFlight    int      `json:"in_flight"` // transactions that were not settled yet when the audit ended
+	Statuses    []Ended  `json:"statuses"`  // of what requests have made, by kind of request and status
 	Scheme      string   `json:"scheme"`    // "compared", or why the scheme's book was not
 	Seconds     float64  `json:"seconds"`
 	Differences []string `json:"differences"` // the first ones; empty: the books agree

@@ -114,6 +114,11 @@ func (r *Report) check() error {
 	if err != nil {
 		return err
 	}
+	for _, e := range a.Statuses {
+		if err := outside(figure{"the audit's number of transactions in a status", float64(e.Count), mostCount}); err != nil {
+			return err
+		}
+	}
 	if a.Found < len(a.Differences) {
 		return fmt.Errorf("the audit lists %d differences and says that it found %d", len(a.Differences), a.Found)
 	}

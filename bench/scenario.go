@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -83,7 +84,7 @@ var paths = [kinds]string{
 func (k kind) writes() bool { return k == cashIn || k == cashOut || k == refund }
 
 // prefixes begin the public identifiers of what requests make.
-var prefixes = [kinds]string{cashIn: "PIX", cashOut: "PIXOUT", refund: "PIXRET"}
+var prefixes = [kinds]string{cashIn: "PIXIN", cashOut: "PIXOUT", refund: "PIXRET"}
 
 // centavos is the amount of request i: 1.00 to 10.99 BRL for charges and payouts.
 func centavos(k kind, i int, payments int) int64 {
@@ -105,7 +106,8 @@ func (w *work) appendBody(b []byte, k kind, i int) []byte {
 		b = append(b, `,"description":"load test","pix_key":"`...)
 		b = append(b, w.tag...)
 		b = strconv.AppendInt(b, int64(i/1000), 10)
-		return append(b, `@example.com"}`...)
+		b = append(b, cmp.Or(w.domain, "@example.com")...)
+		return append(b, `"}`...)
 	default:
 		b = append(b, `,"description":"load test","original_transaction_id":"`...)
 		b = append(b, w.payments[i%len(w.payments)].endToEnd...)

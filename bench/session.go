@@ -40,6 +40,8 @@ type Options struct {
 
 	role     string // of our own engine; empty: roleEngine
 	simApart bool   // our own engine's simulator is a process of its own
+	local    string // begins the recipients' e-mail addresses
+	domain   string // ends them; empty: @example.com
 }
 
 // The bounds and defaults of Options.
@@ -142,7 +144,7 @@ func Measure(ctx, cut context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	s := &session{Options: &o, tag: newTag()}
+	s := &session{Options: &o, tag: o.local + newTag()}
 	r := &Report{Program: o.Build.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: machine()}
 	r.Audit.Differences = []string{}
 	err := s.open(ctx)

@@ -86,6 +86,9 @@ func (a *Audit) write(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s transactions still in flight", showCount(a.InFlight))
 	}
 	fmt.Fprintf(b, " (%.1f s)\n", a.Seconds)
+	if len(a.Statuses) > 0 {
+		b.WriteString("  " + a.sayEnds() + "\n")
+	}
 	for _, d := range a.Differences {
 		b.WriteString("  " + legible(d) + "\n")
 	}

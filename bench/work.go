@@ -103,6 +103,7 @@ func (w *work) Answer(i, status int, body []byte) {
 	case status/100 == 2:
 		a := answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1)), status: status}
 		a.id, a.named = transactionID(body)
+		a.told = toldStatus(body)
 		w.answers.add(i, &a)
 	case status == 0, status/100 == 5 && status != 503:
 		w.answers.add(i, &answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1))})
@@ -138,6 +139,7 @@ type answered struct {
 	kind    kind
 	amount  int64    // base units
 	status  int      // 0: the client does not know whether the request was carried out
+	told    status   // what the client was told became of it
 	id      publicID // if named
 	named   bool
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
-
-	"pixd/actors/registry/mac"
 )
 
 // maxDepth is the largest number of levels of objects and arrays in a body, the outermost
@@ -74,8 +72,7 @@ type canonicaliser struct {
 	sorted  bool     // the keys of all objects read so far were in canonical order
 	bad     *Unusable
 
-	room []byte   // reused buffer for out
-	mac  mac.Hash // reused for signatures
+	room []byte // reused buffer for out
 }
 
 // member is one key and value of an object.

@@ -24,7 +24,7 @@ func Columns() []string {
 func Cells(t *ledger.Transaction, banks Banks) []string {
 	direction, document, key := "inbound", t.Counterparty.Document, ""
 	if t.Kind.Outbound() {
-		direction, document, key = "outbound", recipientDocument(t), t.Payout.Key.Value
+		direction, document, key = "outbound", RecipientDocument(t), t.Payout.Key.Value
 	}
 	originalID, originalEndToEnd := original(t)
 	return []string{

@@ -9,7 +9,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/registry"
-	"pixd/actors/registry/mac"
 )
 
 // call is one request while it is handled; the eight checks (see checked) set its fields one
@@ -132,12 +131,12 @@ var signatureAnswers = map[sigResult]struct {
 }
 
 func (c *call) signature() bool {
-	var key *mac.Key
+	var secret []byte
 	if c.key.Signing {
-		key = c.key.MAC(c.secret)
+		secret = c.secret
 	}
 	c.body = canonicalisers.Get().(*canonicaliser)
-	result, err := c.body.verify(key, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, c.route.aliases)
+	result, err := c.body.verify(secret, c.ctx.PostBody(), string(c.ctx.Request.Header.Peek("hmac")), c.camel, c.route.aliases)
 	if c.multipart && (result == sigValid || result == sigMismatch) {
 		result = sigUnusableBody // the Content-Type says that the body is not JSON, whatever the body is
 	}

@@ -49,7 +49,7 @@ func (o *object) parties(t *ledger.Transaction, banks Banks) {
 		o.text("direction", "outbound")
 		o.textOrNull("counterparty_name", t.Counterparty.Name)
 		o.textOrNull("recipient_key", t.Payout.Key.Value)
-		o.textOrNull("recipient_document", recipientDocument(t))
+		o.textOrNull("recipient_document", RecipientDocument(t))
 		o.null("payer_document")
 		o.null("payer_ispb")
 		o.null("payer_bank_name")
@@ -143,9 +143,9 @@ func paymentStatus(t *ledger.Transaction) string {
 	return shownStatus(t.Status)
 }
 
-// recipientDocument returns the recipient's document: of a refund the payer's, whole; of a
+// RecipientDocument returns the recipient's document: of a refund the payer's, whole; of a
 // payout as the directory stated it. A CPF is then masked unless the merchant itself sent that CPF, as the key or as recipient_document.
-func recipientDocument(t *ledger.Transaction) string {
+func RecipientDocument(t *ledger.Transaction) string {
 	doc := t.Counterparty.Document
 	if t.Kind == ledger.TxRefund || len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
 		return doc

@@ -93,7 +93,7 @@ func TestRecipientDocument(t *testing.T) {
 		"a company":          {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEVP}}, Counterparty: ledger.Party{Document: cnpj}}, cnpj},
 		"not known yet":      {ledger.Transaction{Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyCPF, Value: cpf}}}, ""},
 	} {
-		if got := recipientDocument(&v.tx); got != v.want {
+		if got := RecipientDocument(&v.tx); got != v.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"pixd/actors/registry/mac"
 )
 
 func TestSnake(t *testing.T) {
@@ -57,13 +55,13 @@ func TestKeysThatBecomeOne(t *testing.T) {
 		`{"a":1,"a":2}`: reasonTwice,
 		`{"originalTransactionId":1,"x":{"b":1,"a":2},"originalTransactionId":2}`: reasonTwice,
 	} {
-		got, err := new(canonicaliser).verify(mac.NewKey([]byte("s")), []byte(body), "x", true, aliases)
+		got, err := new(canonicaliser).verify([]byte("s"), []byte(body), "x", true, aliases)
 		var bad *Unusable
 		if errors.As(err, &bad) != (want != "") || bad != nil && bad.Reason != want || (got == sigUnusableBody) != (want != "") {
 			t.Errorf("%s: %d, %v; want %q", body, got, err, want)
 		}
 		// Without camelCase only equal keys are refused.
-		if got, err := new(canonicaliser).verify(mac.NewKey([]byte("s")), []byte(body), "x", false, nil); (got == sigUnusableBody) != (want == reasonTwice) {
+		if got, err := new(canonicaliser).verify([]byte("s"), []byte(body), "x", false, nil); (got == sigUnusableBody) != (want == reasonTwice) {
 			t.Errorf("%s without camelCase: %d, %v", body, got, err)
 		}
 	}

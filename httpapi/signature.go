@@ -6,8 +6,6 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"errors"
-
-	"pixd/actors/registry/mac"
 )
 
 // sigResult is the outcome of check 5, the request signature. Its zero value is not an
@@ -25,8 +23,8 @@ const (
 )
 
 // verify checks the hmac header of a POST against its body, both as they were sent. header is
-// empty if the request has none. key is the key of the secret from the request's credentials,
-// nil if the API key does not sign. camel says that the request has X-Key-Case: camelCase, and
+// empty if the request has none. secret is the one from the request's credentials, nil
+// if the API key does not sign. camel says that the request has X-Key-Case: camelCase, and
 // aliases are the spellings of keys that may then have the same form (see checkForms).
 //
 // A valid header is, in lower-case hexadecimal, the HMAC-SHA512 of the body's canonical form.
@@ -34,11 +32,11 @@ const (
 // order, or if camel is set. The error is an *Unusable, to be logged, with sigUnusableBody,
 // and nil with all other results. After sigValid and sigMismatch, fields returns the body's
 // fields.
-func (c *canonicaliser) verify(key *mac.Key, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
+func (c *canonicaliser) verify(secret, body []byte, header string, camel bool, aliases []string) (sigResult, error) {
 	switch {
 	case header == "":
 		return sigMissingHeader, nil
-	case key == nil:
+	case secret == nil:
 		return sigNoSecret, nil
 	case len(body) == 0:
 		return sigEmptyBody, nil
@@ -48,29 +46,34 @@ func (c *canonicaliser) verify(key *mac.Key, body []byte, header string, camel b
 		return sigUnusableBody, err
 	}
 	c.room = form
-	if c.signed(key, body, form, header, camel || c.sorted) {
+	if isSigned(secret, body, form, header, camel || c.sorted) {
 		return sigValid, nil
 	}
 	return sigMismatch, nil
 }
 
-// signed reports whether header is the signature of form, which is body's canonical form, or,
+// isSigned reports whether header is the signature of form, which is body's canonical form, or,
 // if raw allows it, of body itself. It tries body first: most clients sign the bytes that
 // they send, and if form and body are the same bytes only one HMAC is computed.
-func (c *canonicaliser) signed(key *mac.Key, body, form []byte, header string, raw bool) bool {
+func isSigned(secret, body, form []byte, header string, raw bool) bool {
 	var want [sha512.Size]byte
 	if !decodeSignature(&want, header) {
 		return false
 	}
+	var sum [sha512.Size]byte
+	mac := hmac.New(sha512.New, secret)
 	if raw {
-		if hmac.Equal(c.mac.Sum(key, body), want[:]) {
+		mac.Write(body)
+		if hmac.Equal(mac.Sum(sum[:0]), want[:]) {
 			return true
 		}
 		if bytes.Equal(body, form) {
 			return false
 		}
 	}
-	return hmac.Equal(c.mac.Sum(key, form), want[:])
+	mac.Reset()
+	mac.Write(form)
+	return hmac.Equal(mac.Sum(sum[:0]), want[:])
 }
 
 // decodeSignature reads 128 lower-case hexadecimal digits into sum; it returns false for

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"pixd/actors/registry/mac"
 )
 
 // The signatures in this file were computed with Python's hmac and hashlib.
@@ -60,7 +58,7 @@ func TestVerifySignature(t *testing.T) {
 		"twice, camelCase":                    {`{"a":1,"a":2}`, "x", true, sigUnusableBody},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := new(canonicaliser).verify(mac.NewKey([]byte(signingSecret)), []byte(v.body), v.header, v.camel, nil)
+			got, err := new(canonicaliser).verify([]byte(signingSecret), []byte(v.body), v.header, v.camel, nil)
 			var bad *Unusable
 			if got != v.want || errors.As(err, &bad) != (got == sigUnusableBody) {
 				t.Errorf("%d, %v; want %d", got, err, v.want)
@@ -98,14 +96,14 @@ func TestSign(t *testing.T) {
 }
 
 func BenchmarkVerifySignature(b *testing.B) {
-	secret, key := []byte(signingSecret), mac.NewKey([]byte(signingSecret))
+	secret := []byte(signingSecret)
 	for name, body := range map[string]string{"canonical": payoutBody, "unsorted": looseBody} {
 		header, _ := Sign(secret, []byte(body), false)
 		b.Run(name, func(b *testing.B) {
 			raw, c := []byte(body), new(canonicaliser)
 			b.ReportAllocs()
 			for b.Loop() {
-				if got, _ := c.verify(key, raw, header, false, nil); got != sigValid {
+				if got, _ := c.verify(secret, raw, header, false, nil); got != sigValid {
 					b.Fatal(got)
 				}
 			}

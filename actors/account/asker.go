@@ -47,7 +47,7 @@ func (t *taskOf) keeps() bool                                    { return false 
 // at is nil because a child actor was started and will report the task's result.
 func ended(tasks Tasks, task *due.Task, at *ledger.Attended) {
 	if task != nil && at != nil {
-		tasks.Done(*task, due.Result{Again: at.Again, Unheard: at.Unheard, Open: at.Open, Rarely: at.Rarely, Queued: at.Queued, Skipped: at.Skipped})
+		tasks.Done(*task, due.Result{Again: at.Again, Unheard: at.Unheard, Open: at.Open, Rarely: at.Rarely, Queued: at.Queued, Skipped: at.Skipped, Public: at.Public})
 	}
 }
 

@@ -64,15 +64,15 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 // Done takes the result of a task and logs a failure. It may be called from any goroutine.
 func (s *Scanner) Done(t Task, r Result) {
 	if r.failed() && !errors.Is(r.Err, context.Canceled) {
-		s.log.Warn("due: payout not looked at; it is tried again",
-			"account", t.Account.String(), "transaction", ledger.TxID(t.ID).Public(ledger.TxPayout), "error", r.Err)
+		s.log.Warn("due: not looked at; it is tried again",
+			"account", t.Account.String(), "id", ledger.TxID(t.ID).String(), "error", r.Err)
 	}
 	s.mu.Lock()
 	alert := s.machine.Done(t, r, s.now().Clock)
 	s.mu.Unlock()
 	if alert && s.alerts != nil {
 		s.alerts.Raise(t.Account, ledger.Alert{
-			Kind: AlertUnreachable, Tx: ledger.TxID(t.ID), Public: ledger.TxID(t.ID).Public(ledger.TxPayout),
+			Kind: AlertUnreachable, Tx: ledger.TxID(t.ID), Public: r.Public,
 			Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",
 		})
 	}

@@ -43,6 +43,7 @@ type Result struct {
 	Rarely  bool          // with Unheard or Open: the task may be postponed for up to 30 min
 	Queued  bool          // the payout still waits for directory capacity
 	Skipped bool          // the account did nothing for the payout
+	Public  string        // with Unheard: transaction_id of the payout or refund
 	Err     error         // why the account could not carry out the task; nil: it could
 }
 

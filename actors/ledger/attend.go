@@ -41,6 +41,7 @@ type Attended struct {
 	Unheard bool   // the scheme could not be asked
 	Open    bool   // the scheme answered, but the payout has no final status yet
 	Rarely  bool   // with Unheard or Open: the task is for a special-return case's refund, which may be tried for weeks
+	Public  string // with Unheard: transaction_id of the payout or refund
 	Queued  bool   // the payout waits for directory capacity
 	Skipped bool   // nothing was done: a child actor carries the payout, the payout may not be retried now, or it has a final status
 }

@@ -2,7 +2,8 @@ package ledger
 
 import (
 	"slices"
-	"strconv"
+
+	"pixd/actors/redact"
 )
 
 // afterwards handles a result that is reported for a payout whose status is final already.
@@ -27,7 +28,7 @@ func (d *draft) afterwards(t Transaction, c ResolveTransfer) Decision {
 	case settled && t.Status != StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")
 	case c.Result == TransferIsRejected && t.Status == StatusSettled:
-		d.contradicts(&t, "the scheme says that it was rejected: "+c.Reason)
+		d.contradicts(&t, "the scheme says that it was rejected: "+printable(c.Reason))
 	}
 	return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
 }
@@ -54,11 +55,8 @@ func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 	return true
 }
 
-// printable quotes a string from a notice for an alert, cut to 64 bytes.
-func printable(s string) string {
-	const most = 64
-	return strconv.Quote(s[:min(len(s), most)])
-}
+// printable returns a code or an id of a notice as an alert may show it.
+func printable(s string) string { return redact.Code(s) }
 
 func (d *draft) contradicts(t *Transaction, says string) {
 	d.alert(AlertContradiction, t, t.noun()+" that is "+t.Status.String()+": "+says+"; nothing is changed")

@@ -26,6 +26,9 @@ func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
 		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
 		Queued:  out.Ended.Status == StatusQueued,
 	}
+	if out.Attended.Unheard {
+		out.Attended.Public = out.Ended.Public()
+	}
 	return out
 }
 

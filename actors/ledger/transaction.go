@@ -312,7 +312,8 @@ func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 
 // OrphanAt is the engine time from which an accepted payout may be voided. If SentAt is in
 // the future, an earlier process stamped it with a clock that was ahead; the time is then
-// counted from the start of this process.
+// counted from the start of this process. The payout's due row keeps the time that it was
+// stamped with: without a notice nothing looks at the payout earlier.
 func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	sent := now.since(t.SentAt(), t.Doubted)
 	if sent > now.Clock {

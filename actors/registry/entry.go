@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
-	"pixd/actors/registry/mac"
 )
 
 // Account is the registry's entry for an account.
@@ -21,7 +20,7 @@ type Account struct {
 	APIKeys []string `cbor:"-"` // client ids, in the order in which the API keys were made
 }
 
-// APIKey is a merchant's credential for the API. Only a hash of the secret is stored.
+// APIKey is a merchant's credential for the API. Only a hash of the secret is kept, in memory too.
 type APIKey struct {
 	ClientID    string           `cbor:"1,keyasint"`
 	Account     ledger.AccountID `cbor:"2,keyasint"`
@@ -35,7 +34,6 @@ type APIKey struct {
 
 	allowed []netip.Prefix
 	uses    *uses
-	mac     *atomic.Pointer[mac.Key] // of the secret; nil: no request was signed with it yet
 }
 
 // uses has the times at which an API key was used. When a changed entry replaces the entry
@@ -76,24 +74,8 @@ func (k *APIKey) Warnings() []string {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// MAC returns the key with which the API key's requests are signed. secret must be the API
-// key's secret (see SecretHash). It is computed once for each entry: an entry that replaces
-// this one, with another secret or revoked, computes its own, and this one's goes with it.
-func (k *APIKey) MAC(secret []byte) *mac.Key {
-	if m := k.mac.Load(); m != nil {
-		return m
-	}
-	m := mac.NewKey(secret)
-	k.mac.Store(m)
-	return m
-}
-
-// Kept reports whether the entry has a MAC, which it has from the first request that is
-// signed with it.
-func (k *APIKey) Kept() bool { return k.mac.Load() != nil }
-
-// prepare parses the whitelist for Allows, forgets the MAC, which may be an older entry's,
-// and sets the key's uses to u, or to new ones where u is nil.
+// prepare parses the whitelist for Allows and sets the key's uses to u, or to new ones where
+// u is nil.
 func (k *APIKey) prepare(u *uses) {
 	k.allowed = nil
 	for _, w := range k.Whitelist {
@@ -105,7 +87,6 @@ func (k *APIKey) prepare(u *uses) {
 		u = new(uses)
 	}
 	k.uses = u
-	k.mac = new(atomic.Pointer[mac.Key])
 }
 
 // ParseWhitelist parses a whitelist entry in one of the accepted forms: an IPv4 address or

@@ -65,7 +65,7 @@ func (g *Registry) all() string {
 		for _, c := range a.APIKeys {
 			k, _ := g.APIKey(c)
 			shown := *k
-			shown.uses, shown.mac = nil, nil
+			shown.uses = nil
 			s += fmt.Sprintf("%+v\n", shown)
 		}
 		for _, p := range a.PixKeys {

@@ -54,7 +54,8 @@ func Find(v Values) (*Mark, error) {
 	return m, nil
 }
 
-// Epoch returns how often a restored journal was taken into use.
+// Epoch returns how often a restored journal was taken into use. It numbers the acceptances
+// and is shown in log and metrics; which cases wait for an operator follows from Gap.
 func Epoch(v Values) (uint64, error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
 	switch {

@@ -199,13 +199,13 @@ var ErrNoPayee = errors.New("no account here has the PIX key that was paid to")
 // ErrUnassigned is the error of every call of Unassigned.
 var ErrUnassigned = errors.New("no scheme is connected")
 
-// Unassigned implements Scheme by refusing every call. Recovery uses it, so that a replay
-// which would call the scheme fails.
+// Unassigned implements Scheme by refusing every call. Other schemes, those of tests, embed it
+// for the calls that they do not serve.
 type Unassigned struct{}
 
 // RegisterKey returns ErrUnassigned.
-func (Unassigned) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
-	return fmt.Errorf("scheme: register key %s: %w", k.Value, ErrUnassigned)
+func (Unassigned) RegisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+	return fmt.Errorf("scheme: register a key of %v: %w", a, ErrUnassigned)
 }
 
 // DeregisterKey returns ErrUnassigned.

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"pixd/actors/redact"
 )
 
 // Post is one attempt to deliver an event.
@@ -44,7 +46,6 @@ type Answer struct {
 }
 
 const (
-	maxErr         = 200      // bytes
 	maxHead        = 64 << 10 // bytes of an answer's head, and of all 1xx answers before it
 	maxBody        = 64 << 10 // bytes that are read of an answer's body
 	maxIdle        = 256      // idle connections in all
@@ -220,14 +221,12 @@ func reason(ctx context.Context, err error, connected bool) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return errors.New("cancelled before an answer came")
-	case errors.Is(err, errRefused):
-		return errRefused
+	case errors.Is(err, errRefused), errors.As(err, &lookup):
+		return errRefused // one text for both: see there
 	case timeout && connected:
 		return errors.New("timeout before the head of an answer was complete")
 	case timeout:
 		return errors.New("timeout before there was a connection")
-	case errors.As(err, &lookup):
-		return errors.New("the host name does not resolve")
 	case errors.As(err, &number):
 		return number
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -236,19 +235,11 @@ func reason(ctx context.Context, err error, connected bool) error {
 	return err
 }
 
-// line returns an error's text as one line of at most maxErr printable ASCII characters. It
-// ends before the first quotation mark, behind which the standard library repeats what the
-// receiver sent.
+// line returns an error's text as merchants and operators may read it: redact.Line's, or a
+// text of ours where that is empty.
 func line(err error) string {
-	text, _, _ := strings.Cut(err.Error(), `"`)
-	text = strings.TrimPrefix(text, "net/http: HTTP/1.x transport connection broken: ")
-	text = strings.Map(func(c rune) rune {
-		if c < ' ' || c > '~' {
-			return '?'
-		}
-		return c
-	}, text[:min(len(text), maxErr)])
-	return cmp.Or(strings.TrimRight(text, " ([:"), "no answer")
+	text := strings.TrimPrefix(redact.Line(err), "net/http: HTTP/1.x transport connection broken: ")
+	return cmp.Or(text, "no answer")
 }
 
 // retryAfter reads a header Retry-After, a number of seconds or a date, in an answer to an

@@ -167,8 +167,8 @@ func TestConnectionFaults(t *testing.T) {
 	}{
 		"an error": {func(context.Context, string) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "hunter2", Server: "10.0.0.2:53"}
-		}, "the host name does not resolve"},
-		"nothing": {resolving(), "the host name does not resolve"},
+		}, errRefused.Error()},
+		"nothing": {resolving(), errRefused.Error()},
 		"never": {func(ctx context.Context, _ string) ([]netip.Addr, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -247,5 +247,21 @@ func TestNextAddress(t *testing.T) {
 			t.Errorf("%v: %+v", addrs, a)
 		}
 		s.Close()
+	}
+}
+
+// TestUnknownLooksPrivate checks that an attempt's text does not tell a name that does not
+// resolve from one that resolves to a private address.
+func TestUnknownLooksPrivate(t *testing.T) {
+	unknown := func(context.Context, string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "merchant.example", IsNotFound: true}
+	}
+	texts := map[string]bool{}
+	for _, resolve := range []func(context.Context, string) ([]netip.Addr, error){unknown, resolving(), resolving("10.0.0.7"), resolving("127.0.0.1"), resolving("169.254.169.254")} {
+		a := NewSender(NewTargets(false, resolve), long).Post(t.Context(), event("https://merchant.example/hook"))
+		texts[a.Err] = true
+	}
+	if len(texts) != 1 || texts[""] {
+		t.Errorf("texts of an attempt: %v", texts)
 	}
 }

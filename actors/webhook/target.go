@@ -57,8 +57,10 @@ var (
 	errAddress     = fmt.Errorf("url must have a host that resolves within %v to public addresses only", lookupTime)
 )
 
-// errRefused is in every error of Control.
-var errRefused = errors.New("the address is not allowed")
+// errRefused is in every error of Control. Merchants read it of a failed attempt, also where
+// the name does not resolve at all, so that attempts do not tell either which names exist in
+// the network of the engine.
+var errRefused = errors.New("the host does not resolve to a public address")
 
 // Check returns nil if raw may become the target of a subscription of the account. Otherwise
 // the error's text is for the merchant, under the field url; it repeats nothing of raw. Check

@@ -30,31 +30,31 @@ var knows = []struct {
 	others []string
 }{
 	{"actors/cbormap", nil},
-	{"actors/ledger", []string{"actors/cbormap"}},
+	{"actors/ledger", []string{"actors/cbormap", "actors/redact"}},
+	{"actors/redact", nil},
 	{"actors/scheme", []string{"actors/ledger"}},
 	{"actors/scheme/brcode", nil},
 	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
-	{"actors/scheme/provider", []string{"actors/ledger", "actors/scheme", "actors/strictjson"}},
+	{"actors/scheme/provider", []string{"actors/ledger", "actors/redact", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/ledger", "actors/scheme"}},
-	{"actors/webhook", []string{"actors/ledger", "wal"}},
+	{"actors/webhook", []string{"actors/ledger", "actors/redact", "wal"}},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/sorted", nil},
 	{"actors/clock", []string{"actors/ledger"}},
 	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
-	{"actors/registry", []string{"actors/keyed", "actors/ledger", "actors/registry/mac", "wal"}},
-	{"actors/registry/mac", nil},
+	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
-	{"actors/due", []string{"actors/ledger", "wal"}},
+	{"actors/due", []string{"actors/ledger"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
 	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
 	{"actors/simulation", nil}, // its tests may import everything
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},
-	{"httpapi", []string{"actors/ledger", "actors/registry", "actors/registry/mac", "actors/scheme/brcode", "httpapi/receipt"}},
+	{"httpapi", []string{"actors/ledger", "actors/registry", "actors/scheme/brcode", "httpapi/receipt"}},
 	{"httpapi/receipt", []string{"actors/ledger"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
@@ -95,7 +95,7 @@ var outside = []struct {
 var ledgerImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
-	"pixd/actors/cbormap",
+	"pixd/actors/cbormap", "pixd/actors/redact",
 }
 
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.

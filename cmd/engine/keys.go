@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/redact"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 )
@@ -59,14 +60,14 @@ func (r *registrar) register(ctx context.Context, k *registry.PixKey) bool {
 	within, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if err := r.scheme.RegisterKey(within, ledger.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
-		r.log.Warn("PIX key not registered with the scheme yet", "key", k.Key, "error", err)
+		r.log.Warn("PIX key not registered with the scheme yet", "account", k.Account.String(), "key", redact.Text(k.Key), "error", err)
 		return false
 	}
 	if k.Registered {
 		return true
 	}
 	if err := r.registry.RegisteredPixKey(k); err != nil {
-		r.log.Error("PIX key's registration not noted", "key", k.Key, "error", err)
+		r.log.Error("PIX key's registration not noted", "account", k.Account.String(), "key", redact.Text(k.Key), "error", err)
 		return false
 	}
 	return true

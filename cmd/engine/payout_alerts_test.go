@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/valyala/fasthttp"
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
@@ -39,6 +40,7 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 			if n++; a.Account != w.ID || a.Transaction != transaction {
 				w.t.Errorf("%+v, want it about %s of %s", a, transaction, w.ID)
 			}
+			w.leadsTo(a.Kind, a.Transaction)
 			message = a.Message
 		}
 		if n > 1 {
@@ -50,6 +52,17 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 		w.t.Errorf("%s is not counted: %s", kind, got)
 	}
 	return message
+}
+
+// leadsTo checks that a look-up finds the transaction that an alert names.
+func (w *harness) leadsTo(kind, transaction string) {
+	w.t.Helper()
+	if transaction == "" {
+		return
+	}
+	if status, got := w.operate("GET", "/admin/transactions/"+transaction, ""); status != 200 {
+		w.t.Errorf("the alert %s names %s, and a look-up answers %d %s", kind, transaction, status, got)
+	}
 }
 
 // tell hands a notice to the engine and waits until it is acknowledged.
@@ -96,7 +109,7 @@ func TestPayoutAlerts(t *testing.T) {
 	go func() {
 		defer close(ended)
 		s := due.NewScanner(due.New(1000, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, w.Clock.Read, w.Config.alerts, w.Config.Log)
-		s.Run(ctx, unheard{s})
+		s.Run(ctx, unheard{s, b.Tx.Public()})
 	}()
 	w.alerted("scheme_unreachable", b.Tx.Public())
 	cancel()
@@ -104,10 +117,13 @@ func TestPayoutAlerts(t *testing.T) {
 }
 
 // unheard answers each due task as an account does whose scheme cannot be reached.
-type unheard struct{ scanner *due.Scanner }
+type unheard struct {
+	scanner *due.Scanner
+	public  string
+}
 
 // Due implements due.Accounts.
-func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true}) }
+func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true, Public: u.public}) }
 
 // onlyDue are rows in which one payout is always due, and nothing else is.
 type onlyDue struct {
@@ -124,4 +140,25 @@ func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	}
 	_, err := fn(k, []byte{0, 0, 0, 0, 0, 0, 0, 1})
 	return err
+}
+
+// TestUnreachableNamesRefund checks that the alert about a scheme that cannot be reached
+// names a refund under an id that look-ups find, when it was a refund that was asked about.
+func TestUnreachableNamesRefund(t *testing.T) {
+	t.Parallel()
+	o := newOtherSide(t)
+	w := newHarness(t, vfs.NewMem(), o.beside, func(c *Config) { c.OrphanAfter = time.Second })
+	const payment = "E6070119020260301120000000000009"
+	o.notify(w, scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: payment, Arrived: ledger.ReceivePayment{EndToEnd: payment, Amount: 700, Key: w.EVP, PayerISPB: "60701190"}}, nil)
+	silent := fasthttp.RequestHandler(func(ctx *fasthttp.RequestCtx) { ctx.Error("gone", 502) })
+	o.instead.Store(&silent)
+	id, _ := ledger.ParseAccountID(w.ID)
+	a, err := w.Accounts.Do(id, ledger.RequestRefund{Original: payment, Amount: 700})
+	if err != nil || a.Refusal != nil {
+		t.Fatalf("%+v %v", a, err)
+	}
+	if !strings.HasPrefix(a.Tx.Public(), "PIXRET") {
+		t.Fatal(a.Tx.Public())
+	}
+	w.becomes("scheme_unreachable", 20*time.Second, func() bool { n, others := w.alerts("scheme_unreachable", a.Tx.Public()); return n == 1 && others == 0 })
 }

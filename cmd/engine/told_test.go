@@ -33,6 +33,8 @@ type otherSide struct {
 	url    string
 	secret provider.Secret
 	answer atomic.Pointer[scheme.State] // the answer to every submission and question
+	// instead, if set, serves every request in place of this provider.
+	instead atomic.Pointer[fasthttp.RequestHandler]
 }
 
 func newOtherSide(t *testing.T) *otherSide {
@@ -50,7 +52,13 @@ func newOtherSide(t *testing.T) *otherSide {
 	o.url = "http://" + l.Addr().String()
 	r, log := router.New(), slog.New(slog.DiscardHandler)
 	simapi.Provide(r, o, provider.NewGuard(secret, provider.ToScheme, now, nil), log)
-	server := &fasthttp.Server{Handler: r.Handler}
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		if serve := o.instead.Load(); serve != nil {
+			(*serve)(ctx)
+			return
+		}
+		r.Handler(ctx)
+	}}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -209,6 +217,7 @@ func (w *harness) alerts(kind, transaction string) (about, others int) {
 		w.t.Fatalf("%d %s", status, got)
 	}
 	for _, a := range l.Data {
+		w.leadsTo(a.Kind, a.Transaction)
 		switch {
 		case a.Kind == kind && a.Account == w.ID && a.Transaction == transaction:
 			about++

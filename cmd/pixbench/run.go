@@ -66,7 +66,7 @@ func runCommand() *cobra.Command {
 	flags.DurationVar(&f.WarmUp, "warm-up", 2*time.Second, "how long a scenario is run before its figures are taken")
 	flags.IntVar(&f.Accounts, "accounts", 1000, "`N` accounts, each with an API key")
 	flags.IntVar(&f.Addresses, "ips", 0, "`N` source addresses, of 127.0.0.0/8 (default: one for each 500 requests/s; 256 for --rate max)")
-	flags.IntVar(&f.Connections, "connections", 0, "`N` connections (default 256; at a rate as many as are needed, at most 2048)")
+	flags.IntVar(&f.Connections, "connections", 0, "`N` connections (default 256; at a rate as many as are needed, at most 1536)")
 	flags.DurationVar(&f.SyncDelay, "sync-delay", 0, "how much longer each sync of an engine of its own takes")
 	flags.StringVar(&f.TempDir, "temp-dir", "", "`FOLDER` in which an engine of its own gets its data folder (default: the system's)")
 	flags.StringVar(&f.json, "json", "", "write the report to `F` as JSON, for pixbench compare")

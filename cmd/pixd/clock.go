@@ -23,6 +23,7 @@ func clockCommand() *cobra.Command {
 			"since. It is doubted from the start until the scheme has stated a time within a minute of it, whenever\n" +
 			"the two differ by more, and while it is behind the journal's newest record. While it is doubted nothing\n" +
 			"is voided, nothing expires and no repeat window ends.",
+		Example: "  pixd clock show\n  pixd clock accept --operator ana",
 	}
 	c.AddCommand(clockShowCommand(), clockAcceptCommand())
 	return c

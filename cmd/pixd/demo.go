@@ -62,7 +62,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		merchant: "http://" + s.MerchantAddr.String(), operator: c.Base, auth: key.ClientID + ":" + key.Secret,
 		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
 	}
-	if s.Config.AdminToken != "" { // the token came with a flag or the environment, so there is no token file
+	if s.Config.AdminToken != "" { // the token came from the environment, so there is no token file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
 	t.payment = ledger.EndToEnd(payerISPB, ledger.Millis(time.Now().UnixMilli()), ledger.RandomSuffix(drawn()))

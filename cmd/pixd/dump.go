@@ -24,8 +24,9 @@ func dumpCommand() *cobra.Command {
 		Long: "Prints every record as a JSON object on a line of its own, in the order in which records were\n" +
 			"written: the position of its batch, stream (an account, registry or reservations), sequence in the stream, time,\n" +
 			"kind, and body. Amounts are base units, times UTC. What is zero or absent is left out. Secrets, also\n" +
-			"those in stored answers, and the query of a webhook's URL are ***. Characters that a terminal might\n" +
-			"take for a command are escaped. docs/formats.md explains each field.\n\n" +
+			"those in stored answers, and the query of a webhook's URL are ***. A CPF that only the directory has\n" +
+			"told is masked (***.456.789-**). Characters that a terminal might take for a command are escaped.\n" +
+			"docs/formats.md explains each field.\n\n" +
 			"--from and --to are as those of `pixd statement`: days in UTC, both of which count, or instants, such\n" +
 			"as 2026-01-31T12:00:00-03:00; then --to is the first instant that does not count. With --account only\n" +
 			"that stream is read, which is fast, and lines have no position.\n\n" +

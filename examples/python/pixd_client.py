@@ -198,8 +198,8 @@ class Payout:
     status: str  # accepted, settled, queued or pending_approval
     final: bool
     amount: int
-    fee_amount: Optional[int]  # a queued payout's answer has no fee
-    net_amount: Optional[int]  # what leaves the account: amount + fee
+    fee_amount: int
+    net_amount: int  # what leaves the account: amount + fee
     external_id: Optional[str]
     answer: Answer
 
@@ -303,10 +303,10 @@ class Client:
             b["transaction_id"],
             b["end_to_end_id"],
             b["status"],
-            b.get("final", False),  # a queued payout's answer does not say
+            b["final"],
             b["amount"],
-            b.get("fee_amount"),
-            b.get("net_amount"),
+            b["fee_amount"],
+            b["net_amount"],
             b.get("external_id"),
             answer,
         )

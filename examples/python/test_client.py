@@ -145,12 +145,17 @@ PAYOUT = {
     "detail": "",
 }
 QUEUED = {
+    "worked": True,
+    "final": False,
     "status": "queued",
     "type": "pix",
     "transaction_id": "PIXOUT2",
     "end_to_end_id": "E2",
+    "external_id": None,
     "outbound_request_id": "r",
     "amount": 10000,
+    "fee_amount": 25,
+    "net_amount": 10025,
     "message": "",
     "estimated_retry_seconds": 3,
     "queue_ttl_seconds": 7200,
@@ -192,7 +197,7 @@ class Requests(unittest.TestCase):
         self.assertEqual((payout.net_amount, payout.final, payout.answer.replayed), (10025, False, True))
 
     def test_camel_case_on_the_wire_only(self) -> None:
-        camel = {"worked": True, "transactionId": "PIXOUT1", "endToEndId": "E1", "final": True, "amount": 1, "netAmount": 1, "status": "settled"}
+        camel = {"worked": True, "transactionId": "PIXOUT1", "endToEndId": "E1", "final": True, "amount": 1, "feeAmount": 0, "netAmount": 1, "status": "settled"}
         with Stub((200, {}, camel)) as stub:
             payout = self.client(stub, camel_case=True).pay(100, "a@b.co", pix_key_type="email")
             _, _, headers, body = stub.asked[0]
@@ -209,7 +214,7 @@ class Requests(unittest.TestCase):
     def test_queued_payout(self) -> None:
         with Stub((202, {}, QUEUED)) as stub:
             payout = self.client(stub).pay(100, "a@b.co")
-        self.assertEqual((payout.status, payout.final, payout.fee_amount), ("queued", False, None))
+        self.assertEqual((payout.status, payout.final, payout.fee_amount), ("queued", False, 25))
 
     def test_lookups(self) -> None:
         item = {"transaction_id": "T", "status": "pending", "amount": 1}

@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 
+	"pixd/actors/redact"
 	"pixd/actors/strictjson"
 )
 
@@ -15,16 +16,17 @@ const MaxBody = 64 << 10
 var rules = strictjson.Rules{Longest: MaxBody, Deepest: 7, Plain: true}
 
 // decode reads a message into v. A field that v does not have is an error, unless mayGrow:
-// then the message may have fields of later versions.
+// then the message may have fields of later versions. Of the message the error's
+// text repeats only names of fields.
 func decode(body []byte, v any, mayGrow bool) error {
-	return strictjson.Decode(body, rules, v, mayGrow)
+	return redact.Decoding(strictjson.Decode(body, rules, v, mayGrow))
 }
 
 // decodeUpTo is decode for a message whose length may be up to longest bytes.
 func decodeUpTo(longest int, body []byte, v any, mayGrow bool) error {
 	long := rules
 	long.Longest = longest
-	return strictjson.Decode(body, long, v, mayGrow)
+	return redact.Decoding(strictjson.Decode(body, long, v, mayGrow))
 }
 
 // encode writes a message. It panics on an error, because our messages can always be

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/redact"
 	"pixd/actors/scheme"
 )
 
@@ -89,7 +90,7 @@ func (m *Book) parse() (b scheme.Book, err error) {
 	seen := map[string]bool{}
 	for _, p := range m.Participants {
 		if !ledger.ISPB(p.ISPB) || seen[p.ISPB] || p.negative() {
-			return b, fmt.Errorf("participant %.40q must stand once, under 8 digits or capital letters, with sums from 0", p.ISPB)
+			return b, fmt.Errorf("participant %s must stand once, under 8 digits or capital letters, with sums from 0", redact.Code(p.ISPB))
 		}
 		seen[p.ISPB] = true
 		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: p.ISPB, Messages: p.Messages, Sums: scheme.Sums(p.Sums)})
@@ -97,7 +98,7 @@ func (m *Book) parse() (b scheme.Book, err error) {
 	for _, a := range m.Accounts {
 		id, err := parseAccount(a.AccountID)
 		if err != nil || seen[a.AccountID] || a.negative() {
-			return b, fmt.Errorf("account %.40q must stand once, under its account_id, with sums from 0", a.AccountID)
+			return b, fmt.Errorf("account %s must stand once, under its account_id, with sums from 0", redact.Code(a.AccountID))
 		}
 		seen[a.AccountID] = true
 		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: id, Sums: scheme.Sums(a.Sums)})

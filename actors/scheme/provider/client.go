@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/redact"
 )
 
 // Options configure the engine or the simulator as a sender of requests of the protocol.
@@ -102,7 +103,7 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 		if of := (*url.Error)(nil); errors.As(err, &of) {
 			err = of.Err // without the address, which the log line names already
 		}
-		return 0, nil, c.failed(ctx, err)
+		return 0, nil, c.failed(ctx, redact.Error(err))
 	}
 	defer func() { _ = got.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(got.Body, int64(longest)+1))
@@ -110,7 +111,7 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 		err = fmt.Errorf("the answer is longer than %d bytes", longest)
 	}
 	if err != nil {
-		return 0, nil, c.failed(ctx, err)
+		return 0, nil, c.failed(ctx, redact.Error(err))
 	}
 	m.Direction, m.Status, m.Body, m.Timestamp = c.direction.answer(), got.StatusCode, answer, got.Header.Get(HeaderTimestamp)
 	at, err := c.Secret.Verify(m, got.Header.Get(HeaderSignature), c.Now())
@@ -124,12 +125,19 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 }
 
 // unsigned returns an error that describes an answer without a valid signature, so that the
-// reader of the log can find a wrong secret or a wrong clock.
+// reader of the log can find a wrong secret, a wrong clock or a proxy's answer. It does not
+// quote the answer, which may name people.
 func unsigned(got *http.Response, answer []byte, err error) error {
 	if got.Header.Get(HeaderSignature) == "" {
-		return fmt.Errorf("answer %d without a signature: %.200q", got.StatusCode, answer)
+		return fmt.Errorf("answer %d without a signature: %d bytes of %s", got.StatusCode, len(answer), redact.Code(mediaType(got)))
 	}
 	return fmt.Errorf("answer %d: %w", got.StatusCode, err)
+}
+
+// mediaType returns the Content-Type of an answer, without its parameters.
+func mediaType(got *http.Response) string {
+	t, _, _ := strings.Cut(got.Header.Get("Content-Type"), ";")
+	return t
 }
 
 // tellEvery is the least time between two log lines that say that calls fail.
@@ -152,7 +160,12 @@ func (c *client) failed(ctx context.Context, err error) error {
 func (c *client) close() { c.http.CloseIdleConnections() }
 
 // unexpected returns an error that describes a signed answer which the protocol does not have
-// for the message.
+// for the message. Of the answer it shows only the code of a refusal, because the rest may
+// name people.
 func unexpected(status int, answer []byte) error {
-	return fmt.Errorf("answer %d: %.200q", status, answer)
+	var r Refusal
+	if decode(answer, &r, true) == nil && r.Code != "" {
+		return fmt.Errorf("answer %d with the refusal %s", status, redact.Code(r.Code))
+	}
+	return fmt.Errorf("answer %d of %d bytes", status, len(answer))
 }

@@ -115,7 +115,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // TestNoAnswer checks that a call without an answer ends with its context, that a redirect
-// is not followed, and that an answer without a signature is quoted in the error.
+// is not followed, and that an answer without a signature is described in the error.
 func TestNoAnswer(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestNoAnswer(t *testing.T) {
 	if _, err := p.Lookup(t.Context(), scheme.Query{Account: 7, Key: payout.Key, EndToEnd: payout.EndToEnd}); err == nil || !strings.Contains(err.Error(), "answer 308") {
 		t.Error(err)
 	}
-	if _, err := p.Submit(t.Context(), payout); err == nil || !strings.Contains(err.Error(), `answer 403 without a signature: "go away`) {
+	if _, err := p.Submit(t.Context(), payout); err == nil || !strings.Contains(err.Error(), `answer 403 without a signature: 8 bytes of "text/plain"`) {
 		t.Error(err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"pixd/actors/ledger"
+	"pixd/actors/redact"
 	"pixd/actors/scheme"
 )
 
@@ -94,7 +94,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	case grown.Kind == "":
 		return scheme.Notice{}, errors.New("kind is required")
 	case !known: // a notice of an unknown kind may have unknown fields too, so ErrKind comes first
-		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, strconv.QuoteToASCII(grown.Kind))
+		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, redact.Code(grown.Kind))
 	}
 	var m Notice
 	if err := decode(body, &m, false); err != nil {

@@ -30,7 +30,7 @@ func (p *Provider) Close() { p.client.close() }
 func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
 	var done Done
 	if err := p.ask(ctx, PathRegister, Registration{keyOf(k), a.String()}, &done); err != nil {
-		return fmt.Errorf("scheme: register key %s: %w", k.Value, err)
+		return fmt.Errorf("scheme: register a key of %v: %w", a, err)
 	}
 	return nil
 }

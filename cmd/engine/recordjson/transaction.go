@@ -1,6 +1,9 @@
 package recordjson
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/ledger"
+	"pixd/httpapi"
+)
 
 func (l *line) transaction(t *ledger.Transaction) {
 	if int(t.Kind) < len(txKinds) && t.Kind != 0 { // a kind without a name has no prefix either
@@ -16,7 +19,7 @@ func (l *line) transaction(t *ledger.Transaction) {
 	l.text("description", t.Description)
 	l.object("counterparty", func() {
 		l.text("name", t.Counterparty.Name)
-		l.text("document", t.Counterparty.Document)
+		l.text("document", document(t))
 		l.text("ispb", t.Counterparty.ISPB)
 	})
 	l.instant("created_at", t.CreatedAt)
@@ -27,6 +30,15 @@ func (l *line) transaction(t *ledger.Transaction) {
 	l.flag("doubted", t.Doubted)
 	l.parts(t)
 	l.instant("paid_at", t.PaidAt)
+}
+
+// document returns the counterparty's document as the merchant sees it: the directory's CPF of
+// a recipient is masked.
+func document(t *ledger.Transaction) string {
+	if t.Kind == ledger.TxPayout {
+		return httpapi.RecipientDocument(t)
+	}
+	return t.Counterparty.Document
 }
 
 // parts writes the parts for the transaction's kind.

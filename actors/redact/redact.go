@@ -1,0 +1,114 @@
+// Package redact says what of a text of somebody else may stand in a log line, an alert, an
+// error or a stored delivery attempt. It hides what identifies a person: documents, phone
+// numbers and the local part of e-mail addresses.
+package redact
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/textproto"
+	"regexp"
+	"strings"
+)
+
+// Hidden stands in place of what is hidden.
+const Hidden = "***"
+
+// personal finds what Text hides, and before it the ids and addresses whose digits it leaves.
+var personal = regexp.MustCompile(
+	`\b[ED][0-9A-Z]{8}[0-9]{12}[0-9A-Za-z]{11}\b` + // an end-to-end id, or the id of a return
+		`|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b` + // a UUID
+		`|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b` + // an IPv4 address
+		`|[^\s@"'<>(),;:=]+@[^\s@"'<>(),;:=]+` + // an e-mail address
+		`|[0-9](?:[ ./()_-]{0,2}[0-9]){10,}`) // 11 digits or more, with punctuation
+
+// Text returns a text without what identifies a person: of an e-mail address it leaves the
+// domain, and of 11 digits or more, also with punctuation between them, nothing. The digits
+// of end-to-end ids, UUIDs and IPv4 addresses stay. Names of people cannot be recognised: a
+// text that may contain one must not be shown at all.
+func Text(s string) string {
+	return personal.ReplaceAllStringFunc(s, func(found string) string {
+		if _, domain, is := strings.Cut(found, "@"); is {
+			return Hidden + "@" + Text(domain)
+		}
+		if _, err := netip.ParseAddr(found); err == nil || isID(found) {
+			return found
+		}
+		return Hidden
+	})
+}
+
+// isID reports whether a text that personal has found is an end-to-end id, the id of a return
+// or a UUID.
+func isID(s string) bool {
+	return s[0] == 'E' || s[0] == 'D' || len(s) == 36 && uuid.MatchString(s)
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// code matches what Code shows: no sentence, and no full name of a person.
+var code = regexp.MustCompile(`^[0-9A-Za-z_.:/+-]{0,64}$`)
+
+// Code returns a code or an id that somebody else sent, in quotation marks and as Text shows
+// it. Of a text that is longer than 64 bytes, or has a space or another character that codes
+// do not have, it says only how long the text is.
+func Code(s string) string {
+	if !code.MatchString(s) {
+		return fmt.Sprintf("a text of %d bytes", len(s))
+	}
+	return `"` + Text(s) + `"`
+}
+
+// longestLine is the greatest length in bytes of Line's result.
+const longestLine = 200
+
+// Line returns an error's text as one line of at most 200 printable ASCII characters, as Text
+// shows it. It ends before what the standard library repeats of another side's answer: before
+// the first quotation mark, and before a malformed line of a head.
+func Line(err error) string {
+	text := err.Error()
+	if protocol := textproto.ProtocolError(""); errors.As(err, &protocol) {
+		text, _, _ = strings.Cut(text, " line:")
+	}
+	text, _, _ = strings.Cut(text, `"`)
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}, Text(text))
+	return strings.TrimRight(text[:min(len(text), longestLine)], " ([:")
+}
+
+// Error returns an error whose text is Line's, and which wraps err.
+func Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &line{Line(err), err}
+}
+
+// quoted matches a text in quotation marks, with escapes.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// Decoding returns an error which wraps err, a JSON decoder's. In its text the names of
+// fields, which the decoder quotes, are as Code shows them.
+func Decoding(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := quoted.ReplaceAllStringFunc(err.Error(), func(name string) string { return Code(name[1 : len(name)-1]) })
+	return &line{Text(text), err}
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (l *line) Error() string { return l.text }
+
+// Unwrap returns the error with its whole text.
+func (l *line) Unwrap() error { return l.err }
