@@ -15,18 +15,23 @@ import (
 
 // folderLock keeps other processes out of the folder. The lock is on a file that nobody
 // reads, because closing any descriptor of the locked file would release the lock. Another
-// file beside it has the id of the process that has the lock.
+// file beside it has the id of the process that writes the store.
 type folderLock struct {
 	fs    FS
-	held  io.Closer
-	owner string
+	held  io.Closer // nil: nothing is locked
+	owner string    // empty: the store is only read
 }
 
+const (
+	lockName  = "lock"
+	ownerName = "owner"
+)
+
 func lockFolder(fs FS, dir string) (*folderLock, error) {
-	owner := fs.PathJoin(dir, "owner")
-	held, err := fs.Lock(fs.PathJoin(dir, "lock"))
+	owner := fs.PathJoin(dir, ownerName)
+	held, err := fs.Lock(fs.PathJoin(dir, lockName))
 	if err != nil {
-		return nil, lockError(fs, owner, err)
+		return nil, lockError(fs, dir, err)
 	}
 	l := &folderLock{fs: fs, held: held, owner: owner}
 	if err := writeFile(fs, owner, []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
@@ -35,39 +40,91 @@ func lockFolder(fs FS, dir string) (*folderLock, error) {
 	return l, nil
 }
 
-// InUse returns an error where another process has the store in dir open; nil where no
-// process has, or where there is no store yet. It writes nothing.
-func InUse(dir string) error {
-	fs := vfs.Default
-	lock := fs.PathJoin(dir, "lock")
-	if _, err := fs.Stat(lock); err != nil {
-		return nil
+// lockReading locks a folder whose store is only read, and makes no file in it. Nothing is locked
+// where there is no lock file, because whoever writes the store makes one, nor where that file
+// cannot be written, as on a read-only medium. In the latter case another process may write the
+// store all the same, through another mount or as another user: then there is an error.
+func lockReading(fsys FS, dir string) (*folderLock, error) {
+	if _, err := fsys.Stat(dir); err != nil {
+		return nil, err
 	}
-	held, err := fs.Lock(lock)
-	if err != nil {
-		return fmt.Errorf("wal: open %s: %w", dir, lockError(fs, fs.PathJoin(dir, "owner"), err))
+	name := fsys.PathJoin(dir, lockName)
+	if _, err := fsys.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return &folderLock{}, nil
 	}
-	return held.Close()
+	held, err := fsys.Lock(name)
+	switch {
+	case err == nil:
+		return &folderLock{held: held}, nil
+	case !unwritable(err):
+		return nil, lockError(fsys, dir, err)
+	}
+	pid, err := lockedBy(name)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // a file system in memory has no such file on the disk
+		return nil, err
+	case pid != 0:
+		return nil, inUse(pid)
+	}
+	return &folderLock{}, nil
 }
 
-// lockError tells a lock that another process has from a folder that cannot be written.
-func lockError(fsys FS, owner string, err error) error {
+// unwritable reports whether an error says that a file cannot be opened for writing.
+func unwritable(err error) bool {
 	var path *fs.PathError
-	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || !errors.As(err, new(syscall.Errno))
-	if errors.As(err, &path) || !held {
+	return errors.As(err, &path) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission))
+}
+
+// InUse returns an error where another process has the store in dir open; nil where no
+// process has, or where there is no store yet. It makes no file.
+func InUse(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return nil //nolint:nilerr // whoever opens the store says what is wrong with the folder
+	}
+	l, err := lockReading(vfs.Default, dir)
+	if err != nil {
+		return fmt.Errorf("wal: open %s: %w", dir, err)
+	}
+	return l.release()
+}
+
+// lockError tells a lock that another process has from a folder that cannot be written. The
+// system knows who has the lock; where it does not say, the file with the owner does.
+func lockError(fsys FS, dir string, err error) error {
+	var path *fs.PathError
+	other := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
+	if errors.As(err, &path) || !other && errors.As(err, new(syscall.Errno)) {
 		return err
 	}
-	pid, rerr := readFile(fsys, owner)
-	if pid = bytes.TrimSpace(pid); rerr != nil || len(pid) == 0 {
+	if other {
+		if pid, err := lockedBy(fsys.PathJoin(dir, lockName)); err == nil && pid > 0 {
+			return inUse(pid)
+		}
+	}
+	text, rerr := readFile(fsys, fsys.PathJoin(dir, ownerName))
+	pid, perr := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if rerr != nil || perr != nil {
+		pid = 0
+	}
+	return inUse(pid)
+}
+
+func inUse(pid int) error {
+	if pid <= 0 {
 		return errors.New("in use by another process")
 	}
-	return errors.New("in use by process " + string(pid))
+	return fmt.Errorf("in use by process %d", pid)
 }
 
 // release releases the lock on the folder. If the file with the owner stays behind, it does
 // no harm: it is read only while the lock is taken, and the next owner overwrites it.
 func (l *folderLock) release() error {
-	_ = l.fs.Remove(l.owner)
+	if l.owner != "" {
+		_ = l.fs.Remove(l.owner)
+	}
+	if l.held == nil {
+		return nil
+	}
 	return l.held.Close()
 }
 

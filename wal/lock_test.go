@@ -48,6 +48,63 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 }
 
+// readOnlyMedium returns a file system on which every write fails as on a read-only mount.
+func readOnlyMedium(fs FS) FS {
+	return onWrite(fs, func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileClose {
+			return nil
+		}
+		return &os.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
+	})
+}
+
+// TestReadOnlyMedium checks that a store on a read-only medium can be read, with its lock files
+// and without them, and that nothing is tried to be written where it could be.
+func TestReadOnlyMedium(t *testing.T) {
+	for _, without := range [][]string{nil, {"/lock", "/" + storeName + "/LOCK"}} {
+		fs, w := closedStore(t, Options{})
+		for _, name := range without {
+			if err := fs.Remove(harnessDir + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := everyFile(t, fs)
+		for _, on := range []FS{fs, readOnlyMedium(fs)} {
+			s, _, err := w.judge(on, len(w.entries), Options{ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Verify(nil, nil); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if after := everyFile(t, fs); !slices.Equal(before, after) {
+				t.Errorf("without %s: %d files before, %d after", without, len(before), len(after))
+			}
+		}
+	}
+}
+
+// everyFile lists every file below the harness's folder with its content, lock files too.
+func everyFile(t *testing.T, fs *vfs.MemFS) (all []string) {
+	t.Helper()
+	for _, dir := range []string{harnessDir, harnessDir + "/" + storeName} {
+		names, err := fs.List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			if n != storeName {
+				all = append(all, fmt.Sprintf("%s/%s %x", dir, n, readAll(t, fs, dir+"/"+n)))
+			}
+		}
+	}
+	return all
+}
+
 const holdEnv = "WAL_TEST_HOLD"
 
 // TestInUse checks InUse while another process has the store open.
@@ -73,13 +130,28 @@ func TestInUse(t *testing.T) {
 			t.Fatalf("%v: %s", err, seen)
 		}
 	}
+	// A killed process leaves its number behind, and a reader does not write its own.
+	if err := os.WriteFile(dir+"/owner", []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, err := Open(Options{Dir: dir})
 	want := fmt.Sprintf("wal: open %s: in use by process %d", dir, cmd.Process.Pid)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	for name, fs := range map[string]FS{"disk": nil, "read-only mount": readOnlyMedium(vfs.Default)} {
+		if s, err := Open(Options{Dir: dir, FS: fs, ReadOnly: true}); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v %v, want %s", name, s, err, want)
+		}
+	}
+	if err := InUse(dir); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 		t.Fatal(err)
+	}
+	if err := InUse(dir); err != nil {
+		t.Error(err)
 	}
 	s := mustOpen(t, Options{Dir: dir})
 	_, err = Open(Options{Dir: dir})

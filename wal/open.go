@@ -26,12 +26,14 @@ func Open(o Options) (*Store, error) {
 }
 
 func open(o Options) (*Store, error) {
+	takeFolder := lockReading
 	if !o.ReadOnly {
+		takeFolder = lockFolder
 		if err := makeFolder(o.FS, o.Dir); err != nil {
 			return nil, err
 		}
 	}
-	lock, err := lockFolder(o.FS, o.Dir)
+	lock, err := takeFolder(o.FS, o.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Dir      string
 	FS       FS   // the file system; nil: the disk
-	ReadOnly bool // Append panics, and nothing but the lock file is written
+	ReadOnly bool // Append panics, and no file is made or changed: the medium may be read-only
 
 	// Doubtful opens a store, with ReadOnly, although its batches cannot be verified, so that
 	// what is left of it can be read. Store.Doubt says why they cannot.

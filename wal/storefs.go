@@ -2,12 +2,13 @@ package wal
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// storeFS is the file system as Pebble sees it. It does four things beside passing calls on.
+// storeFS is the file system as Pebble sees it. It does five things beside passing calls on.
 //
 // It stops the store at the first write or sync that fails, before Pebble sees the error.
 // Pebble reacts to some failed writes with a panic that unlocks an unlocked mutex
@@ -22,6 +23,9 @@ import (
 // It fills log files with zeros ahead of what is written; see logFile. And who reads a log file
 // that is being written sees no more than is written; see openLogs.
 //
+// Where Pebble only reads, it does not make or lock Pebble's own lock file: the folder is locked
+// already, as far as a read-only medium allows.
+//
 // A failed write outside the store's folder, such as a checkpoint's, does not stop the
 // store.
 type storeFS struct {
@@ -29,12 +33,13 @@ type storeFS struct {
 	dir  string // the store's folder, with a separator at its end
 	fail *failure
 
+	readOnly   bool
 	aroundSync func(sync func()) // see Options
 	logs       *openLogs
 }
 
 func newStoreFS(o Options, fail *failure) storeFS {
-	return storeFS{o.FS, o.FS.PathJoin(o.Dir, storeName) + "/", fail, o.AroundSync, &openLogs{all: map[string]*logFile{}}}
+	return storeFS{o.FS, o.FS.PathJoin(o.Dir, storeName) + "/", fail, o.ReadOnly, o.AroundSync, &openLogs{all: map[string]*logFile{}}}
 }
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
@@ -47,6 +52,13 @@ func (f storeFS) end(what, name string, err error) error {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, name, err))
 	}
 	return err
+}
+
+func (f storeFS) Lock(name string) (io.Closer, error) {
+	if f.readOnly {
+		return io.NopCloser(nil), nil
+	}
+	return f.FS.Lock(name)
 }
 
 func (f storeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {

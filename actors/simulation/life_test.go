@@ -329,7 +329,9 @@ func (p patient) Append(e *wal.Entry) wal.Ticket {
 }
 
 // Last implements registry.Journal.
-func (p patient) Last(stream wal.Stream) (seq, sum uint64, err error) { return p.l.journal.Last(stream) }
+func (p patient) Last(stream wal.Stream) (seq, sum uint64, err error) {
+	return p.l.journal.Last(stream)
+}
 
 // wait lets the journal finish its work. Sometimes the process crashes instead.
 func (l *life) wait() {

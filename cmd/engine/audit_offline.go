@@ -18,8 +18,9 @@ import (
 )
 
 // Audit audits a data folder whose engine does not run: it compares each account's records
-// with the account's rows, and with the simulator's book if the folder has one. The journal
-// is opened read-only. A folder in use is an error that names the process.
+// with the account's rows, and with the simulator's book if the folder has one. It makes and
+// changes no file, so the folder may be on a read-only medium. A folder in use is an error that
+// names the process.
 func Audit(ctx context.Context, c Config) (*AuditReport, error) {
 	dir := filepath.Join(c.DataDir, journalFolder)
 	if c.FS == nil {
@@ -82,12 +83,14 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 	if ok {
 		c.ISPB = ispb
 	}
-	c.Scheme, c.Log = inProcess, slog.New(slog.DiscardHandler)
-	if err := e.connect(); err != nil {
+	c.Log = slog.New(slog.DiscardHandler)
+	o := e.simulated()
+	o.ReadOnly = true
+	if e.Sim, err = sim.Open(o); err != nil {
 		r.Book = notCompared + err.Error()
 		return nil //nolint:nilerr // the rest was audited all the same
 	}
-	book, err := e.scheme.Book(ctx)
+	book, err := e.Sim.Book(ctx)
 	floor := book
 	if err == nil && book.OldestOpen != 0 {
 		floor, err = e.heard(ctx, &book)

@@ -2,12 +2,20 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
@@ -196,6 +204,83 @@ func TestAuditOfflineRefund(t *testing.T) {
 	if err != nil || len(r.Differences) > 0 || !strings.Contains(r.Book, ": notices of it are not acknowledged") {
 		t.Errorf("%+v %v", r, err)
 	}
+}
+
+// TestAuditOfflineReadOnly checks that an audit of files makes and changes none, with lock files
+// and without, and that it reads both books on a medium that cannot be written.
+func TestAuditOfflineReadOnly(t *testing.T) {
+	t.Parallel()
+	c, w := ended(t)
+	fs := c.FS
+	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	if err := e.connect(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: w.EVP, Amount: 30}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Sim.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes("acknowledged", 5*time.Second, func() bool { b, err := e.Sim.Book(t.Context()); return err == nil && b.OldestOpen == 0 })
+	if err := e.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refuse := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
+			return &os.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
+		}
+		return nil
+	}))
+	for range 2 {
+		before := files(t, fs, c.DataDir)
+		for name, on := range map[string]wal.FS{"written": fs, "read-only": refuse} {
+			c.FS = on
+			r, err := Audit(t.Context(), c)
+			if err != nil || len(r.Differences) != 1 || r.Book != compared || *r.Differences[0].Scheme != 30 {
+				t.Errorf("%s: %+v %v", name, r, err)
+			}
+		}
+		if after := files(t, fs, c.DataDir); !maps.Equal(before, after) {
+			t.Errorf("before %q\nafter %q", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+		}
+		for name := range before {
+			if base := filepath.Base(name); base == "lock" || base == "LOCK" {
+				if err := fs.Remove(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// files returns the content of every file below a folder, by its name.
+func files(t *testing.T, fs wal.FS, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		name := fs.PathJoin(dir, n)
+		if i, err := fs.Stat(name); err != nil {
+			t.Fatal(err)
+		} else if i.IsDir() {
+			maps.Copy(all, files(t, fs, name))
+			continue
+		}
+		f, err := fs.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(b)
+	}
+	return all
 }
 
 func openJournal(t *testing.T, fs wal.FS) *wal.Store {

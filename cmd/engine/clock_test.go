@@ -30,6 +30,11 @@ func (c *clocks) sources() *clock.Sources {
 	return &clock.Sources{Wall: at(&c.wall, c.start.UnixMilli()), Elapsed: at(&c.elapsed, 0)}
 }
 
+// now returns the time of the wall clock.
+func (c *clocks) now() time.Time {
+	return time.Now().Add(time.Duration(c.wall.Load()) * time.Millisecond)
+}
+
 // pass moves both clocks forward by d.
 func (c *clocks) pass(d time.Duration) {
 	c.wall.Add(d.Milliseconds())

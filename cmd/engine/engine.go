@@ -171,10 +171,7 @@ func (e *Engine) openJournal() (err error) {
 func (e *Engine) connect() (err error) {
 	c := &e.Config
 	if c.inProcess() {
-		e.Sim, err = sim.Open(sim.Options{
-			Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
-			CacheBytes: c.cache, MemTableBytes: c.memTable,
-		})
+		e.Sim, err = sim.Open(e.simulated())
 		e.scheme = &schemeCalls{Scheme: e.Sim}
 		e.stated(e.Clock.Now()) // the simulator has no clock of its own
 		return err
@@ -187,6 +184,15 @@ func (e *Engine) connect() (err error) {
 	e.provider, err = provider.New(o)
 	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err
+}
+
+// simulated returns the options of the simulator in this process.
+func (e *Engine) simulated() sim.Options {
+	c := &e.Config
+	return sim.Options{
+		Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable,
+	}
 }
 
 // Lookups returns the number of directory lookups that this process has made.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type merchantServer struct {
 	t      *testing.T
 	status atomic.Int64                  // of its answers
 	hold   atomic.Pointer[chan struct{}] // its answers wait until this is closed; nil: they do not wait
+	clock  *clocks                       // the right time; set before anything arrives
 
 	mu  sync.Mutex
 	got []posted
@@ -39,14 +41,22 @@ type posted struct {
 	Data   json.RawMessage `json:"data"`
 }
 
+// stale is the difference between a webhook's timestamp and the receiver's time from which
+// merchants' libraries refuse the webhook.
+const stale = 5 * time.Minute
+
+// newReceiver returns a merchant's server that takes every webhook of a timestamp that is right.
 func newReceiver(t *testing.T) *merchantServer {
-	r := &merchantServer{t: t}
+	r := &merchantServer{t: t, clock: newClocks()}
 	r.status.Store(http.StatusNoContent)
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		p := posted{URI: q.RequestURI, Header: q.Header.Clone()}
 		var err error
 		if p.Body, err = io.ReadAll(q.Body); err != nil || json.Unmarshal(p.Body, &p) != nil || q.Method != http.MethodPost {
 			t.Errorf("%s %s: %s %v", q.Method, q.RequestURI, p.Body, err)
+		}
+		if sent, err := strconv.ParseInt(q.Header.Get("webhook-timestamp"), 10, 64); err != nil || r.clock.now().Sub(time.Unix(sent, 0)).Abs() > stale {
+			t.Errorf("webhook-timestamp %q is too far from the receiver's time (%v)", q.Header.Get("webhook-timestamp"), err)
 		}
 		status := int(r.status.Load())
 		r.mu.Lock()

@@ -78,6 +78,7 @@ func TestWebhookOutage(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	c := newClocks()
+	r.clock = c
 	fs := vfs.NewMem()
 	settings := func(o *Config) { insecure(o); o.Clocks = c.sources() }
 	w := newHarness(t, fs, settings)
@@ -123,6 +124,31 @@ func TestWebhookOutage(t *testing.T) {
 	if err := verifyAtRest(w, fs); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestWebhookAfterClockAhead starts an engine whose clock is hours ahead, sets the clock right and
+// starts it again: records are still stamped hours ahead, and a webhook states the right time, or
+// its receiver would refuse it.
+func TestWebhookAfterClockAhead(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	c := newClocks()
+	r.clock = c
+	c.wall.Store((3 * time.Hour).Milliseconds())
+	fs := vfs.NewMem()
+	settings := func(o *Config) { insecure(o); o.Clocks = c.sources() }
+	w := newHarness(t, fs, settings)
+	w.hooks(r.URL+"/a", `"pix.received"`)
+	w.receives(1000, "")
+	w.arrives(r, "/a", 1)
+	w.stop()
+	c.wall.Store(0)
+	w = w.at(serveHarness(t, fs, settings))
+	if at := w.Served.Engine.Clock.Read(); at.Time-at.Clock < 3_500_000 {
+		t.Fatalf("stamps are not ahead of the clock: %+v", at)
+	}
+	w.receives(1000, "")
+	w.arrives(r, "/a", 2)
 }
 
 // TestWebhooksOutliveACut cuts the power while events are on their way, and checks that none is

@@ -41,9 +41,9 @@ func auditCommand() *cobra.Command {
 			"the balance, where what is held is not the work in flight, and where the engine and the scheme have\n" +
 			"settled different sums. Work in flight is told and is no difference. It asks a running engine, whose\n" +
 			"requests go on; what the scheme has told and the engine has not yet heard is waited for, for 30 s at\n" +
-			"most. With --data-dir it reads the files of an engine that does not run. Exit status 1, and the rows\n" +
-			"that differ, where books differ. Rows of work that has ended, claims and payments received are not\n" +
-			"looked at: `pixd journal verify` does that, of an engine that does not run." + adminHelp,
+			"most. With --data-dir it reads the files of an engine that does not run, and writes none. Exit status 1,\n" +
+			"and the rows that differ, where books differ. Rows of work that has ended, claims and payments received\n" +
+			"are not looked at: `pixd journal verify` does that, of an engine that does not run." + adminHelp,
 		Example: "  pixd audit\n  pixd audit --data-dir ./pixd-data",
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },

@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,6 +64,7 @@ open cases     0
 		}
 	}
 	p.end(syscall.SIGKILL)
+	before := contents(t, dir)
 	// In the second case the environment sets both flags: the flag on the command line
 	// counts.
 	for _, env := range [][]string{nil, {"PIXD_ADMIN=" + p.operator, "PIXD_DATA_DIR=/none"}} {
@@ -69,6 +73,9 @@ open cases     0
 			t.Errorf("exit %d\n%s%s", code, out, errs)
 		}
 		same(t, cutAt(out, "scheme's book"), want)
+	}
+	if after := contents(t, dir); !maps.Equal(before, after) {
+		t.Errorf("the audit changed files: before %q\nafter %q", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
 	// A folder named by --sim-dir must exist; without the flag a missing folder is not an
 	// error.
@@ -137,4 +144,21 @@ differences    2
 			t.Errorf("%s: exit %d\n%s%s", body, code, out, errs)
 		}
 	}
+}
+
+// contents returns the content of every file below a folder, by its name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		all[name] = string(b)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

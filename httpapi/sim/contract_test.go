@@ -83,7 +83,9 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 	r := router.New()
 	control.Strict(r)
 	Provide(r, s, provider.NewGuard(testSecret(t), provider.ToScheme, realNow, nil), log)
-	p, err := provider.New(options(t, serve(t, r.Handler)))
+	o := options(t, serve(t, r.Handler))
+	o.BookPage = 2 // the contract's books have more accounts
+	p, err := provider.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

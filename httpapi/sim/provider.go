@@ -49,7 +49,7 @@ func New(o Options) fasthttp.RequestHandler {
 // Provide adds the endpoints of the scheme protocol that an engine in another process calls
 // to a router. Requests must be signed.
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
-	v := &peer{s}
+	v := &peer{scheme: s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
 		provider.PathRegister: v.register, provider.PathDeregister: v.deregister, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
 		provider.PathReturned: v.returned, provider.PathAsk: v.ask, provider.PathBook: v.book,
@@ -75,7 +75,10 @@ func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
 }
 
 // peer reads the messages of an engine and passes them to the scheme.
-type peer struct{ scheme scheme.Scheme }
+type peer struct {
+	scheme   scheme.Scheme
+	readings readings
+}
 
 func (d *peer) register(ctx context.Context, body []byte) (any, error) {
 	k, account, err := provider.ReadRegistration(body)
@@ -139,12 +142,16 @@ func (d *peer) returned(ctx context.Context, body []byte) (any, error) {
 }
 
 func (d *peer) book(ctx context.Context, body []byte) (any, error) {
-	if err := provider.ReadBookQuestion(body); err != nil {
+	q, err := provider.ReadBookQuestion(body)
+	if err != nil {
 		return nil, control.Bad("%v", err)
+	}
+	if q.After != "" {
+		return d.readings.later(q)
 	}
 	b, err := d.scheme.Book(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return provider.TellBook(b), nil
+	return d.readings.first(b, q.Limit), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"pixd/actors/ledger"
@@ -15,20 +16,29 @@ import (
 const PathBook = "/v1/book/read"
 
 // maxBook is the greatest length in bytes of an answer to a BookQuestion. One account takes
-// about a hundred bytes, and all accounts are in one answer, because their sums must be of
-// one moment.
+// about a hundred bytes; a provider that knows no pages has all accounts in one answer.
 const maxBook = 64 << 20
 
-// BookQuestion asks for the provider's book of settled payments.
-type BookQuestion struct{}
+// bookPage is the number of accounts for which the engine asks at once.
+const bookPage = 20_000
+
+// BookQuestion asks for the provider's book of settled payments: for all of it where both
+// fields are left out.
+type BookQuestion struct {
+	After string `json:"after,omitempty"` // the Next of the page before
+	Limit int    `json:"limit,omitempty"` // largest number of accounts in the answer; 0: all
+}
 
 // Book answers a BookQuestion: the sums of the settled movements, in base units. OldestOpen
-// is left out if every notice was acknowledged.
+// is left out if every notice was acknowledged, Next if there is no further page. All pages of
+// a book are of one instant, have its At and OldestOpen, and together each institution and
+// each account once.
 type Book struct {
 	At           string        `json:"at"`
 	OldestOpen   string        `json:"oldest_open,omitempty"`
 	Participants []Participant `json:"participants"`
 	Accounts     []Account     `json:"accounts"`
+	Next         string        `json:"next,omitempty"`
 }
 
 // Sums are the sums of the settled movements of an institution or an account.
@@ -70,40 +80,74 @@ func TellBook(b scheme.Book) Book {
 	return m
 }
 
-// ReadBookQuestion reads a request to PathBook.
-func ReadBookQuestion(body []byte) error { return decode(body, &BookQuestion{}, false) }
+// maxAfter is the largest number of bytes in a BookQuestion's After.
+const maxAfter = 64
 
-// parse reads a book, and refuses a book that cannot be compared with the engine's accounts:
-// every institution and every account must occur once, and no sum may be below zero.
-func (m *Book) parse() (b scheme.Book, err error) {
-	if b.At, err = instant("at", m.At); err != nil {
-		return b, err
+// ReadBookQuestion reads a request to PathBook.
+func ReadBookQuestion(body []byte) (q BookQuestion, err error) {
+	if err := decode(body, &q, false); err != nil {
+		return q, err
 	}
+	if q.Limit < 0 || len(q.After) > maxAfter {
+		return q, fmt.Errorf("limit must be 0 or more, and after a next of at most %d characters", maxAfter)
+	}
+	return q, nil
+}
+
+// pages are the pages of one book that were read so far.
+type pages struct {
+	book scheme.Book
+	seen map[string]bool
+	next string
+}
+
+// add adds a page, and refuses what cannot be compared with the engine's accounts: every
+// institution and every account must occur once in all pages, no sum may be below zero, and all
+// pages must be of one instant.
+func (p *pages) add(m *Book) error {
+	at, err := instant("at", m.At)
+	if err != nil {
+		return err
+	}
+	var open ledger.Millis
 	if m.OldestOpen != "" {
-		if b.OldestOpen, err = instant("oldest_open", m.OldestOpen); err != nil {
-			return b, err
+		if open, err = instant("oldest_open", m.OldestOpen); err != nil {
+			return err
 		}
 	}
 	if m.Participants == nil || m.Accounts == nil {
-		return b, errors.New("participants and accounts are required")
+		return errors.New("participants and accounts are required")
 	}
-	seen := map[string]bool{}
-	for _, p := range m.Participants {
-		if !ledger.ISPB(p.ISPB) || seen[p.ISPB] || p.negative() {
-			return b, fmt.Errorf("participant %s must stand once, under 8 digits or capital letters, with sums from 0", redact.Code(p.ISPB))
+	switch b := &p.book; {
+	case p.seen == nil:
+		p.seen, b.At, b.OldestOpen = map[string]bool{}, at, open
+	case b.At != at || b.OldestOpen != open:
+		return errors.New("at and oldest_open must be the same in all pages")
+	}
+	if m.Next != "" && (len(m.Accounts) == 0 || len(m.Next) > maxAfter) {
+		return fmt.Errorf("next must come with accounts, in at most %d characters", maxAfter)
+	}
+	p.next = m.Next
+	return p.take(m)
+}
+
+func (p *pages) take(m *Book) error {
+	for _, i := range m.Participants {
+		if !ledger.ISPB(i.ISPB) || p.seen[i.ISPB] || i.negative() {
+			return fmt.Errorf("participant %s must stand once, under 8 digits or capital letters, with sums from 0", redact.Code(i.ISPB))
 		}
-		seen[p.ISPB] = true
-		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: p.ISPB, Messages: p.Messages, Sums: scheme.Sums(p.Sums)})
+		p.seen[i.ISPB] = true
+		p.book.Participants = append(p.book.Participants, scheme.ParticipantBook{ISPB: i.ISPB, Messages: i.Messages, Sums: scheme.Sums(i.Sums)})
 	}
 	for _, a := range m.Accounts {
 		id, err := parseAccount(a.AccountID)
-		if err != nil || seen[a.AccountID] || a.negative() {
-			return b, fmt.Errorf("account %s must stand once, under its account_id, with sums from 0", redact.Code(a.AccountID))
+		if err != nil || p.seen[a.AccountID] || a.negative() {
+			return fmt.Errorf("account %s must stand once, under its account_id, with sums from 0", redact.Code(a.AccountID))
 		}
-		seen[a.AccountID] = true
-		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: id, Sums: scheme.Sums(a.Sums)})
+		p.seen[a.AccountID] = true
+		p.book.Accounts = append(p.book.Accounts, scheme.AccountBook{Account: id, Sums: scheme.Sums(a.Sums)})
 	}
-	return b, nil
+	return nil
 }
 
 func (s Sums) negative() bool {
@@ -118,16 +162,33 @@ func instant(name, text string) (ledger.Millis, error) {
 	return ledger.Millis(t.UnixMilli()), nil
 }
 
-// Book implements scheme.Scheme.
+// Book implements scheme.Scheme. It reads page by page. A provider that refuses the first page's
+// question knows no pages, and is asked for the whole book.
 func (p *Provider) Book(ctx context.Context) (scheme.Book, error) {
+	var all pages
+	for q := (BookQuestion{Limit: p.bookPage}); ; q.After = all.next {
+		err := p.page(ctx, q, &all)
+		if err != nil {
+			return scheme.Book{}, fmt.Errorf("scheme: read the book: %w", err)
+		}
+		if all.next == "" {
+			return all.book, nil
+		}
+	}
+}
+
+// page asks for one page and adds it to those before.
+func (p *Provider) page(ctx context.Context, q BookQuestion, all *pages) error {
+	status, answer, err := p.client.post(ctx, PathBook, q, maxBook)
+	if err == nil && status == http.StatusBadRequest && q.After == "" {
+		status, answer, err = p.client.post(ctx, PathBook, BookQuestion{}, maxBook)
+	}
 	var m Book
-	err := p.askFor(ctx, PathBook, BookQuestion{}, &m, maxBook)
-	var b scheme.Book
 	if err == nil {
-		b, err = m.parse()
+		err = p.answered(ctx, status, answer, &m, maxBook)
 	}
 	if err != nil {
-		return scheme.Book{}, fmt.Errorf("scheme: read the book: %w", err)
+		return err
 	}
-	return b, nil
+	return all.add(&m)
 }

@@ -1,6 +1,9 @@
 package provider
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -51,6 +54,7 @@ func TestBookRefused(t *testing.T) {
 		`{` + at + `,` + nobody + `,"accounts":[{"account_id":"7"}]}`:                                                    "account",
 		`{` + at + `,` + nobody + `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":-1}]}`:                          "account",
 		`{` + at + `,` + nobody + `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao"},{"account_id":"acc_aaaaaaaaaaaao"}]}`: "account",
+		`{` + at + `,` + nobody + `,"accounts":[],"next":"x"}`:                                                           "next must",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"1",` + rest + `}]}`:                                          "participant",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"9999900a",` + rest + `}]}`:                                   "participant",
 		`{` + at + `,"accounts":[],"participants":[{"ispb":"99999004","returned_to":-5}]}`:                               "participant",
@@ -64,7 +68,65 @@ func TestBookRefused(t *testing.T) {
 			t.Errorf("%s: %+v %v", body, got, err)
 		}
 	}
-	if err := ReadBookQuestion([]byte(`{"account_id":"x"}`)); err == nil || !strings.Contains(err.Error(), "account_id") {
+	for _, body := range []string{`{"limit":-1}`, `{"after":"` + strings.Repeat("x", 65) + `"}`} {
+		if q, err := ReadBookQuestion([]byte(body)); err == nil {
+			t.Errorf("%s: %+v", body, q)
+		}
+	}
+	if _, err := ReadBookQuestion([]byte(`{"account_id":"x"}`)); err == nil || !strings.Contains(err.Error(), "account_id") {
 		t.Error(err)
+	}
+}
+
+// TestBookPages checks that a book is read page by page, that a provider which refuses to give
+// pages is asked for all of it, and that pages are refused that do not make one book.
+func TestBookPages(t *testing.T) {
+	const at, other = `"at":"2026-10-29T12:00:00.000Z"`, `"at":"2026-10-29T12:00:00.001Z"`
+	const parts, none = `,"participants":[{"ispb":"99999004","sent":3}]`, `,"participants":[]`
+	const one, two = `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":1}]`, `,"accounts":[{"account_id":"acc_aaaaaaaaaaaq2","sent":2}]`
+	first := `{` + at + parts + one + `,"next":"n"}`
+	for name, c := range map[string]struct {
+		answers map[string]string // by the question; missing: 400
+		fails   string            // a part of the error; empty: the book is read
+	}{
+		"pages":          {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + none + two + `}`}, ""},
+		"no pages":       {map[string]string{`{}`: `{` + at + parts + one[:len(one)-1] + `,` + two[len(`,"accounts":[`):] + `}`}, ""},
+		"another moment": {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + other + none + two + `}`}, "the same in all pages"},
+		"open since":     {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + `,"oldest_open":"2026-10-29T12:00:00Z"` + none + two + `}`}, "the same in all pages"},
+		"account twice":  {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + none + one + `}`}, "must stand once"},
+		"part twice":     {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + parts + two + `}`}, "must stand once"},
+		"forgotten":      {map[string]string{`{}`: first, `{"limit":1}`: first}, "answer 400"},
+		"no end":         {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + none + `,"accounts":[],"next":"n"}`}, "next must"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			answer, ok := c.answers[string(body)]
+			if !ok {
+				signing(t, 400, `{"error":{"status":400,"message":"no"}}`, nil)(w, r)
+				return
+			}
+			signing(t, 200, answer, nil)(w, r)
+		}))
+		p := asking(t, server.URL)
+		p.bookPage = 1
+		got, err := p.Book(t.Context())
+		server.Close()
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %+v %v", name, got, err)
+			}
+			continue
+		}
+		want := scheme.Book{
+			At: noon, Participants: []scheme.ParticipantBook{{ISPB: "99999004", Sums: scheme.Sums{Sent: 3}}},
+			Accounts: []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Sent: 1}}, {Account: 9, Sums: scheme.Sums{Sent: 2}}},
+		}
+		if len(got.Accounts) == 2 {
+			want.Accounts[1].Account = got.Accounts[1].Account
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
 	}
 }

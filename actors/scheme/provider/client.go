@@ -30,6 +30,8 @@ type Options struct {
 	Stated func(ledger.Millis)
 	NewID  func() string // returns a new message id, different from all earlier ones
 	Log    *slog.Logger
+
+	BookPage int // number of accounts for which Provider.Book asks at once; 0: 20,000
 }
 
 // ParseURL reads the base URL of the other side of the protocol: http or https, a host, and

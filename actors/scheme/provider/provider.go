@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -10,7 +11,10 @@ import (
 )
 
 // Provider is the scheme in another process.
-type Provider struct{ client *client }
+type Provider struct {
+	client   *client
+	bookPage int // see Options.BookPage
+}
 
 var _ scheme.Scheme = (*Provider)(nil)
 
@@ -20,7 +24,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{c}, nil
+	return &Provider{c, cmp.Or(o.BookPage, bookPage)}, nil
 }
 
 // Close closes idle connections.
@@ -95,6 +99,11 @@ func (p *Provider) askFor(ctx context.Context, path string, message, into any, l
 	if err != nil {
 		return err
 	}
+	return p.answered(ctx, status, answer, into, longest)
+}
+
+// answered reads a signed answer, or the provider's refusal.
+func (p *Provider) answered(ctx context.Context, status int, answer []byte, into any, longest int) error {
 	switch status {
 	case http.StatusOK:
 		if err := decodeUpTo(longest, answer, into, true); err != nil {

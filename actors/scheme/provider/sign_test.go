@@ -85,7 +85,7 @@ func TestExamples(t *testing.T) {
 			a, e, err := ReadReturnedQuestion(b)
 			return again(ReturnedQuestion{a.String(), e}, err)
 		},
-		PathBook: func(b []byte) (string, error) { return again(BookQuestion{}, ReadBookQuestion(b)) },
+		PathBook: func(b []byte) (string, error) { q, err := ReadBookQuestion(b); return again(q, err) },
 	}
 	seen, read := map[string]int{}, (func([]byte) (string, error))(nil)
 	for line := range strings.Lines(string(page)) {
@@ -118,13 +118,13 @@ func TestExamples(t *testing.T) {
 			if err := decode([]byte(line[4:]), &b, false); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.parse(); err != nil || string(encode(b)) != line[4:] {
+			if err := new(pages).add(&b); err != nil || string(encode(b)) != line[4:] {
 				t.Errorf("the book shown: %v", err)
 			}
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+3 || seen["messages"] != 16 || seen["books"] != 1 || seen["returns"] != 1 {
+	if len(seen) != len(requests)+3 || seen["messages"] != 18 || seen["books"] != 3 || seen["returns"] != 1 {
 		t.Errorf("the page shows %v", seen)
 	}
 }

@@ -2,6 +2,7 @@ package schemetest
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,6 +157,38 @@ func keepsBook(t *testing.T, b Body) {
 	next := b.Again(t)
 	next.expectBook(t, participants, accounts)
 	next.expectBook(t, participants, accounts)
+}
+
+// bookOfOneInstant reads the book while payments settle: what the accounts sent is what their
+// institution sent, in each reading.
+func bookOfOneInstant(t *testing.T, b Body) {
+	b.start(t, newInbox(0))
+	const accounts, rounds = 7, 12
+	pay := func() {
+		for a := range accounts {
+			p := payment(b, "settle-now@pix.test")
+			p.Account = ledger.AccountID(a + 1)
+			b.submit(t, p)
+		}
+	}
+	pay()
+	var paying sync.WaitGroup
+	paying.Go(func() {
+		for range rounds {
+			pay()
+		}
+	})
+	for range rounds {
+		k, sent := b.book(t), ledger.Amount(0)
+		for _, a := range k.Accounts {
+			sent += a.Sent
+		}
+		if i := slices.IndexFunc(k.Participants, func(p scheme.ParticipantBook) bool { return p.ISPB == ours }); i < 0 ||
+			len(k.Accounts) != accounts || k.Participants[i].Sent != sent {
+			t.Errorf("%d accounts sent %d: %+v", len(k.Accounts), sent, k.Participants)
+		}
+	}
+	paying.Wait()
 }
 
 func namesOldest(t *testing.T, b Body) {

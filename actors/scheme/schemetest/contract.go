@@ -57,6 +57,7 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 		{"a payment comes back", comesBack},
 		{"the book has what settled, once", keepsBook},
 		{"the book names the oldest notice that is open", namesOldest},
+		{"the book is of one instant", bookOfOneInstant},
 		{"a refund settles", refundSettles},
 		{"refunds are rejected", rejectsRefunds},
 		{"the same refund again is one refund", returnsAgain},

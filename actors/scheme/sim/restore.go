@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -13,6 +15,9 @@ func (s *Sim) restoreMovements() error {
 		return err
 	}
 	if !ok {
+		if s.opts.ReadOnly {
+			return errNoMovements
+		}
 		if err := s.makeMovements(); err != nil {
 			return err
 		}
@@ -30,6 +35,9 @@ func (s *Sim) restoreMovements() error {
 	}
 	return err
 }
+
+// errNoMovements refuses to read only a book that must be written first.
+var errNoMovements = errors.New("the book was written by a version without movements, or never finished: open it once with serve or sim")
 
 // atOnce is the number of movements that makeMovements writes in one entry.
 const atOnce = 1000

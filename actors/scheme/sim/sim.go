@@ -19,6 +19,7 @@ import (
 // Options configure a simulator.
 type Options struct {
 	Dir         string
+	ReadOnly    bool          // the book in Dir is only read: no file is made or changed, and what would change the book fails with ErrReadOnly
 	FS          wal.FS        // nil: the machine's file system
 	Store       Store         // the store of the book, instead of one in Dir; Close closes it
 	OwnISPB     string        // ISPB of the engine's institution; empty: the constant OwnISPB
@@ -64,7 +65,7 @@ type Sim struct {
 
 	single sync.Mutex // held by calls that read the book before they add to it, so that only one such call runs at a time
 
-	ids  *keyed.Filter // filter over every end-to-end id in the book, complete once fill has run; nil with Options.Store
+	ids  *keyed.Filter // filter over every end-to-end id in the book, complete once fill has run; nil with Options.Store and Options.ReadOnly
 	out  *deliverer
 	stop context.CancelFunc
 	ctx  context.Context // cancelled by Close
@@ -80,7 +81,8 @@ var _ scheme.Scheme = (*Sim)(nil)
 // journal.
 const bookFormat = "pixd-sim-1"
 
-// Open opens the book, or creates it. It delivers no notice: Start or Due does.
+// Open opens the book, or creates it, unless Options.ReadOnly says that it is only read. It
+// delivers no notice: Start or Due does.
 func Open(o Options) (*Sim, error) {
 	if o.OwnISPB == "" {
 		o.OwnISPB = OwnISPB
@@ -91,13 +93,16 @@ func Open(o Options) (*Sim, error) {
 	}
 	if s.store == nil {
 		store, err := wal.Open(wal.Options{
-			Dir: o.Dir, FS: o.FS, Hard: map[string]string{"book": bookFormat}, OnFailure: o.OnFailure, Log: o.Log,
+			Dir: o.Dir, FS: o.FS, ReadOnly: o.ReadOnly, Hard: map[string]string{"book": bookFormat}, OnFailure: o.OnFailure, Log: o.Log,
 			CacheBytes: cmp.Or(o.CacheBytes, 16<<20), MemTableBytes: cmp.Or(o.MemTableBytes, 32<<20),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("simulator: %w", err)
 		}
-		s.store, s.ids = store, keyed.NewFilter(idFilter)
+		s.store = store
+		if !o.ReadOnly {
+			s.ids = keyed.NewFilter(idFilter)
+		}
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.out = newDeliverer(s)

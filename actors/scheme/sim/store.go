@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -35,11 +36,22 @@ func (d durable) Release(err error) {
 	d.done <- err
 }
 
+// ErrReadOnly is the error of everything that would change a book opened with Options.ReadOnly.
+var ErrReadOnly = errors.New("sim: the book is only read")
+
 // append queues an entry. The returned channel receives one value, once the entry is durable.
 // then runs before that value is sent, perhaps within this call, so it must not take the lock
-// order.
+// order. In a book that is only read everything is durable, and nothing can be added.
 func (s *Sim) append(ops []wal.Op, then func()) <-chan error {
 	d := durable{make(chan error, 1), then}
+	if s.opts.ReadOnly {
+		var err error
+		if len(ops) > 0 {
+			err = ErrReadOnly
+		}
+		d.Release(err)
+		return d.done
+	}
 	s.store.Append(&wal.Entry{Ops: ops, Out: []wal.Out{d}})
 	return d.done
 }

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"pixd/actors/ledger"
+	"pixd/actors/registry"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// lines is a log that can be searched while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
+}
+
+// TestRoundsGoOn makes a round of background work fail, by a row that cannot be read or a folder
+// that cannot be written, and checks that the next rounds come, and do their work once they can.
+func TestRoundsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		var noFolder sync.Map
+		c := crashConfig(errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if _, fails := noFolder.Load(op.Path); fails && op.Kind == errorfs.OpMkdirAll {
+				return errorfs.ErrInjected
+			}
+			return nil
+		})))
+		c.Clocks, c.Log, c.SnapshotEvery = newClocks().sources(), slog.New(slog.NewTextHandler(&log, nil)), time.Hour
+		noFolder.Store(c.snapshotDir(), true)
+		e, err := Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := populate(e); err != nil {
+			t.Fatal(err)
+		}
+		claim := claimKey(ledger.BucketOf(e.Clock.Now())-keptDays, 1)
+		pending, _ := ledger.AllPending()
+		status, _ := ledger.AllDeliveries()
+		bad := func(k []byte) wal.Op { return wal.Op{Kind: wal.OpSet, Key: append(k, 1), Value: []byte("bad")} }
+		rows := []wal.Op{bad(pending), bad(status), {Kind: wal.OpSet, Key: claim, Value: []byte("bad")}}
+		if err := write(e.Store, local, rows...); err != nil {
+			t.Fatal(err)
+		}
+		e.refusals.mu.Lock()
+		e.refusals.ids["E1"] = 1
+		e.refusals.mu.Unlock()
+		rounds := map[string]time.Duration{
+			"webhook: deliveries not watched": webhook.WatchEvery,
+			"webhook: sweep":                  sweepEvery,
+			"claims of past days not dropped": dropEvery,
+			"alert=" + alertSnapshot:          c.SnapshotEvery,
+		}
+		time.Sleep(2*time.Hour + time.Minute)
+		for text, every := range rounds {
+			if n, want := log.count(text), int(2*time.Hour/every); n < want {
+				t.Errorf("%q %d times, want %d", text, n, want)
+			}
+		}
+		if e.refusals.refused("E1") {
+			t.Error("an old refusal is kept because claims cannot be read")
+		}
+		noFolder.Clear()
+		rows[0].Kind, rows[1].Kind, rows[2].Value = wal.OpDelete, wal.OpDelete, make([]byte, 49)
+		rows[0].Value, rows[1].Value = nil, nil
+		if err := write(e.Store, local, rows...); err != nil {
+			t.Fatal(err)
+		}
+		before := map[string]int{}
+		for text := range rounds {
+			before[text] = log.count(text)
+		}
+		time.Sleep(time.Hour + time.Minute)
+		for text := range rounds {
+			if n := log.count(text); n != before[text] {
+				t.Errorf("%q %d times more", text, n-before[text])
+			}
+		}
+		if _, there, err := e.Store.Get(claim); there || err != nil {
+			t.Errorf("the claim is there: %v %v", there, err)
+		}
+		if n := e.snapshots.made; n == 0 {
+			t.Error("no snapshot was made")
+		}
+		key, err := e.Registry.MakeAPIKey(registry.APIKey{ClientID: "cli_1", Account: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := ledger.Millis(1); at <= 2; at++ {
+			key.Used(at)
+			time.Sleep(keepUsesEvery + time.Second)
+			if v, _, err := e.Store.Get(wal.MetaKey(metaLastUsed + "cli_1")); err != nil || len(v) != 8 || v[7] != byte(at) {
+				t.Errorf("last used at %d: %x %v", at, v, err)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestRegistrarGoesOn checks that keys which the scheme does not take are told again every
+// retryEvery, for as long as it takes.
+func TestRegistrarGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, _ := newRegistrar(t)
+		s := &pickyScheme{refuses: map[string]bool{"all": true}}
+		r.scheme = s
+		if _, err := r.registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: "k0"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		go r.run(ctx)
+		time.Sleep(3*retryEvery + time.Second)
+		synctest.Wait()
+		told := func() (n int) {
+			for _, k := range s.reported {
+				if k == "k0" {
+					n++
+				}
+			}
+			return n
+		}
+		if n := told(); n != 4 {
+			t.Errorf("told %d times", n)
+		}
+		s.refuses = nil
+		time.Sleep(2 * retryEvery)
+		synctest.Wait()
+		if k, _ := r.registry.PixKey("k0"); !k.Registered || told() != 5 {
+			t.Errorf("%+v, told %d times", k, told())
+		}
+		end()
+	})
+}

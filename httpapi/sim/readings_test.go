@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+	"pixd/actors/scheme/provider"
+)
+
+func bookOf(at ledger.Millis, accounts int) scheme.Book {
+	b := scheme.Book{At: at, Participants: []scheme.ParticipantBook{{ISPB: "99999004"}}}
+	for n := range accounts {
+		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: ledger.AccountID(n + 1)})
+	}
+	return b
+}
+
+// TestReadings checks that pages have each account once and the institutions once, that nobody
+// gets more accounts than were asked for, and which books are given up.
+func TestReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r readings
+		if m := r.first(bookOf(5, 3), 0); len(m.Accounts) != 3 || m.Next != "" {
+			t.Errorf("without a limit: %+v", m)
+		}
+		if m := r.first(bookOf(5, 3), 3); len(m.Accounts) != 3 || m.Next != "" || len(r.kept) != 0 {
+			t.Errorf("what fits: %+v", m)
+		}
+		seen, parts := map[string]int{}, 0
+		m := r.first(bookOf(5, 7), 3)
+		for pages := 1; ; pages++ {
+			parts += len(m.Participants)
+			for _, a := range m.Accounts {
+				seen[a.AccountID]++
+			}
+			if len(m.Accounts) > 3 || m.At != ledger.Millis(5).String() {
+				t.Errorf("%+v", m)
+			}
+			if m.Next == "" {
+				if pages != 3 {
+					t.Errorf("%d pages", pages)
+				}
+				break
+			}
+			time.Sleep(keptFor - time.Second)
+			var err error
+			if m, err = r.later(provider.BookQuestion{After: m.Next, Limit: 3}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(seen) != 7 || parts != 1 || len(r.kept) != 0 {
+			t.Errorf("%v, %d institutions, %d kept", seen, parts, len(r.kept))
+		}
+		var next []string
+		for n := range keptAtMost + 1 {
+			next = append(next, r.first(bookOf(ledger.Millis(n+1), 7), 3).Next)
+		}
+		refused := func(after string) {
+			t.Helper()
+			if m, err := r.later(provider.BookQuestion{After: after, Limit: 3}); err == nil {
+				t.Errorf("%s: %+v", after, m)
+			}
+		}
+		refused(next[0])
+		for _, end := range []string{"", ".", ".-1", ".0", ".7", ".8", ".x"} {
+			refused(next[1][:len(next[1])-2] + end)
+		}
+		if m, err := r.later(provider.BookQuestion{After: next[1], Limit: 0}); err != nil || len(m.Accounts) != 4 || m.Next != "" {
+			t.Errorf("the rest: %+v %v", m, err)
+		}
+		time.Sleep(keptFor + time.Second)
+		refused(next[2])
+		if len(r.kept) != 0 {
+			t.Errorf("%d books are kept for ever", len(r.kept))
+		}
+		if m := r.first(bookOf(9, mostAccounts+1), mostAccounts+1); len(m.Accounts) != mostAccounts || m.Next != fmt.Sprintf("9-%d.%d", r.count, mostAccounts) {
+			t.Errorf("%d accounts, next %s", len(m.Accounts), m.Next)
+		}
+	})
+}
