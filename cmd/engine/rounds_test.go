@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
+	"pixd/actors/scheme"
 	"pixd/actors/webhook"
 	"pixd/wal"
 )
@@ -122,12 +125,38 @@ func TestRoundsGoOn(t *testing.T) {
 	})
 }
 
+// unwilling is a scheme that refuses all keys while refuses is set, and counts how often it is told
+// of each.
+type unwilling struct {
+	scheme.Unassigned
+	refuses atomic.Bool
+	mu      sync.Mutex
+	times   map[string]int
+}
+
+func (r *unwilling) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+	r.mu.Lock()
+	r.times[k.Value]++
+	r.mu.Unlock()
+	if r.refuses.Load() {
+		return errors.New("no")
+	}
+	return nil
+}
+
+func (r *unwilling) told(key string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.times[key]
+}
+
 // TestRegistrarGoesOn checks that keys which the scheme does not take are told again every
 // retryEvery, for as long as it takes.
 func TestRegistrarGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, _ := newRegistrar(t)
-		s := &pickyScheme{refuses: map[string]bool{"all": true}}
+		s := &unwilling{times: map[string]int{}}
+		s.refuses.Store(true)
 		r.scheme = s
 		if _, err := r.registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: "k0"}); err != nil {
 			t.Fatal(err)
@@ -136,18 +165,11 @@ func TestRegistrarGoesOn(t *testing.T) {
 		go r.run(ctx)
 		time.Sleep(3*retryEvery + time.Second)
 		synctest.Wait()
-		told := func() (n int) {
-			for _, k := range s.reported {
-				if k == "k0" {
-					n++
-				}
-			}
-			return n
-		}
+		told := func() int { return s.told("k0") }
 		if n := told(); n != 4 {
 			t.Errorf("told %d times", n)
 		}
-		s.refuses = nil
+		s.refuses.Store(false)
 		time.Sleep(2 * retryEvery)
 		synctest.Wait()
 		if k, _ := r.registry.PixKey("k0"); !k.Registered || told() != 5 {
