@@ -248,6 +248,7 @@ type FoundReturn struct {
 	Returned
 	Tx      *Transaction // nil: the account has no such refund
 	Counted []*Case      // as Facts.Counted, of Tx
+	Foreign bool         // its ids are those of something else, or of another return in the list
 }
 
 // Subscribe makes a webhook subscription.

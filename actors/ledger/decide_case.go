@@ -110,6 +110,9 @@ func (d *draft) closeAs(k Case, result CaseResult) Decision {
 	k.Status, k.Result, k.ClosedAt = CaseClosed, result, d.stamp.Time
 	if k.settle(&sums); result == Agreed && k.DueAt != 0 {
 		d.mustAddCase(CaseWasClosed, &k, Body{Events: []EventKind{EventCaseClosed}})
+		if k.Awaits && k.Held > 0 {
+			d.alertAwaits(&k)
+		}
 	} else {
 		d.release(CaseWasClosed, &k, EventCaseClosed)
 	}
@@ -208,6 +211,11 @@ func (d *draft) doneCase(k *Case) Decision {
 	out := d.done(nil)
 	out.Case = k
 	return out
+}
+
+// alertAwaits raises the alert about an agreed case that waits for an operator since a restore.
+func (d *draft) alertAwaits(k *Case) {
+	d.alertCase(AlertUndecided, k, k.ID.String()+" is agreed and from before the restore: nothing is refunded for it until an operator lets it go on (pixd med resume)")
 }
 
 // newest returns a copy of a gathered case, as it is after the decision's records so far.

@@ -116,6 +116,7 @@ func (d *draft) refundCases() {
 			continue
 		case o.Case.AwaitsOperator(&d.stamp.Terms): // the journal was restored since its newest record
 			d.mustAddCase(CaseAwaits, o.Case, Body{})
+			d.alertAwaits(o.Case)
 		default:
 			d.refundCase(o, part)
 		}

@@ -51,10 +51,12 @@ func (d *draft) requestRefund(c RequestRefund, f Facts) Decision {
 }
 
 // countTowards returns what of the merchant's refund counts towards cases of the payment that
-// hold money although their refunds have failed for good, the oldest first, and the sum of it.
+// hold money although their refunds have failed for good, the oldest first, and the sum of it. A
+// case whose failed refund may still settle, or that waits since a restore, keeps its hold.
 func (d *draft) countTowards(amount Amount) (counts []CaseShare, counted Amount) {
 	for _, k := range d.facts.Rivals {
-		if part := min(k.Held, amount-counted); part > 0 && k.Stopped {
+		waits := d.mayStillSettle(k) || k.AwaitsOperator(&d.stamp.Terms)
+		if part := min(k.Held, amount-counted); part > 0 && k.Stopped && !waits {
 			counts = append(counts, CaseShare{k.ID, part})
 			counted += part
 		}
@@ -205,6 +207,7 @@ func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
 	case limited && c.Doubt:
 		return d.refundInDoubt(t)
 	case limited && c.Refusal != RefuseNothing && d.facts.Case.over(d.stamp.Reading) && !d.facts.Case.AwaitsOperator(&d.stamp.Terms):
+		t.Transfer.Unsure = !d.onlyLimited(&t)
 		t = d.failRefund(t, c.Refusal.String())
 	case overdue:
 		if !t.Transfer.Overdue {

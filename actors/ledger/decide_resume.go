@@ -15,8 +15,8 @@ func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
 		return Decision{Refusal: refuse(RefuseNotAwaiting, "the case does not wait for an operator since a restore")}
 	}
 	for _, r := range f.Found {
-		if r.Open && r.Tx == nil {
-			return Decision{Refusal: refuse(RefuseReturnOpen, "the return "+r.ReturnID+" is under way at the scheme: try again when it has ended")}
+		if refused := r.refuses(); refused != nil {
+			return Decision{Refusal: refused}
 		}
 	}
 	for _, r := range f.Found {
@@ -31,8 +31,22 @@ func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
 	return d.doneCase(k)
 }
 
+// refuses returns the refusal of a resume for a return whose end, or whose part in the books, is
+// not known yet; nil: there is none.
+func (r *FoundReturn) refuses() *Refusal {
+	switch {
+	case r.Foreign:
+		return refuse(RefuseReturnOpen, "the scheme's return "+printable(r.ReturnID)+" has the ids of something else here")
+	case r.Open && (r.Tx == nil || !r.Tx.Status.InFlight()):
+		return refuse(RefuseReturnOpen, "the return "+r.ReturnID+" is under way at the scheme: try again when it has ended")
+	case !r.Open && r.Tx != nil && r.Tx.Status == StatusFailed && !r.Tx.Voided():
+		return refuse(RefuseReturnOpen, "the return "+r.ReturnID+" has settled at the scheme, and failed here")
+	}
+	return nil
+}
+
 // schedule sets the due time of a case to that of its status, or to now where that has passed:
-// the scanner of due times does not look for rows of the past.
+// the scanner of due times finds rows of the past only in its look back once a minute.
 func (d *draft) schedule(k *Case) {
 	switch k.Status {
 	case CaseOpen:
@@ -61,8 +75,6 @@ func (d *draft) countFound(r FoundReturn) *Refusal {
 		d.facts.Counted = r.Counted
 		_, refused := d.settleRefundLate(*t)
 		return refused
-	case t.Status == StatusFailed:
-		d.contradicts(t, "the scheme says that it settled")
 	}
 	return nil
 }
@@ -76,7 +88,12 @@ func (d *draft) findRefund(r FoundReturn) *Refusal {
 	if k, part := d.caseOfReturn(r); k != nil {
 		k.Parts = max(k.Parts, part) // the next refund of the case gets another id
 		d.cases = with(d.cases, k.Ordinal, k)
-		t.Refund.Case, d.facts.Counted = &k.ID, []*Case{k}
+		d.facts.Counted = []*Case{k}
+		if owes := k.Amount - k.Refunded; r.Amount <= owes {
+			t.Refund.Case = &k.ID
+		} else if t.Refund.Counts = []CaseShare{{k.ID, owes}}; owes <= 0 { // the rest was for a case that the journal lacks
+			t.Refund.Counts, d.facts.Counted = nil, nil
+		}
 	}
 	sums := d.countBack(&t, CaseCounted)
 	d.show(&t)

@@ -12,10 +12,25 @@ func (d *draft) retryCase(c RetryCase, f Facts) Decision {
 		return Decision{Refusal: refuse(RefuseNotFailed, "the case is from before a restore: an operator must let it go on first (pixd med resume)")}
 	case !k.Stopped || k.Held == 0:
 		return Decision{Refusal: refuse(RefuseNotFailed, "no refund for the case has failed for good")}
-	case k.Unsure != 0 && (d.stamp.Doubted || d.stamp.Clock < k.Unsure):
-		return Decision{Refusal: refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+k.Unsure.String())}
+	case d.mayStillSettle(&k):
+		return Decision{Refusal: refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+d.unsure(&k).String())}
 	}
 	k.Stopped, k.Unsure, k.Operator = false, 0, c.Operator
 	d.mustAddCase(CaseRetried, &k, Body{})
 	return d.doneCase(&k)
+}
+
+// unsure is engine time until which a failed refund for a case may still settle. Versions of the
+// engine that did not count their refunds did not note it: then it is 12 h from the start.
+func (d *draft) unsure(k *Case) Millis {
+	if k.Stopped && k.Parts == 0 {
+		return max(k.Unsure, d.stamp.Start+MaxRepeatWindow)
+	}
+	return k.Unsure
+}
+
+// mayStillSettle tells whether a failed refund for a case may still settle.
+func (d *draft) mayStillSettle(k *Case) bool {
+	until := d.unsure(k)
+	return until != 0 && (d.stamp.Doubted && k.Unsure != 0 || d.stamp.Clock < until)
 }

@@ -200,7 +200,8 @@ func (g *gathering) lacking(f *Facts) error {
 func (g *gathering) owing(f *Facts, c Command) error {
 	t := &g.account.Totals
 	short := f.Case != nil && t.MEDHeld > t.Balance-t.Held
-	raises := frees(c) && len(f.Lacking)+len(f.Counted) > 0 || f.Case != nil && f.Case.Lacks() > 0 && f.Sums.Left() > 0
+	_, resumes := c.(ResumeCase) // what it finds lowers the balance
+	raises := resumes || frees(c) && len(f.Lacking)+len(f.Counted) > 0 || f.Case != nil && f.Case.Lacks() > 0 && f.Sums.Left() > 0
 	if !short && t.Owed == 0 && !raises || quiet(c) {
 		return nil
 	}

@@ -80,7 +80,7 @@ func BenchmarkReserveEndToEnd(b *testing.B) {
 			if ok, err := g.ReserveEndToEnd(1, e2eID(n)); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
-			before := g.machine.Seq
+			before := g.ids.machine.Seq
 			b.ReportAllocs()
 			for b.Loop() {
 				if !repeat {
@@ -90,7 +90,7 @@ func BenchmarkReserveEndToEnd(b *testing.B) {
 					b.Fatal(ok, err)
 				}
 			}
-			if made := g.machine.Seq - before; made != uint64(n) {
+			if made := g.ids.machine.Seq - before; made != uint64(n) {
 				b.Fatalf("%d records of %d", made, n)
 			}
 		})

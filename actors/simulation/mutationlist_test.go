@@ -812,13 +812,13 @@ var mutations = []mutation{
 	{
 		"any-hold-refunded", "a merchant refunds what a case holds of which no refund has failed",
 		"actors/ledger/decide_refund.go",
-		"part > 0 && k.Stopped {",
-		"part > 0 {",
+		"part > 0 && k.Stopped && !waits {",
+		"part > 0 && !waits {",
 	},
 	{
 		"tried-again-too-early", "an operator has a case refunded again while its failed refund may still settle",
 		"actors/ledger/decide_retry.go",
-		"d.stamp.Clock < k.Unsure)",
+		"d.stamp.Clock < until)",
 		"d.stamp.Clock < 0)",
 	},
 	{

@@ -128,7 +128,10 @@ func (l *life) exactRefund() {
 	if b, ok, err := l.journal.Get(ledger.RefundSumsKey(paid.account, t.ID)); err == nil && ok {
 		sums, _ = ledger.DecodeRefundSums(t.ID, b)
 	}
-	counts := l.stopped(paid.account, t.ID)
+	counts, waits := l.stopped(paid.account, t.ID)
+	if waits {
+		return
+	}
 	left := sums.Amount - sums.Settled - sums.InFlight - sums.Held + counts
 	more := ledger.Amount(l.rng.IntN(2))
 	totals := a.Head().Totals
@@ -150,8 +153,9 @@ func (l *life) exactRefund() {
 }
 
 // stopped is what cases hold of a payment whose refunds have failed for good: the merchant may
-// refund it.
-func (l *life) stopped(a ledger.AccountID, original ledger.TxID) (held ledger.Amount) {
+// refund it. waits: for one of them it may have to wait, because a failed refund may still settle or
+// an operator has to let the case go on.
+func (l *life) stopped(a ledger.AccountID, original ledger.TxID) (held ledger.Amount, waits bool) {
 	lo, hi := ledger.CasesOf(a)
 	_ = l.journal.Scan(lo, hi, func(_, v []byte) (bool, error) {
 		at, err := ledger.DecodeCaseRow(v)
@@ -161,10 +165,11 @@ func (l *life) stopped(a ledger.AccountID, original ledger.TxID) (held ledger.Am
 		r, err := rows{l.journal}.Record(a, at.Seq)
 		if err == nil && r.Case.Original == original && r.Case.Stopped {
 			held += r.Case.Held
+			waits = waits || r.Case.Unsure != 0 || r.Case.AwaitsOperator(&l.terms)
 		}
 		return true, err
 	})
-	return held
+	return held, waits
 }
 
 // refundHeard checks the answer to a refund request.

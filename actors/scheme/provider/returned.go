@@ -71,7 +71,12 @@ func (m *ReturnedList) parse() (all []ledger.Returned, err error) {
 	if m.Returns == nil {
 		return nil, errors.New("returns is required")
 	}
+	seen := map[string]bool{}
 	for _, r := range m.Returns {
+		if seen[r.TransactionID] || seen[r.EndToEndID] {
+			return nil, errors.New("a return must stand once")
+		}
+		seen[r.TransactionID], seen[r.EndToEndID] = true, true
 		id, err := parseIDs(r.TransactionID, r.EndToEndID)
 		open := r.Progress == progressNames[scheme.Pending]
 		switch {

@@ -25,6 +25,7 @@ func TestReturnedRefused(t *testing.T) {
 		"rejected":             {`"settled"`, `"rejected"`, "progress"},
 		"no progress":          {`,"progress":"settled"`, ``, "progress"},
 		"no list":              {`"returns"`, `"refunds"`, "returns is required"},
+		"twice":                {`[`, `[` + strings.Trim(whole[strings.Index(whole, "["):], "[]}") + `},`, "must stand once"},
 		"nothing for the list": {whole, `{"returns":null}`, "returns is required"},
 	} {
 		var m ReturnedList
