@@ -51,6 +51,8 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	select {
 	case err := <-done:
 		return err
+	case <-s.fail.done: // a store that fails stops as well
+		return s.fail.cause()
 	default:
 		return ErrClosed
 	}
