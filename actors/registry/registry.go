@@ -128,23 +128,24 @@ func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)
 	p.registry = g
 	e := &wal.Entry{Stream: Stream, Expect: g.machine.Seq, Out: []wal.Out{p}}
 	for i := range records {
-		e.Records = append(e.Records, g.apply(&records[i], now))
-		p.take(g.machine, &records[i])
+		r := &records[i]
+		r.Seq, r.Time = g.machine.Seq+1, now
+		e.Records = append(e.Records, applied(Stream, g.machine, &g.sum, r))
+		p.take(g.machine, r)
 	}
 	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.journal.Append(e)
 	return p, nil
 }
 
-// apply applies a record to the machine and seals the record for the journal. A record that
-// cannot be applied is a bug and panics.
-func (g *Registry) apply(r *Record, now ledger.Millis) wal.Sealed {
-	r.Seq, r.Time = g.machine.Seq+1, now
-	s := wal.Seal(g.sum, wal.Record{Stream: Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
-	if err := g.machine.Apply(r); err != nil {
+// applied applies the next record of a stream to the stream's machine and seals the record after
+// the one before it, which had *sum. A record that cannot be applied is a bug and panics.
+func applied(stream wal.Stream, machine interface{ Apply(*Record) error }, sum *uint64, r *Record) wal.Sealed {
+	s := wal.Seal(*sum, wal.Record{Stream: stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode()})
+	if err := machine.Apply(r); err != nil {
 		panic(err)
 	}
-	g.sum = s.Sum
+	*sum = s.Sum
 	return s
 }
 

@@ -81,25 +81,15 @@ func (g *Registry) reserve(e EndToEndReservation) (*reserving, error) {
 		return r, err
 	}
 	entry := &wal.Entry{Stream: ReservationStream, Expect: v.machine.Seq, Out: []wal.Out{r}}
-	entry.Records = append(entry.Records, v.apply(record, max(g.now(), v.machine.Time)))
+	record.Seq, record.Time = v.machine.Seq+1, max(g.now(), v.machine.Time)
+	entry.Records = append(entry.Records, applied(ReservationStream, &v.machine, &v.sum, record))
 	for _, row := range Project(record) {
 		g.reserved.Add(row.Key)
 		entry.Ops = append(entry.Ops, wal.Op{Kind: wal.OpSet, Key: row.Key, Value: row.Value})
 	}
-	r.seq = v.machine.Seq
+	r.seq = record.Seq
 	g.journal.Append(entry)
 	return r, nil
-}
-
-// apply takes a record into the machine and seals it for the journal.
-func (v *reserver) apply(r *Record, now ledger.Millis) wal.Sealed {
-	r.Seq, r.Time = v.machine.Seq+1, now
-	s := wal.Seal(v.sum, wal.Record{Stream: ReservationStream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(now), Body: r.Encode()})
-	if err := v.machine.Apply(r); err != nil {
-		panic(err)
-	}
-	v.sum = s.Sum
-	return s
 }
 
 // FillReservations adds every reservation's row to the filter over them, which excludes nothing

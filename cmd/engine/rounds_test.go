@@ -21,29 +21,11 @@ import (
 	"pixd/wal"
 )
 
-// lines is a log that can be searched while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
-}
-
 // TestRoundsGoOn makes a round of background work fail, by a row that cannot be read or a folder
 // that cannot be written, and checks that the next rounds come, and do their work once they can.
 func TestRoundsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log lines
+		var log heard
 		var noFolder sync.Map
 		c := crashConfig(errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if _, fails := noFolder.Load(op.Path); fails && op.Kind == errorfs.OpMkdirAll {
@@ -79,7 +61,7 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		time.Sleep(2*time.Hour + time.Minute)
 		for text, every := range rounds {
-			if n, want := log.count(text), int(2*time.Hour/every); n < want {
+			if n, want := strings.Count(log.String(), text), int(2*time.Hour/every); n < want {
 				t.Errorf("%q %d times, want %d", text, n, want)
 			}
 		}
@@ -94,11 +76,11 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		before := map[string]int{}
 		for text := range rounds {
-			before[text] = log.count(text)
+			before[text] = strings.Count(log.String(), text)
 		}
 		time.Sleep(time.Hour + time.Minute)
 		for text := range rounds {
-			if n := log.count(text); n != before[text] {
+			if n := strings.Count(log.String(), text); n != before[text] {
 				t.Errorf("%q %d times more", text, n-before[text])
 			}
 		}
