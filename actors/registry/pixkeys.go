@@ -60,6 +60,16 @@ func (g *Registry) Holds(key string) bool {
 	return ok && k.Registered
 }
 
+// KeyOwner returns the account that has a PIX key, registered or not; false where no account
+// here has it.
+func (g *Registry) KeyOwner(key string) (ledger.AccountID, bool) {
+	k, ok := g.PixKey(key)
+	if !ok {
+		return 0, false
+	}
+	return k.Account, true
+}
+
 // Removal returns the entry of a removed PIX key, as it was before its removal, if the scheme
 // has not heard of the removal. Another account may have the key by now: the scheme must hear
 // of the removal first.

@@ -261,6 +261,22 @@ func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
 }
 
+// Opening returns the settings with which an account is opened, when it gets its first record;
+// false where the registry has none: the account does not exist, or an older version made it.
+func (g *Registry) Opening(id ledger.AccountID) (ledger.Settings, bool) {
+	a, ok := g.Account(id)
+	if !ok || a.Opening == nil {
+		return ledger.Settings{}, false
+	}
+	return *a.Opening, true
+}
+
+// Active reports whether an account exists and is active.
+func (g *Registry) Active(id ledger.AccountID) bool {
+	a, ok := g.Account(id)
+	return ok && a.Active
+}
+
 // APIKey finds an API key by client id. The entry must not be changed.
 func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
 	return g.apiKeys.Get(clientID)

@@ -81,6 +81,16 @@ func Gap(v Values) (epoch uint64, end ledger.Millis, err error) {
 	return binary.BigEndian.Uint64(b), ledger.Millis(binary.BigEndian.Uint64(b[8:])), nil
 }
 
+// ReadTerms sets what a store adds to the service's terms: the newest acceptance of a gap, and the
+// days of which there are idempotency claims.
+func ReadTerms(rows webhook.Rows, t *ledger.Terms) (err error) {
+	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
+		return err
+	}
+	t.ClaimDays, err = ledger.ClaimDays(rows.Scan)
+	return err
+}
+
 // Unaccepted is the error of a start on a restored journal whose gap nobody has accepted.
 type Unaccepted struct{ Mark }
 

@@ -3,7 +3,6 @@ package simulation
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"pixd/actors/ledger"
 	"pixd/actors/webhook"
@@ -18,7 +17,7 @@ type attempt struct {
 	until  ledger.Millis // simulated time at which the answer or the timeout comes
 	answer webhook.Answer
 	since  ledger.Millis // from when the event's age counts
-	made   ledger.Millis // time of the record
+	result webhook.Result
 }
 
 // dispatch lets the machine that delivers webhooks take one step, and reports whether there was
@@ -26,7 +25,7 @@ type attempt struct {
 // read is durable.
 func (l *life) dispatch() bool {
 	p := &l.pump
-	p.tell()
+	p.inbox.Into(p.machine)
 	tasks, err := p.machine.Tick(l.hookTime(), l.hookRows())
 	if err != nil && len(l.flipped) == 0 {
 		l.fail("webhooks: %v", err)
@@ -89,12 +88,13 @@ func (l *life) mayRun(t *webhook.Task) {
 // begin begins an attempt: the receiver gets the event.
 func (l *life) begin(t *webhook.Task) {
 	a := &attempt{task: *t, name: deliveryName{t.Target, t.Sequence}, began: l.time.Read(), until: l.clock}
+	a.result = webhook.Begun(a.began, nil)
 	l.pump.running = append(l.pump.running, a)
 	d := l.delivery(&t.Pending)
 	d.made++
 	r, err := l.hookRows().Record(t.Account, t.Record)
 	if err == nil && int(t.Event) < len(r.Events) {
-		a.made, a.since = r.Time, r.EventsSince(a.began)
+		a.since, a.result = r.EventsSince(a.began), webhook.Begun(a.began, r)
 		l.arrives(a, d, r)
 		return
 	}
@@ -118,12 +118,9 @@ func (l *life) finishSome() {
 func (l *life) finish(i int) {
 	a := l.pump.running[i]
 	l.pump.running = slices.Delete(l.pump.running, i, i+1)
-	now := l.time.Read()
-	r := webhook.Result{
-		Answer: a.answer, Began: a.began.Time, Now: l.hookTime(), CreatedAt: a.made,
-		Took: time.Duration(now.Clock-a.began.Clock) * time.Millisecond, Entropy: uint16(l.rng.Uint32()), Doubted: now.Doubted,
-		Since: a.since,
-	}
+	r := a.result
+	r.Answer = a.answer
+	r.End(a.began, l.time.Read(), l.pump.ahead, uint16(l.rng.Uint32()))
 	o := l.pump.machine.Done(a.task, r)
 	d := l.hooks.known[a.name]
 	l.rightOutcome(a, d, &r, &o)
@@ -246,7 +243,7 @@ func (l *life) putBackThis(name deliveryName) {
 		l.fail("subscription %v: %v", name.Target, err)
 		return
 	}
-	l.pump.tell()
+	l.pump.inbox.Into(l.pump.machine)
 	if s.Status != ledger.SubscriptionActive || d.busy {
 		return
 	}
@@ -280,11 +277,7 @@ type hookSettled struct {
 
 // Release implements wal.Out.
 func (s *hookSettled) Release(error) {
-	p := &s.l.pump
-	p.ended = append(p.ended, s.task)
-	if s.next != nil {
-		p.wakes(*s.next)
-	}
+	s.l.pump.inbox.Settled(&s.task, s.next)
 	tasks := s.task.Bury
 	if tasks == nil {
 		tasks = []webhook.Task{s.task}

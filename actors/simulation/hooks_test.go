@@ -49,11 +49,7 @@ type pump struct {
 	ahead    ledger.Millis                   // how far engine time was behind the newest record at the start
 	handed   int                             // tasks that the machine has handed out and that have not begun
 	paused   map[ledger.Target]ledger.Millis // simulated time until which a subscription may pause after a failure
-
-	// What the machine is told before its next step.
-	changed []ledger.Target
-	woken   []ledger.Pending // of each subscription the earliest new row
-	ended   []webhook.Task
+	inbox    *webhook.Inbox                  // what the machine is told before its next step
 }
 
 // schedules are over within a run.
@@ -86,7 +82,7 @@ func (l *life) newPump() pump {
 	}
 	return pump{
 		machine: webhook.New(schedule, l.hooks.bounds), schedule: schedule,
-		paused: map[ledger.Target]ledger.Millis{}, ahead: l.time.Behind(),
+		paused: map[ledger.Target]ledger.Millis{}, ahead: webhook.Ahead(l.time.Read()), inbox: new(webhook.Inbox),
 	}
 }
 
@@ -189,42 +185,7 @@ func (r hookRows) Subscription(t ledger.Target) (*ledger.Subscription, error) {
 func (l *life) hookRows() hookRows { return hookRows{rows{l.journal}} }
 
 // Emitted implements account.Webhooks.
-func (l *life) Emitted(r *ledger.Record) {
-	if s := r.Subscription; s != nil {
-		l.pump.changed = append(l.pump.changed, ledger.Target{Account: r.Account, Number: s.ID.Number()})
-	}
-	for _, p := range r.Waiting() {
-		l.pump.wakes(p)
-	}
-}
-
-// wakes keeps a new row until the machine's next step. Of several rows of one subscription the
-// machine is told the earliest, as the engine does.
-func (p *pump) wakes(row ledger.Pending) {
-	for i := range p.woken {
-		if w := &p.woken[i]; w.Target == row.Target {
-			if row.Due < w.Due || row.Due == w.Due && row.Sequence < w.Sequence {
-				*w = row
-			}
-			return
-		}
-	}
-	p.woken = append(p.woken, row)
-}
-
-// tell tells the machine everything that has become durable since its last step.
-func (p *pump) tell() {
-	for _, t := range p.ended {
-		p.machine.Settled(t)
-	}
-	for _, t := range p.changed {
-		p.machine.Changed(t)
-	}
-	for _, w := range p.woken {
-		p.machine.Wake(w)
-	}
-	p.ended, p.changed, p.woken = nil, nil, nil
-}
+func (l *life) Emitted(r *ledger.Record) { l.pump.inbox.Emitted(r) }
 
 // durable reports whether an account's record is durable.
 func (l *life) durable(id ledger.AccountID, seq uint64) bool {

@@ -50,7 +50,7 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable, i == len(e.Records)-1,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.registry.Active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable, i == len(e.Records)-1,
 		}
 	}
 	t := l.journal.Append(e)

@@ -55,7 +55,8 @@ type life struct {
 	outside    *outside
 	hooks      *hooks
 	copies     *copies
-	gap        *gap // what the journal lacks since it was restored; nil: it was not
+	dropped    uint16 // claims of earlier days may have been dropped
+	gap        *gap   // what the journal lacks since it was restored; nil: it was not
 
 	process
 	people
@@ -84,6 +85,7 @@ type process struct {
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on
 	pump      pump
+	drops     ledger.Millis // engine time at which claims are dropped next
 }
 
 // letter is a message to an account that is not delivered yet.
@@ -235,14 +237,16 @@ func (l *life) boot() {
 		l.fail("filter over reservations: %v", err)
 	}
 	l.learn()
-	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: l.claims()}
+	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: account.NewClaims(l.time.Read(), 1<<10)}
 	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
-	l.terms.Epoch, l.terms.GapEnd, _ = restored.Gap(l.journal)
+	if err := restored.ReadTerms(l.hookRows(), &l.terms); err != nil {
+		l.fail("terms: %v", err)
+	}
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,
 		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
-		Opening: l.opening, Active: l.active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
+		Opening: r.Opening, Active: r.Active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Children: l, Tasks: l, Write: l.write,
 		Again: func(id ledger.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *accounttest.Driver) { a.Take(m) }})
@@ -275,19 +279,6 @@ func (l *life) account(id ledger.AccountID) *accounttest.Driver {
 		l.accounts[id] = a
 	}
 	return a
-}
-
-func (l *life) opening(id ledger.AccountID) (ledger.Settings, bool) {
-	a, ok := l.registry.Account(id)
-	if !ok {
-		return ledger.Settings{}, false
-	}
-	return *a.Opening, true
-}
-
-func (l *life) active(id ledger.AccountID) bool {
-	a, ok := l.registry.Account(id)
-	return ok && a.Active
 }
 
 // powerCut is the value of a panic that ends the process in the middle of a call.

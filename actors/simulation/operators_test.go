@@ -39,7 +39,7 @@ func (l *life) govern() {
 	case 3:
 		l.change(id)
 	case 0:
-		l.setActive(id, !l.active(id))
+		l.setActive(id, !l.registry.Active(id))
 	case 1:
 		capacity := [...]sim.Capacity{sim.Available, sim.Available, sim.ClientLimited, sim.BucketExhausted}[l.rng.IntN(4)]
 		l.say("capacity %v", capacity)

@@ -102,83 +102,14 @@ func (o *outside) register(k ledger.Key, id ledger.AccountID) {
 
 var errLost = errors.New("the wire is dead")
 
-// act performs one act of a payout's child and returns the reply.
-func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) transfer.Reply {
-	r := transfer.Reply{Expired: o.l.clock >= deadline}
-	if act == transfer.Pause {
-		return r
+// act performs one act of a payout's or refund's child, as the engine does, and returns the reply.
+func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) (r transfer.Reply) {
+	expired := o.l.clock >= deadline
+	if act != transfer.Pause {
+		r = transfer.Perform(ctx, wire{o}, m, act)
 	}
-	if o.l.clock < o.down || o.l.odds(o.l.mood.lost) {
-		o.l.count("fault: unreachable")
-		r.Failed = true // the question never reached the scheme
-		return r
-	}
-	var err error
-	ctx := context.Background()
-	switch act {
-	case transfer.Lookup:
-		if o.gone != "" && m.Query().Key.Value == o.gone {
-			o.l.count("fault: key gone")
-			r.Refused = &scheme.Refused{Code: ledger.RefuseKeyNotFound}
-			return r
-		}
-		r.Owner, err = o.sim.Lookup(ctx, m.Query())
-	case transfer.Submit:
-		if refund := m.Refund(); refund.Original != "" {
-			return o.submitRefund(refund, r)
-		}
-		return o.submit(m.Payment(), r)
-	case transfer.Ask:
-		if o.l.odds(o.l.mood.limited) {
-			o.l.count("fault: question refused")
-			r.Refused = &scheme.Refused{Code: ledger.RefuseProviderOther}
-			return r
-		}
-		r.State, err = o.sim.Ask(ctx, m.Outcome.ID, m.Outcome.EndToEnd)
-	}
-	return o.replied(r, err)
-}
-
-// replied returns the scheme's answer, or a failure where the answer is lost.
-func (o *outside) replied(r transfer.Reply, err error) transfer.Reply {
-	if err != nil && !errors.As(err, &r.Refused) {
-		o.l.fail("scheme: %v", err)
-	}
-	if o.l.odds(o.l.mood.lost) || o.deaf {
-		o.deaf = false
-		o.l.count("fault: answer lost")
-		return transfer.Reply{Failed: true, Expired: r.Expired}
-	}
-	o.l.stated()
+	r.Expired = expired
 	return r
-}
-
-// submit submits a payment. The submission may arrive, arrive later, arrive twice, or be
-// refused by a gateway in front of the scheme. Earlier submissions of the same payment do not
-// change these chances.
-func (o *outside) submit(p scheme.Payment, r transfer.Reply) transfer.Reply {
-	m := &o.l.mood
-	switch {
-	case o.l.odds(m.late):
-		o.l.count("fault: submission late")
-		o.late = append(o.late, p)
-		r.Failed = true
-		return r
-	case o.l.odds(m.limited):
-		o.l.count("fault: submission limited")
-		r.Refused = &scheme.Refused{Code: ledger.RefuseBucket}
-		return r
-	case m.limited > 0 && p.Tx[15]%6 == 0: // a gateway refuses every submission of some payouts
-		o.l.count("fault: submission refused")
-		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
-		return r
-	}
-	var err error
-	if r.State, err = o.take(p); o.l.odds(m.doubled) {
-		o.l.count("fault: submission doubled")
-		r.State, err = o.take(p)
-	}
-	return o.replied(r, err)
 }
 
 func (o *outside) take(p scheme.Payment) (scheme.State, error) {

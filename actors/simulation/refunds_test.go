@@ -6,7 +6,6 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
-	"pixd/actors/transfer"
 )
 
 // The functions of this file are what merchants, payers and analysts do about refunds and
@@ -386,41 +385,9 @@ type caseAnswer struct {
 	shown   ledger.Case
 }
 
-// submitRefund submits a refund. It may arrive, arrive later, arrive twice, or be refused, as
-// a payment (see submit).
-func (o *outside) submitRefund(p scheme.Refund, r transfer.Reply) transfer.Reply {
-	m := &o.l.mood
-	switch {
-	case o.refusing && p.Tx == o.refused:
-		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
-		return r
-	case o.refusing && m.late > 0 || o.l.odds(m.late):
-		o.refused = p.Tx
-		o.l.count("fault: refund late")
-		o.lateRefunds = append(o.lateRefunds, p)
-		r.Failed = true
-		return r
-	case m.limited > 0 && p.Tx[15]%4 == 0: // a gateway refuses every submission of some refunds
-		o.l.count("fault: refund refused")
-		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
-		return r
-	case m.limited > 0 && p.Tx[15]%4 == 1: // others it refuses for now, until all faults end
-		return o.refusesForNow(p, r)
-	}
-	var err error
-	if r.State, err = o.takeRefund(p); o.l.odds(m.doubled) {
-		o.l.count("fault: refund doubled")
-		if r.State, err = o.takeRefund(p); err == nil && p.Tx[15]%2 == 0 { // some schemes call the second one a duplicate
-			o.l.count("fault: refund called a duplicate of itself")
-			r.State = scheme.State{Progress: scheme.Rejected, Reason: ledger.ReasonDuplicate}
-		}
-	}
-	return o.replied(r, err)
-}
-
 // refusesForNow refuses a refund for now. Of some of them a further submission is lost, and the
 // next one after that refused for good, while the lost one may still arrive.
-func (o *outside) refusesForNow(p scheme.Refund, r transfer.Reply) transfer.Reply {
+func (o *outside) refusesForNow(p scheme.Refund) error {
 	if o.tries == nil {
 		o.tries = map[ledger.TxID]int{}
 	}
@@ -428,15 +395,13 @@ func (o *outside) refusesForNow(p scheme.Refund, r transfer.Reply) transfer.Repl
 	switch n := o.tries[p.Tx]; {
 	case p.Tx[13]%3 != 0 || n == 1:
 		o.l.count("fault: refund refused for now")
-		r.Refused = &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
+		return &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
 	case n == 2:
 		o.lateRefunds = append(o.lateRefunds, p)
-		r.Failed = true
-	default:
-		o.l.count("fault: refund refused after a lost submission")
-		r.Refused = &scheme.Refused{Code: ledger.RefuseProvider}
+		return errLost
 	}
-	return r
+	o.l.count("fault: refund refused after a lost submission")
+	return &scheme.Refused{Code: ledger.RefuseProvider}
 }
 
 // forNow are the refusals that say nothing about the refund itself.

@@ -158,7 +158,7 @@ func (l *life) entriesKept() {
 		}
 	}
 	for id, want := range l.turned {
-		if l.active(id) != want {
+		if l.registry.Active(id) != want {
 			l.fail("%v was made active: %v, and is not so", id, want)
 		}
 	}

@@ -1,12 +1,15 @@
 package simulation
 
 import (
+	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // look lets the scanner of due times take one step.
 func (l *life) look() {
+	l.dropClaims()
 	tasks, err := l.due.Tick(l.time.Read(), l.journal)
 	if err != nil {
 		l.fail("due: %v", err)
@@ -26,6 +29,24 @@ func (l *life) look() {
 			}
 		}
 		l.account(t.Account).Due(t)
+	}
+}
+
+// dropClaims drops idempotency claims that are too old to be kept, once an hour, as the engine does.
+func (l *life) dropClaims() {
+	now := l.time.Read()
+	if now.Clock < l.drops {
+		return
+	}
+	l.drops = now.Clock + 3_600_000
+	err := account.DropClaims(l.journal.Scan, now, l.newest(), func(ops ...wal.Op) error {
+		l.count("claims: dropped")
+		l.dropped = max(l.dropped, account.OldestClaimDay(now.Clock))
+		l.journal.Append(&wal.Entry{Ops: ops})
+		return nil
+	})
+	if err != nil && len(l.flipped) == 0 {
+		l.fail("claims: %v", err)
 	}
 }
 

@@ -44,17 +44,10 @@ func (l *life) fill() {
 	if l.filter == nil {
 		return
 	}
-	for _, of := range ledger.MostlyAbsentRanges() {
-		_ = l.journal.Scan(of[0], of[1], func(k, _ []byte) (bool, error) { l.filter.Add(k); return true, nil })
+	if err := account.FillPresent(ctx, l.filter, l.journal.Scan); err != nil {
+		l.fail("filter over rows: %v", err)
 	}
-	l.filter.Ready()
 	l.filter = nil
-}
-
-// claims returns filters over idempotency claims. As in the engine, the filters are complete
-// from the next full hour on.
-func (l *life) claims() *keyed.Hours {
-	return keyed.NewHours(int64(l.time.Stamp()/3_600_000), 1<<10)
 }
 
 // child is a child actor that carries one payout to the scheme, one act at a time.
@@ -243,13 +236,7 @@ func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
 		Scan: l.journal.Scan,
 		Get:  l.journal.Get, Recent: l.deps.Config.Recent,
-		Key: func(key string) (ledger.AccountID, bool) {
-			k, ok := l.registry.PixKey(key)
-			if !ok {
-				return 0, false
-			}
-			return k.Account, true
-		},
+		Key:    l.registry.KeyOwner,
 		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}
 }

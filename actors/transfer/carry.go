@@ -19,12 +19,14 @@ const pause = 100 * time.Millisecond
 func Carry(ctx context.Context, s scheme.Scheme, j Job) ledger.ResolveTransfer {
 	m := New(j)
 	for act := m.Begin(); act != Report; {
-		act = m.Step(do(ctx, s, m, act))
+		act = m.Step(Perform(ctx, s, m, act))
 	}
 	return m.Outcome
 }
 
-func do(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
+// Perform performs one act of a machine, which is not Report, and returns the reply for Step. An
+// answer that is no refusal of the scheme is none: what was asked may have been done or not.
+func Perform(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 	var r Reply
 	var err error
 	switch act {

@@ -29,7 +29,7 @@ func (c *child) Receive(ctx actor.Context) {
 // attempt makes one attempt. A panic in it is an attempt that failed.
 func (d *Dispatcher) attempt(t *Task) (r Result) {
 	began := d.Now()
-	r = Result{Began: began.Time, CreatedAt: began.Time, Since: began.Time}
+	r = Begun(began, nil)
 	defer func() {
 		if p := recover(); p != nil {
 			d.Log.Error("webhook: panic", "webhook", t.Subscription.ID.String(), "event", t.Sequence, "panic", p, "stack", string(debug.Stack()))
@@ -37,9 +37,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 		}
 		now := d.Now()
 		drawn := d.Entropy()
-		r.Doubted = now.Doubted
-		r.Now, r.Took = now.Clock+d.ahead, time.Duration(now.Clock-began.Clock)*time.Millisecond
-		r.Entropy = uint16(drawn[0])<<8 | uint16(drawn[1])
+		r.End(began, now, d.ahead, uint16(drawn[0])<<8|uint16(drawn[1]))
 	}()
 	record, err := d.Record(t.Account, t.Record)
 	if err == nil && int(t.Event) >= len(record.Events) {
@@ -50,7 +48,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 		r.Err = "internal error"
 		return r
 	}
-	r.CreatedAt, r.Since = record.Time, record.EventsSince(began)
+	r = Begun(began, record)
 	event := record.Event(int(t.Event))
 	r.Answer = d.Post(d.ending, Post{
 		URL: t.Subscription.URL, EventID: event.ID.String(), Secret: t.Subscription.Shown(),

@@ -46,9 +46,9 @@ const (
 // and writes what follows from their results.
 type Dispatcher struct {
 	Options
-	ahead  ledger.Millis // see now
+	ahead  ledger.Millis // see Ahead
 	counts Counts
-	inbox  inbox
+	inbox  Inbox
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
 	mu      sync.Mutex
@@ -70,23 +70,25 @@ func NewDispatcher(o Options) *Dispatcher {
 		schedule[i] = ledger.Millis(wait.Milliseconds())
 	}
 	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
-	if r := d.Now(); r.Time > r.Clock {
-		d.ahead = r.Time - r.Clock
-	}
+	d.ahead = Ahead(d.Now())
 	d.ending, d.cancel = context.WithCancel(context.Background())
 	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &child{d} })
 	return d
 }
 
-// now is the time by which deliveries are due. It begins at the stamp of a record of now and
+// Ahead is what is added to the clock, in ms, for the time by which deliveries are due, in a
+// process whose start has this reading. That time begins at the stamp of a record of then and
 // goes on with the clock. The stamp itself would stand still, for hours perhaps, while the
 // clock is behind the newest record, and nothing that waits would become due.
+func Ahead(start ledger.Reading) ledger.Millis { return max(0, start.Time-start.Clock) }
+
+// now is the time by which deliveries are due; see Ahead.
 func (d *Dispatcher) now() ledger.Millis { return d.Now().Clock + d.ahead }
 
 // Emitted implements account.Webhooks.
 func (d *Dispatcher) Emitted(r *ledger.Record) {
-	d.inbox.emitted(r)
+	d.inbox.Emitted(r)
 	d.look()
 }
 
@@ -147,7 +149,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 func (d *Dispatcher) tick() ([]Task, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.inbox.into(d.machine)
+	d.inbox.Into(d.machine)
 	d.machine.Limit(0)
 	if d.Busy != nil && d.Busy() {
 		d.machine.Limit(busyAttempts)
@@ -254,7 +256,7 @@ type settled struct {
 // Release implements wal.Out.
 func (s *settled) Release(err error) {
 	if err == nil {
-		s.d.inbox.settled(s.task, s.next)
+		s.d.inbox.Settled(s.task, s.next)
 		s.d.look()
 	}
 }

@@ -6,32 +6,35 @@ import (
 	"pixd/actors/ledger"
 )
 
-// inbox keeps what the machine must be told until the next Tick, and the tasks that may begin.
-// The journal's goroutine puts things in, and must not wait while the machine reads rows.
-type inbox struct {
+// Inbox keeps what has become durable until the machine is told of it. The journal's goroutine
+// puts things in, and must not wait while the machine reads rows. The zero value is ready; the
+// methods may be called from any goroutine.
+type Inbox struct {
 	mu      sync.Mutex
 	wake    map[ledger.Target]ledger.Pending // the earliest new row of each subscription
+	woken   []ledger.Target                  // the keys of wake, in the order in which they came
 	changed []ledger.Target
 	ended   []*Task
 	tasks   []Task // these may begin
 }
 
 // put keeps tasks that may begin.
-func (i *inbox) put(tasks []Task) {
+func (i *Inbox) put(tasks []Task) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.tasks = append(i.tasks, tasks...)
 }
 
 // take returns the tasks that may begin.
-func (i *inbox) take() (tasks []Task) {
+func (i *Inbox) take() (tasks []Task) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	tasks, i.tasks = i.tasks, nil
 	return tasks
 }
 
-func (i *inbox) emitted(r *ledger.Record) {
+// Emitted takes a durable record: its events, and a change of a subscription.
+func (i *Inbox) Emitted(r *ledger.Record) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if s := r.Subscription; s != nil {
@@ -44,17 +47,22 @@ func (i *inbox) emitted(r *ledger.Record) {
 
 // add keeps a new row. Of several rows of one subscription the earliest is enough: the machine
 // reads on from there.
-func (i *inbox) add(p ledger.Pending) {
+func (i *Inbox) add(p ledger.Pending) {
 	if i.wake == nil {
 		i.wake = map[ledger.Target]ledger.Pending{}
 	}
 	was, there := i.wake[p.Target]
+	if !there {
+		i.woken = append(i.woken, p.Target)
+	}
 	if !there || p.Due < was.Due || p.Due == was.Due && p.Sequence < was.Sequence {
 		i.wake[p.Target] = p
 	}
 }
 
-func (i *inbox) settled(t *Task, next *ledger.Pending) {
+// Settled takes a task of which everything that follows is durable. next is the delivery's new
+// row; nil: it waits no more.
+func (i *Inbox) Settled(t *Task, next *ledger.Pending) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ended = append(i.ended, t)
@@ -63,12 +71,12 @@ func (i *inbox) settled(t *Task, next *ledger.Pending) {
 	}
 }
 
-// into tells the machine everything, the ends of tasks first: a row whose task is settled may
-// be read again.
-func (i *inbox) into(m *Machine) {
+// Into tells the machine everything, the ends of tasks first: a row whose task is settled may
+// be read again. It is called before each Tick, Watch and Again.
+func (i *Inbox) Into(m *Machine) {
 	i.mu.Lock()
-	wake, changed, ended := i.wake, i.changed, i.ended
-	i.wake, i.changed, i.ended = nil, nil, nil
+	wake, woken, changed, ended := i.wake, i.woken, i.changed, i.ended
+	i.wake, i.woken, i.changed, i.ended = nil, nil, nil, nil
 	i.mu.Unlock()
 	for _, t := range ended {
 		m.Settled(*t)
@@ -76,7 +84,7 @@ func (i *inbox) into(m *Machine) {
 	for _, t := range changed {
 		m.Changed(t)
 	}
-	for _, p := range wake {
-		m.Wake(p)
+	for _, t := range woken {
+		m.Wake(wake[t])
 	}
 }

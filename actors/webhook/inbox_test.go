@@ -18,7 +18,7 @@ func TestInboxEarliest(t *testing.T) {
 		{Target: target(2), Due: t0 - 1, Sequence: 2},
 	}
 	for first := range rows {
-		var i inbox
+		var i Inbox
 		for n := range rows {
 			i.add(rows[(first+n)%len(rows)])
 		}

@@ -22,6 +22,22 @@ type Result struct {
 	Entropy   uint16        // drawn; makes the jitter
 }
 
+// Begun is the result of an attempt that begins. r is the record that causes the event; nil: it
+// was not read, or cannot be.
+func Begun(began ledger.Reading, r *ledger.Record) Result {
+	if r == nil {
+		return Result{Began: began.Time, CreatedAt: began.Time, Since: began.Time}
+	}
+	return Result{Began: began.Time, CreatedAt: r.Time, Since: r.EventsSince(began)}
+}
+
+// End sets what the end of an attempt adds, besides the receiver's answer. ahead is the process's
+// (see Ahead); drawn is random.
+func (r *Result) End(began, now ledger.Reading, ahead ledger.Millis, drawn uint16) {
+	r.Now, r.Took = now.Clock+ahead, time.Duration(now.Clock-began.Clock)*time.Millisecond
+	r.Doubted, r.Entropy = now.Doubted, drawn
+}
+
 // Outcome is what follows from an attempt.
 type Outcome struct {
 	Ops   []wal.Op // changes of rows, to be written in one entry

@@ -17,7 +17,7 @@ type world struct {
 	rng     *rand.Rand
 	seed    uint64
 	machine *Machine
-	inbox   inbox
+	inbox   Inbox
 	shelf   *shelf
 	now     ledger.Millis
 	events  map[ledger.AccountID]uint64
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 // start begins a new process on the rows that are durable.
 func (w *world) start() {
 	w.machine = New([]ledger.Millis{1000, 5000}, Bounds{Each: 1 + w.rng.IntN(4), Good: 4, Bad: 2, Look: 1 + w.rng.IntN(4), Find: 1, Remember: 3})
-	w.inbox, w.written, w.durable, w.tasks, w.attempts = inbox{}, nil, nil, nil, map[delivered]bool{}
+	w.inbox, w.written, w.durable, w.tasks, w.attempts = Inbox{}, nil, nil, nil, map[delivered]bool{}
 }
 
 func (w *world) failf(format string, args ...any) {
@@ -92,7 +92,7 @@ func (w *world) emit() {
 		for _, p := range r.Waiting() {
 			w.known[delivered{p.Target, p.Sequence}] = true
 		}
-	}, func() { w.inbox.emitted(r) }})
+	}, func() { w.inbox.Emitted(r) }})
 }
 
 // end stops or removes a subscription.
@@ -105,7 +105,7 @@ func (w *world) end() {
 	w.ending[of] = true
 	r := &ledger.Record{Account: of.Account, Time: w.now}
 	r.Subscription = &ledger.Subscription{ID: ledger.NewSubscriptionID(of.Account, of.Number, [4]byte{})}
-	w.written = append(w.written, entry{nil, func() { w.shelf.subscribe(of, status) }, func() { w.inbox.emitted(r) }})
+	w.written = append(w.written, entry{nil, func() { w.shelf.subscribe(of, status) }, func() { w.inbox.Emitted(r) }})
 }
 
 // commit makes the next entry durable.
@@ -145,7 +145,7 @@ func (w *world) consistent(ops []wal.Op) {
 
 // tick starts what may start now.
 func (w *world) tick() {
-	w.inbox.into(w.machine)
+	w.inbox.Into(w.machine)
 	tasks, err := w.machine.Tick(w.now, w.shelf)
 	if err != nil {
 		w.failf("%v", err)
@@ -195,7 +195,7 @@ func (w *world) settles(t Task, ops []wal.Op, next *ledger.Pending) {
 		for i := range t.Bury {
 			delete(w.attempts, delivered{t.Bury[i].Target, t.Bury[i].Sequence})
 		}
-		w.inbox.settled(&t, next)
+		w.inbox.Settled(&t, next)
 	}})
 }
 
@@ -228,7 +228,7 @@ func (w *world) again() {
 	if !w.known[d] || w.ending[of] {
 		return
 	}
-	w.inbox.into(w.machine)
+	w.inbox.Into(w.machine)
 	if w.machine.attempts(d.Target, d.sequence) {
 		return
 	}

@@ -123,7 +123,7 @@ func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// A task whose end is durable, and not yet known to the machine, must not count as running.
-	d.inbox.into(d.machine)
+	d.inbox.Into(d.machine)
 	if d.machine.attempts(t, sequence) {
 		return false, nil
 	}

@@ -184,7 +184,7 @@ func (d *Dispatcher) watchOne(t ledger.Target) error {
 			return err
 		}
 		d.mu.Lock()
-		d.inbox.into(d.machine) // an attempt whose end is durable must not count as running
+		d.inbox.Into(d.machine) // an attempt whose end is durable must not count as running
 		now := d.now()
 		w, err := d.machine.Watch(t, now, d.Rows, d.counted(t.Account))
 		dead := err == nil && w.Late.Bury != nil && d.machine.may(AlertDead, t, now)

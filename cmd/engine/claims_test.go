@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -128,50 +129,11 @@ func TestDoubtedClaimsLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		days, err := ledger.ClaimDays(e.Store.Scan)
-		if err != nil || len(days) == 0 || days[0] < oldestKept(e.Clock.Now()) {
+		if err != nil || len(days) == 0 || days[0] < account.OldestClaimDay(e.Clock.Now()) {
 			t.Errorf("%v behind: there are claims of the days %v (%v)", behind, days, err)
 		}
 		if _, again := charge(1); again {
 			t.Errorf("%v behind: after three days it is a replay", behind)
-		}
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestAgedClaims checks which claims are deleted in the first 24 h of a process: all but those
-// that were stamped under doubt, for any number of claims that are read at once.
-func TestAgedClaims(t *testing.T) {
-	const flags = ".d..dd.d" // d: stamped under doubt
-	value := map[byte][]byte{'.': make([]byte, 49), 'd': append([]byte{2}, make([]byte, 48)...)}
-	for limit := 1; limit <= len(flags)+1; limit++ {
-		e, err := Open(crashConfig(vfs.NewMem()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		key := func(n int) []byte { return ledger.IdempotencyKey(9, 7, [16]byte{byte(n)}) }
-		for n := range flags {
-			if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key(n), Value: value[flags[n]]}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lo, hi := ledger.IdempotencyBefore(10)
-		for lo != nil {
-			var ops []wal.Op
-			if ops, lo, err = agedClaims(e.Store.Scan, lo, hi, e.Clock.Read(), limit); err != nil {
-				t.Fatal(err)
-			}
-			if len(ops) > 0 {
-				if err := write(e.Store, local, ops...); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		for n := range flags {
-			if _, there, err := e.Store.Get(key(n)); there != (flags[n] == 'd') || err != nil {
-				t.Errorf("%d at once: claim %d is there: %v (%v)", limit, n, there, err)
-			}
 		}
 		if err := e.Close(); err != nil {
 			t.Fatal(err)

@@ -111,11 +111,11 @@ func (e *Engine) open() error {
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Renderer: c.renderer(), HeadEvery: headEvery, Terms: e.terms,
-			Present: e.present, Claims: newClaims(e.Clock), Alerts: c.alerts, Webhooks: e.webhooks,
+			Present: e.present, Claims: account.NewClaims(e.Clock.Read(), claimsFilter), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
-		Opening: e.opening, Active: e.active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.registrar = &registrar{
 		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
@@ -133,11 +133,7 @@ func (e *Engine) readTerms() error {
 		return err
 	}
 	e.terms = e.Config.terms(secret)
-	if e.terms.Epoch, e.terms.GapEnd, err = restored.Gap(e.Store); err != nil {
-		return err
-	}
-	e.terms.ClaimDays, err = ledger.ClaimDays(e.Store.Scan)
-	return err
+	return restored.ReadTerms(webhookRows{e.Store}, &e.terms)
 }
 
 // openRegistry restores the registry, and what is kept beside it.
@@ -214,46 +210,14 @@ func makeFolder(c *Config) error {
 	return nil
 }
 
-func (e *Engine) opening(id ledger.AccountID) (ledger.Settings, bool) {
-	a, ok := e.Registry.Account(id)
-	if !ok || a.Opening == nil {
-		return ledger.Settings{}, false
-	}
-	return *a.Opening, true
-}
-
-// keyOwner returns the account that has a PIX key, if one of our accounts has it.
-func (e *Engine) keyOwner(key string) (ledger.AccountID, bool) {
-	k, ok := e.Registry.PixKey(key)
-	if !ok {
-		return 0, false
-	}
-	return k.Account, true
-}
-
-func (e *Engine) active(id ledger.AccountID) bool {
-	a, ok := e.Registry.Account(id)
-	return ok && a.Active
-}
-
 // presentFilter is the size, in bytes, of the filter over the rows that are mostly absent. It is enough for
 // thirteen million rows; with more rows, more lookups read the store in vain.
 const presentFilter = 16 << 20
 
-// fill adds every stored row that ledger.MostlyAbsent is about to the filter. Rows that are
-// written while it runs are added by their writers.
+// fill fills the filters over rows that are mostly absent.
 func (e *Engine) fill(ctx context.Context) {
-	var err error
-	for _, of := range ledger.MostlyAbsentRanges() {
-		err = errors.Join(err, e.Store.Scan(of[0], of[1], func(k, _ []byte) (bool, error) {
-			e.present.Add(k)
-			return ctx.Err() == nil, nil
-		}))
-	}
-	if err != nil {
+	if err := account.FillPresent(ctx, e.present, e.Store.Scan); err != nil {
 		e.Config.Log.Error("filter not filled: every payout and refund asks the store", "error", err)
-	} else if ctx.Err() == nil {
-		e.present.Ready()
 	}
 	if err := e.Registry.FillReservations(e.Store.Scan, func() bool { return ctx.Err() != nil }); err != nil {
 		e.Config.Log.Error("filter not filled: every end-to-end id that a merchant chose asks the store", "error", err)
@@ -265,7 +229,7 @@ func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
-		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.keyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.Registry.KeyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
 		Refused: e.refusals.refused, Refuse: e.refusals.refuse,
 	}
 	if e.Sim != nil {

@@ -42,7 +42,7 @@ func TestRoundsGoOn(t *testing.T) {
 		if _, err := populate(e); err != nil {
 			t.Fatal(err)
 		}
-		claim := claimKey(ledger.BucketOf(e.Clock.Now())-keptDays, 1)
+		claim := claimKey(ledger.BucketOf(e.Clock.Now())-3, 1)
 		pending, _ := ledger.AllPending()
 		status, _ := ledger.AllDeliveries()
 		bad := func(k []byte) wal.Op { return wal.Op{Kind: wal.OpSet, Key: append(k, 1), Value: []byte("bad")} }

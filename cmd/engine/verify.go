@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/sorted"
 	"pixd/wal"
@@ -165,7 +166,7 @@ func (v *verification) rows() error {
 		return err
 	}
 	c := &comparison{
-		derived: derived, kept: oldestKept(ledger.Millis(v.report.Time)), account: v.known,
+		derived: derived, kept: account.OldestClaimDay(ledger.Millis(v.report.Time)), account: v.known,
 		young: youngDeliveries(ledger.Millis(v.report.Time)), store: rows{v.store},
 	}
 	c.next()
