@@ -261,6 +261,12 @@ func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
 }
 
+// Has reports whether an account exists.
+func (g *Registry) Has(id ledger.AccountID) bool {
+	_, ok := g.Account(id)
+	return ok
+}
+
 // Opening returns the settings with which an account is opened, when it gets its first record;
 // false where the registry has none: the account does not exist, or an older version made it.
 func (g *Registry) Opening(id ledger.AccountID) (ledger.Settings, bool) {

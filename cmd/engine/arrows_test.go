@@ -45,7 +45,7 @@ var knows = []struct {
 	{"actors/clock", []string{"actors/ledger"}},
 	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
-	{"actors/registry", []string{"actors/keyed", "actors/ledger", "wal"}},
+	{"actors/registry", []string{"actors/keyed", "actors/ledger", "actors/redact", "wal"}},
 	{"actors/history", []string{"actors/ledger", "wal"}},
 	{"actors/due", []string{"actors/ledger"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},

@@ -36,7 +36,7 @@ func (e *Engine) keepClaims(ctx context.Context) {
 			e.Config.Log.Error("claims of past days not dropped", "error", err)
 		}
 		if now := e.Clock.Read(); !now.Doubted {
-			if err := e.refusals.drop(now.Clock); err != nil && ctx.Err() == nil {
+			if err := e.refusals.Drop(now.Clock, e.drop); err != nil && ctx.Err() == nil {
 				e.Config.Log.Error("old refusals of payments not dropped", "error", err)
 			}
 		}
@@ -46,5 +46,8 @@ func (e *Engine) keepClaims(ctx context.Context) {
 // dropClaims removes claims that are too old to be kept.
 func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
-	return account.DropClaims(e.Store.Scan, e.Clock.Read(), ledger.Millis(newest), func(ops ...wal.Op) error { return write(e.Store, local, ops...) })
+	return account.DropClaims(e.Store.Scan, e.Clock.Read(), ledger.Millis(newest), e.drop)
 }
+
+// drop makes deletions of rows durable that every machine decides for itself.
+func (e *Engine) drop(ops ...wal.Op) error { return write(e.Store, local, ops...) }

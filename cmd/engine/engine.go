@@ -41,8 +41,8 @@ type Engine struct {
 	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
 	feed      *account.Feed
-	registrar *registrar
-	refusals  *refusals
+	registrar *registry.Registrar
+	refusals  *account.Refusals
 	uses      *lastUsed
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
@@ -117,8 +117,8 @@ func (e *Engine) open() error {
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
 		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
-	e.registrar = &registrar{
-		registry: e.Registry, scheme: e.scheme, log: c.Log, timeout: c.SchemeTimeout, forgetful: e.provider != nil,
+	e.registrar = &registry.Registrar{
+		Registry: e.Registry, Scheme: e.scheme, Log: c.Log, Timeout: c.SchemeTimeout, Forgetful: e.provider != nil,
 	}
 	if err := c.goesOn(); err != nil {
 		return err
@@ -141,8 +141,8 @@ func (e *Engine) openRegistry() (err error) {
 	if e.Registry, err = registry.Open(starting{e.Store, &e.Config}, e.Clock.Stamp); err != nil {
 		return err
 	}
-	e.refusals = &refusals{store: e.Store, registry: e.Registry, alerts: e.Config.alerts}
-	if err := e.refusals.load(); err != nil {
+	e.refusals = &account.Refusals{Journal: e.Store, Known: e.Registry.Has, Alerts: e.Config.alerts, Stamp: e.Clock.Stamp}
+	if err := e.refusals.Load(e.Store.Scan); err != nil {
 		return err
 	}
 	uses := &lastUsed{registry: e.Registry, store: e.Store}
@@ -230,7 +230,7 @@ func (e *Engine) start() error {
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
 		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.Registry.KeyOwner, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
-		Refused: e.refusals.refused, Refuse: e.refusals.refuse,
+		Refused: e.refusals.Has, Refuse: e.refusals.Refuse,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {
@@ -249,7 +249,7 @@ func (e *Engine) start() error {
 	go func() { defer e.work.Done(); e.keepClock(ctx) }()
 	go func() { defer e.work.Done(); e.fill(ctx) }()
 	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()
-	go func() { defer e.work.Done(); e.registrar.run(ctx) }()
+	go func() { defer e.work.Done(); e.registrar.Run(ctx) }()
 	go func() { defer e.work.Done(); e.reapIdle(ctx) }()
 	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
 	go func() { defer e.work.Done(); e.uses.run(ctx, e.Config.Log) }()

@@ -91,7 +91,7 @@ func TestLastUsedWritesNews(t *testing.T) {
 	e := reopened(t, disk)
 	keys := keysOf(t, e, 3)
 	for _, k := range e.Registry.Unregistered() { // otherwise the registrar would write while the test counts the writes
-		e.registrar.tell(k.Key)
+		e.registrar.Tell(k.Key)
 	}
 	writes := func(want uint64) {
 		t.Helper()

@@ -271,7 +271,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
 		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
-		TellScheme: s.registrar.tell,
+		TellScheme: s.registrar.Tell,
 		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:     s.Config.alerts.book.read,
 		Audit:      s.audit,

@@ -19,7 +19,7 @@ import (
 
 // alertKinds are all kinds of alert.
 var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine,
-	webhook.AlertDead, webhook.AlertDelayed, "damage", alertLowDisk, alertClock, alertSnapshot, alertRefused)
+	webhook.AlertDead, webhook.AlertDelayed, "damage", alertLowDisk, alertClock, alertSnapshot, account.AlertRefused)
 
 // meters are the metrics of /metrics.
 type meters struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 )
@@ -99,15 +100,15 @@ func TestRefusalsAreDropped(t *testing.T) {
 		later time.Duration
 		kept  bool
 	}{{keptAlerts - time.Minute, true}, {keptAlerts + time.Minute, false}} {
-		if err := w.refusals.drop(w.Clock.Now() + ledger.Millis(c.later/time.Millisecond)); err != nil {
+		if err := w.refusals.Drop(w.Clock.Now()+ledger.Millis(c.later/time.Millisecond), w.drop); err != nil {
 			t.Fatal(err)
 		}
-		again := &refusals{store: w.Store}
-		if err := again.load(); err != nil {
+		again := new(account.Refusals)
+		if err := again.Load(w.Store.Scan); err != nil {
 			t.Fatal(err)
 		}
-		if w.refusals.refused(id) != c.kept || again.refused(id) != c.kept {
-			t.Errorf("after %v: refused %v, and after a restart %v", c.later, w.refusals.refused(id), again.refused(id))
+		if w.refusals.Has(id) != c.kept || again.Has(id) != c.kept {
+			t.Errorf("after %v: refused %v, and after a restart %v", c.later, w.refusals.Has(id), again.Has(id))
 		}
 	}
 }
@@ -143,7 +144,7 @@ func TestSimulatorSendsBack(t *testing.T) {
 	if status, got = w.operate("GET", "/admin/audit", ""); status != 200 || !strings.Contains(got, `"differences":[]`) {
 		t.Errorf("%d %s", status, got)
 	}
-	w.registrar.tell(w.EVP)
+	w.registrar.Tell(w.EVP)
 	if status, got = w.operate("POST", "/sim/payments", `{"pix_key":"`+w.EVP+`","amount":700}`); status != 404 {
 		t.Errorf("once the simulator has heard of the removal: %d %s", status, got)
 	}

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,9 +47,10 @@ func TestRoundsGoOn(t *testing.T) {
 		if err := write(e.Store, local, rows...); err != nil {
 			t.Fatal(err)
 		}
-		e.refusals.mu.Lock()
-		e.refusals.ids["E1"] = 1
-		e.refusals.mu.Unlock()
+		now := e.refusals.Stamp
+		e.refusals.Stamp = func() ledger.Millis { return 1 }
+		e.refusals.Refuse(scheme.Notice{EndToEnd: "E1"}, func(error) {})
+		e.refusals.Stamp = now
 		rounds := map[string]time.Duration{
 			"webhook: deliveries not watched": webhook.WatchEvery,
 			"webhook: sweep":                  sweepEvery,
@@ -65,7 +63,7 @@ func TestRoundsGoOn(t *testing.T) {
 				t.Errorf("%q %d times, want %d", text, n, want)
 			}
 		}
-		if e.refusals.refused("E1") {
+		if e.refusals.Has("E1") {
 			t.Error("an old refusal is kept because claims cannot be read")
 		}
 		noFolder.Clear()
@@ -108,55 +106,3 @@ func TestRoundsGoOn(t *testing.T) {
 }
 
 // unwilling is a scheme that refuses all keys while refuses is set, and counts how often it is told
-// of each.
-type unwilling struct {
-	scheme.Unassigned
-	refuses atomic.Bool
-	mu      sync.Mutex
-	times   map[string]int
-}
-
-func (r *unwilling) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
-	r.mu.Lock()
-	r.times[k.Value]++
-	r.mu.Unlock()
-	if r.refuses.Load() {
-		return errors.New("no")
-	}
-	return nil
-}
-
-func (r *unwilling) told(key string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.times[key]
-}
-
-// TestRegistrarGoesOn checks that keys which the scheme does not take are told again every
-// retryEvery, for as long as it takes.
-func TestRegistrarGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, _ := newRegistrar(t)
-		s := &unwilling{times: map[string]int{}}
-		s.refuses.Store(true)
-		r.scheme = s
-		if _, err := r.registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: "k0"}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, end := context.WithCancel(t.Context())
-		go r.run(ctx)
-		time.Sleep(3*retryEvery + time.Second)
-		synctest.Wait()
-		told := func() int { return s.told("k0") }
-		if n := told(); n != 4 {
-			t.Errorf("told %d times", n)
-		}
-		s.refuses.Store(false)
-		time.Sleep(2 * retryEvery)
-		synctest.Wait()
-		if k, _ := r.registry.PixKey("k0"); !k.Registered || told() != 5 {
-			t.Errorf("%+v, told %d times", k, told())
-		}
-		end()
-	})
-}

@@ -1,4 +1,4 @@
-package engine
+package registry
 
 import (
 	"context"
@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pixd/actors/ledger"
-	"pixd/actors/registry"
-	"pixd/actors/scheme"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
 
 // pickyScheme is a scheme that refuses some keys.
 type pickyScheme struct {
-	scheme.Unassigned
 	refuses  map[string]bool
 	reported []string
 }
@@ -35,18 +35,18 @@ func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.Acco
 // that a pass ends when the scheme refuses every key, and that the next pass begins with the
 // keys that were not reached.
 func TestRemindGoesOn(t *testing.T) {
-	var keys []*registry.PixKey
+	var keys []*PixKey
 	r, _, _ := newRegistrar(t)
 	for n := range 10 {
-		k, err := r.registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)})
+		k, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys = append(keys, k)
 	}
 	s := &pickyScheme{refuses: map[string]bool{"k0": true, "k1": true, "k2": true, "k5": true}}
-	r.scheme = s
-	names := func(keys []*registry.PixKey) (all []string) {
+	r.Scheme = s
+	names := func(keys []*PixKey) (all []string) {
 		for _, k := range keys {
 			all = append(all, k.Key)
 		}
@@ -72,10 +72,12 @@ func TestRemindGoesOn(t *testing.T) {
 	}
 }
 
+// DeregisterKey implements Directory.
+func (p *pickyScheme) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+
 // remembering is a scheme that has keys. It fails while down is set, and calls during, if
 // set, while it registers a key.
 type remembering struct {
-	scheme.Unassigned
 	has    map[string]ledger.AccountID
 	down   bool
 	during func()
@@ -106,23 +108,23 @@ func (s *remembering) DeregisterKey(_ context.Context, k ledger.Key, a ledger.Ac
 }
 
 // newRegistrar returns a registrar over a registry with two accounts.
-func newRegistrar(t *testing.T) (*registrar, *remembering, func() *registrar) {
+func newRegistrar(t *testing.T) (*Registrar, *remembering, func() *Registrar) {
 	j := waltest.NewInMemory()
 	s := &remembering{has: map[string]ledger.AccountID{}}
-	opened := func() *registrar {
-		g, err := registry.Open(settling{j}, func() ledger.Millis { return 1772366400000 })
+	opened := func() *Registrar {
+		g, err := Open(settling{j}, func() ledger.Millis { return 1772366400000 })
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &registrar{registry: g, scheme: s, log: slog.New(slog.DiscardHandler), timeout: time.Second}
+		return &Registrar{Registry: g, Scheme: s, Log: slog.New(slog.DiscardHandler), Timeout: time.Second}
 	}
 	r := opened()
 	for n := range 2 {
 		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("first", n+1)}
-		if _, err := r.registry.RegisterAccount(ledger.AccountID(n+1), true, ledger.DefaultSettings(), evp); err != nil {
+		if _, err := r.Registry.RegisterAccount(ledger.AccountID(n+1), true, ledger.DefaultSettings(), evp); err != nil {
 			t.Fatal(err)
 		}
-		r.tell(evp.Value)
+		r.Tell(evp.Value)
 	}
 	s.calls = nil
 	return r, s, opened
@@ -144,37 +146,37 @@ func TestRegistrarTellsRemovalsFirst(t *testing.T) {
 	r, s, opened := newRegistrar(t)
 	reserve := func(id ledger.AccountID) {
 		t.Helper()
-		if _, err := r.registry.ReservePixKey(id, shopKey); err != nil {
+		if _, err := r.Registry.ReservePixKey(id, shopKey); err != nil {
 			t.Fatal(err)
 		}
 	}
 	remove := func(id ledger.AccountID) {
 		t.Helper()
-		if _, err := r.registry.RemovePixKey(id, "k"); err != nil {
+		if _, err := r.Registry.RemovePixKey(id, "k"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	reserve(1)
-	r.tell("k")
+	r.Tell("k")
 	s.down = true
 	remove(1)
-	if r.tell("k") {
+	if r.Tell("k") {
 		t.Error("a scheme that is down was told")
 	}
 	reserve(2)
-	if r.tell("k") || s.has["k"] != 1 {
+	if r.Tell("k") || s.has["k"] != 1 {
 		t.Errorf("the scheme has %v", s.has)
 	}
 	s.down = false
 	r = opened()
-	if !r.tell("k") || s.has["k"] != 2 || len(r.registry.Removals()) != 0 {
+	if !r.Tell("k") || s.has["k"] != 2 || len(r.Registry.Removals()) != 0 {
 		t.Errorf("the scheme has %v", s.has)
 	}
 	want := []string{"register k 1", "deregister k 1", "deregister k 1", "deregister k 1", "register k 2"}
 	if !slices.Equal(s.calls, want) {
 		t.Errorf("the scheme heard %q, want %q", s.calls, want)
 	}
-	if k, _ := r.registry.PixKey("k"); !k.Registered {
+	if k, _ := r.Registry.PixKey("k"); !k.Registered {
 		t.Errorf("the key is %+v", k)
 	}
 }
@@ -182,36 +184,36 @@ func TestRegistrarTellsRemovalsFirst(t *testing.T) {
 // TestRegistrarDuringRemoval checks that a key which is removed while it is being registered
 // ends up unknown to the scheme, though the removal's own message must wait.
 func TestRegistrarDuringRemoval(t *testing.T) {
-	for name, first := range map[string]func(*registrar) bool{
-		"registered": func(r *registrar) bool { return r.tell("k") },
-		"reminded": func(r *registrar) bool {
-			during := r.scheme.(*remembering)
+	for name, first := range map[string]func(*Registrar) bool{
+		"registered": func(r *Registrar) bool { return r.Tell("k") },
+		"reminded": func(r *Registrar) bool {
+			during := r.Scheme.(*remembering)
 			meanwhile := during.during
 			during.during = nil
-			r.tell("k")
+			r.Tell("k")
 			during.during = meanwhile
 			return r.remind(t.Context(), "k")
 		},
 	} {
 		r, s, _ := newRegistrar(t)
-		if _, err := r.registry.ReservePixKey(1, shopKey); err != nil {
+		if _, err := r.Registry.ReservePixKey(1, shopKey); err != nil {
 			t.Fatal(err)
 		}
 		s.during = func() {
 			s.during = nil
-			if _, err := r.registry.RemovePixKey(1, "k"); err != nil {
+			if _, err := r.Registry.RemovePixKey(1, "k"); err != nil {
 				t.Error(err)
 			}
-			if r.tell("k") {
+			if r.Tell("k") {
 				t.Errorf("%s: the scheme was told of the removal before it has the key", name)
 			}
 		}
 		first(r)
-		if _, ours := r.registry.PixKey("k"); ours || len(r.registry.Removals()) != 1 {
+		if _, ours := r.Registry.PixKey("k"); ours || len(r.Registry.Removals()) != 1 {
 			t.Errorf("%s: the key is ours: %v", name, ours)
 		}
-		left := r.pass(t.Context(), inTurn(nil, r.registry.Removals()), r.news)
-		if _, has := s.has["k"]; has || len(left)+len(r.registry.Removals()) != 0 {
+		left := r.pass(t.Context(), inTurn(nil, r.Registry.Removals()), r.news)
+		if _, has := s.has["k"]; has || len(left)+len(r.Registry.Removals()) != 0 {
 			t.Errorf("%s: the scheme has %v", name, s.has)
 		}
 		if r.remind(t.Context(), "k"); len(s.has) != 2 {
@@ -223,12 +225,65 @@ func TestRegistrarDuringRemoval(t *testing.T) {
 // TestInTurn checks that keys which an earlier pass left go first, in its order, and that keys
 // which no longer wait are dropped.
 func TestInTurn(t *testing.T) {
-	key := func(name string) *registry.PixKey { return &registry.PixKey{Key: name} }
+	key := func(name string) *PixKey { return &PixKey{Key: name} }
 	got := ""
-	for _, k := range inTurn([]*registry.PixKey{key("c"), key("gone"), key("a")}, []*registry.PixKey{key("a"), key("b"), key("c")}) {
+	for _, k := range inTurn([]*PixKey{key("c"), key("gone"), key("a")}, []*PixKey{key("a"), key("b"), key("c")}) {
 		got += k.Key
 	}
 	if got != "cab" {
 		t.Errorf("the order is %s", got)
 	}
+}
+
+// of each.
+type unwilling struct {
+	*remembering
+	refuses atomic.Bool
+	mu      sync.Mutex
+	times   map[string]int
+}
+
+func (r *unwilling) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+	r.mu.Lock()
+	r.times[k.Value]++
+	r.mu.Unlock()
+	if r.refuses.Load() {
+		return errors.New("no")
+	}
+	return nil
+}
+
+func (r *unwilling) told(key string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.times[key]
+}
+
+// TestRegistrarGoesOn checks that keys which the scheme does not take are told again every
+// retryEvery, for as long as it takes.
+func TestRegistrarGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, _ := newRegistrar(t)
+		s := &unwilling{times: map[string]int{}}
+		s.refuses.Store(true)
+		r.Scheme = s
+		if _, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: "k0"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		time.Sleep(3*retryEvery + time.Second)
+		synctest.Wait()
+		told := func() int { return s.told("k0") }
+		if n := told(); n != 4 {
+			t.Errorf("told %d times", n)
+		}
+		s.refuses.Store(false)
+		time.Sleep(2 * retryEvery)
+		synctest.Wait()
+		if k, _ := r.Registry.PixKey("k0"); !k.Registered || told() != 5 {
+			t.Errorf("%+v, told %d times", k, told())
+		}
+		end()
+	})
 }

@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"encoding/binary"
@@ -10,35 +10,41 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
-	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
-// alertRefused is the kind of the alert about a customer's payment that was refused.
-const alertRefused = "payment_refused"
+// AlertRefused is the kind of the alert about a customer's payment that was refused.
+const AlertRefused = "payment_refused"
+
+// KeptRefusals is how long, in ms, the refusal of a payment is known: as long as its alert.
+const KeptRefusals = ledger.Millis(90 * 24 * time.Hour / time.Millisecond)
 
 // metaRefused begins the key of the row of a refused payment. The key goes on with the
 // payment's end-to-end id; the value is the time of the refusal.
 const metaRefused = "refused/"
 
-// refusals keeps the customers' payments that were refused because nobody here has the key
+// Refusals are the customers' payments that were refused because nobody here has the key
 // that was paid to. A payment that was refused once is refused again, without another alert,
 // even if an account has the key by then: the scheme may have given the money back.
-type refusals struct {
-	store    *wal.Store
-	registry *registry.Registry
-	alerts   *alerts
+// The methods may be called from any goroutine.
+type Refusals struct {
+	Journal interface {
+		Append(e *wal.Entry) wal.Ticket
+	}
+	Known  func(id ledger.AccountID) bool // whether an account exists
+	Alerts Alerts
+	Stamp  func() ledger.Millis // the time stamp of what is made now
 
 	mu  sync.Mutex
 	ids map[string]ledger.Millis // end-to-end ids with the times of the refusals
 }
 
-// load reads the refusals of earlier processes.
-func (r *refusals) load() error {
+// Load reads the refusals of earlier processes. It is called once, before anything else.
+func (r *Refusals) Load(scan ScanFunc) error {
 	r.ids = map[string]ledger.Millis{}
 	lo := wal.MetaKey(metaRefused)
-	return r.store.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
+	return scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
 		if len(v) != 8 {
 			return false, fmt.Errorf("refused payment %q: a value of %d bytes", k, len(v))
 		}
@@ -47,35 +53,36 @@ func (r *refusals) load() error {
 	})
 }
 
-// refused reports whether a payment was refused.
-func (r *refusals) refused(endToEnd string) bool {
+// Has reports whether a payment was refused.
+func (r *Refusals) Has(endToEnd string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, ok := r.ids[endToEnd]
 	return ok
 }
 
-// refuse implements account.Feed's Refuse. The refusal and its alert are one entry.
-func (r *refusals) refuse(n scheme.Notice, done func(error)) {
-	account := n.Account
-	if _, known := r.registry.Account(account); !known {
-		account = 0
+// Refuse is Feed's Refuse. The refusal and its alert are one entry.
+func (r *Refusals) Refuse(n scheme.Notice, done func(error)) {
+	id := n.Account
+	if !r.Known(id) {
+		id = 0
 	}
-	at := r.alerts.book.clock.Stamp()
-	form := formOf(account, ledger.Alert{Kind: alertRefused, Message: fmt.Sprintf(
+	at := r.Stamp()
+	alert := ledger.Alert{Kind: AlertRefused, Message: fmt.Sprintf(
 		"payment %s of %d base units was refused: no account has the PIX key that was paid to; the scheme gives it back", n.EndToEnd, n.Arrived.Amount,
-	)})
+	)}
 	r.mu.Lock()
 	r.ids[n.EndToEnd] = at
 	r.mu.Unlock()
 	row := wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaRefused + n.EndToEnd), Value: binary.BigEndian.AppendUint64(nil, uint64(at))}
-	r.store.Append(&wal.Entry{Ops: []wal.Op{form.op(at), row}, Shared: true, Out: []wal.Out{refusal{r.alerts, form, n.EndToEnd, done}}})
+	r.Journal.Append(&wal.Entry{Ops: []wal.Op{r.Alerts.Row(id, alert, at), row}, Shared: true, Out: []wal.Out{refusal{r.Alerts, id, alert, n.EndToEnd, done}}})
 }
 
 // refusal is the Out of a refused payment's entry.
 type refusal struct {
-	alerts   *alerts
-	form     alertForm
+	alerts   Alerts
+	account  ledger.AccountID
+	alert    ledger.Alert
 	endToEnd string
 	done     func(error)
 }
@@ -83,19 +90,22 @@ type refusal struct {
 // Release implements wal.Out.
 func (r refusal) Release(err error) {
 	if err == nil {
-		r.alerts.tell(r.form)
+		r.alerts.Raised(r.account, r.alert)
 		err = scheme.ErrNoPayee
 	}
 	r.done(fmt.Errorf("payment %s: %w", r.endToEnd, err))
 }
 
-// drop forgets refusals that are as old as the oldest alerts that are kept.
-func (r *refusals) drop(now ledger.Millis) error {
-	before := now - ledger.Millis(keptAlerts/time.Millisecond)
+// droppedAtOnce is the largest number of refusals that one entry deletes.
+const droppedAtOnce = 1000
+
+// Drop forgets refusals that are older than KeptRefusals at now. write makes deletions durable;
+// where it fails, the next call tries again.
+func (r *Refusals) Drop(now ledger.Millis, write func(...wal.Op) error) error {
 	var old []string
 	r.mu.Lock()
 	for id, at := range r.ids {
-		if at < before {
+		if at < now-KeptRefusals {
 			old = append(old, id)
 		}
 	}
@@ -106,7 +116,7 @@ func (r *refusals) drop(now ledger.Millis) error {
 		for _, id := range ids {
 			ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: wal.MetaKey(metaRefused + id)})
 		}
-		if err := write(r.store, local, ops...); err != nil {
+		if err := write(ops...); err != nil {
 			errs = append(errs, err)
 			continue
 		}
