@@ -9,28 +9,29 @@ import (
 )
 
 // arrivals are the payments that Feed is working on, by their end-to-end ids, so that a
-// payment is never credited by one copy of its notice and refused by another.
+// payment is never credited by one copy of its notice and refused by another, and never credited
+// to two accounts.
 type arrivals struct {
 	mu   sync.Mutex
-	work map[string]int // number of copies that an account works on; refusing: a copy is being refused
+	work map[string]int // number of copies that an account works on; alone: one copy, beside which none may be
 }
 
-const refusing = -1
+const alone = -1
 
-// begin notes that a copy of a payment's notice is being credited, or refused. False: another
-// copy is being refused or, where this one is to be refused, credited.
-func (w *arrivals) begin(endToEnd string, refuse bool) bool {
+// begin notes that a copy of a payment's notice is being worked on, alone where it is to be
+// refused or another account may have been credited. False: it must wait for another copy.
+func (w *arrivals) begin(endToEnd string, only bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := w.work[endToEnd]
-	if n == refusing || n > 0 && refuse {
+	if n == alone || n > 0 && only {
 		return false
 	}
 	if w.work == nil {
 		w.work = map[string]int{}
 	}
-	if w.work[endToEnd] = n + 1; refuse {
-		w.work[endToEnd] = refusing
+	if w.work[endToEnd] = n + 1; only {
+		w.work[endToEnd] = alone
 	}
 	return true
 }
@@ -45,11 +46,14 @@ func (w *arrivals) end(endToEnd string) {
 }
 
 // arrived hands a customer's payment to the account that has the key that was paid to. A
-// payment to a key that nobody here has is refused for good, unless it was credited before
-// the key was removed. What was refused once stays refused.
+// payment to a key that nobody here has is refused for good, and so is one that the scheme has
+// made for another account than the one that has the key by now; but not a payment that was
+// credited before the key was removed. What was refused once stays refused.
 func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 	id, ours := f.Key(n.Arrived.Key)
-	if !f.arrivals.begin(n.EndToEnd, !ours) {
+	ours = ours && (n.Account == 0 || n.Account == id)
+	moved := ours && f.Moved != nil && f.Moved(n.Arrived.Key)
+	if !f.arrivals.begin(n.EndToEnd, !ours || moved) {
 		done(fmt.Errorf("notice of %s: %w", n.EndToEnd, errInWork))
 		return
 	}
@@ -61,11 +65,13 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, scheme.ErrNoPayee))
 		return
 	}
-	if ours {
-		f.Notice(id, n.Arrived, ended)
-		return
+	var err error
+	if !ours || moved {
+		_, err = f.receiver(scheme.Notice{EndToEnd: n.EndToEnd})
 	}
-	switch _, err := f.receiver(scheme.Notice{EndToEnd: n.EndToEnd}); {
+	switch {
+	case err == nil && ours && !moved || errors.Is(err, errNotThere) && ours:
+		f.Notice(id, n.Arrived, ended)
 	case err == nil: // a repeat of what was credited
 		ended(nil)
 	case !errors.Is(err, errNotThere):

@@ -118,3 +118,37 @@ func TestRefusesNothingCredited(t *testing.T) {
 		t.Errorf("still at work: %v", f.arrivals.work)
 	}
 }
+
+// TestCreditsOneOwner checks that a payment is credited to one account, when its key was removed
+// from an account and another has it by now: a repeat of what the first account was credited is
+// acknowledged, and what the scheme has made for the first account is not the second one's.
+func TestCreditsOneOwner(t *testing.T) {
+	f := newArrivalFeed(t)
+	f.ours = true
+	first := f.take(false)
+	f.Key = func(string) (ledger.AccountID, bool) { return 8, true }
+	f.Moved = func(key string) bool { return key == "k" }
+	f.expect("a copy while the first account works on it", f.take(false), errInWork)
+	f.stored = true
+	f.crediting[0](nil)
+	f.expect("credited", first, nil)
+	f.expect("a repeat, when another has the key", f.take(false), nil)
+	f.calls("the first account was credited", 1, 0)
+
+	f.stored = false
+	fresh := f.take(false)
+	f.expect("a copy while the second account works on it", f.take(false), errInWork)
+	f.crediting[1](nil)
+	f.expect("a payment after that", fresh, nil)
+	var late error
+	f.Take(scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: arrivedID, Account: 7, Arrived: ledger.ReceivePayment{EndToEnd: arrivedID, Amount: 5, Key: "k"}}, func(err error) { late = err })
+	f.refusing[0](scheme.ErrNoPayee)
+	f.expect("a payment that was made for the first account", &late, scheme.ErrNoPayee)
+	f.calls("in all", 2, 1)
+	f.broken = errors.New("bad block")
+	delete(f.refused, arrivedID)
+	f.expect("rows that cannot be read", f.take(false), f.broken)
+	if len(f.arrivals.work) != 0 {
+		t.Errorf("still at work: %v", f.arrivals.work)
+	}
+}

@@ -24,6 +24,9 @@ type Feed struct {
 	// Key returns the account that a PIX key belongs to; false: no account here has the
 	// key.
 	Key func(key string) (ledger.AccountID, bool)
+	// Moved reports whether a PIX key was removed from an account before its present owner
+	// reserved it; nil: none was.
+	Moved func(key string) bool
 	// Refused reports whether the payment under an end-to-end id was refused before; nil: none
 	// was.
 	Refused func(endToEnd string) bool

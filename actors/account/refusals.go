@@ -69,7 +69,7 @@ func (r *Refusals) Refuse(n scheme.Notice, done func(error)) {
 	}
 	at := r.Stamp()
 	alert := ledger.Alert{Kind: AlertRefused, Message: fmt.Sprintf(
-		"payment %s of %d base units was refused: no account has the PIX key that was paid to; the scheme gives it back", n.EndToEnd, n.Arrived.Amount,
+		"payment %s of %d base units was refused: the PIX key that was paid to is nobody's here, or another account's by now; the scheme gives it back", n.EndToEnd, n.Arrived.Amount,
 	)}
 	r.mu.Lock()
 	r.ids[n.EndToEnd] = at

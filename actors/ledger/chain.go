@@ -54,6 +54,8 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	switch window := g.account.Settings.RepeatWindow; {
 	case others.busy(window) || fresh == others.endToEnd && !others.noMoney:
 		return Chain{EndToEnd: others.endToEnd, Attempt: attempt, Shared: use.row, Holder: others.holder}, g.full(&use)
+	case stale != "" && fresh == others.endToEnd:
+		return Chain{}, ErrBusy // it was rejected under that id within this minute: the scheme would take no other payment under it
 	case stale != "":
 		// The payout that waits takes the new id over when it is sent, so both stay in one row.
 		moved, err := g.moved(stale, row)

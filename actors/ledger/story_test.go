@@ -377,6 +377,10 @@ func (b *bench) payout(a args) string {
 		return b.refused(r)
 	}
 	c.Claim, c.KeyIsOurs = claimFor(a), a["ours"] != ""
+	if a["busy"] != "" {
+		_, err := b.try(c, false)
+		return fmt.Sprintln(err)
+	}
 	e := b.step(c)
 	if len(e.Launch) > 0 {
 		b.ids[a["as"]] = e.Launch[0].Tx.ID

@@ -127,6 +127,7 @@ type PixKey struct {
 	Registered bool             `cbor:"5,keyasint,omitempty"` // the scheme has registered the key
 
 	reserved uint64 // sequence of the record that reserved the key; it tells apart reservations of one key before and after a removal
+	moved    bool   // the key was removed from an account before it was reserved
 }
 
 // Permissions is a set of permissions. Its bit values are stored.

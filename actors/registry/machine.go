@@ -116,6 +116,7 @@ type Machine struct {
 	apiKeys  map[string]*APIKey
 	pixKeys  map[string]*PixKey
 	removals map[string]*PixKey // keys that were removed, and of whose removal the scheme has not heard
+	given    map[string]bool    // keys that were removed once: another account may have been paid by them
 }
 
 // NewMachine makes an empty registry.
@@ -125,6 +126,7 @@ func NewMachine() *Machine {
 		apiKeys:  map[string]*APIKey{},
 		pixKeys:  map[string]*PixKey{},
 		removals: map[string]*PixKey{},
+		given:    map[string]bool{},
 	}
 }
 
@@ -281,9 +283,9 @@ func (m *Machine) applyPixKey(r *Record) bool {
 	}
 	k := r.PixKey
 	if old := m.pixKeys[k.Key]; old != nil {
-		k.reserved = old.reserved
+		k.reserved, k.moved = old.reserved, old.moved
 	} else {
-		k.reserved = r.Seq
+		k.reserved, k.moved = r.Seq, m.given[k.Key]
 		m.replace(k.Account, func(a *Account) { a.PixKeys = append(a.PixKeys, k.Key) })
 	}
 	m.pixKeys[k.Key] = k
@@ -302,6 +304,7 @@ func (m *Machine) applyRemoval(r *Record) bool {
 		return false
 	}
 	k.reserved = old.reserved
+	m.given[k.Key] = true
 	delete(m.pixKeys, k.Key)
 	m.replace(k.Account, func(a *Account) {
 		a.PixKeys = slices.DeleteFunc(slices.Clone(a.PixKeys), func(key string) bool { return key == k.Key })

@@ -1,6 +1,12 @@
 package registry
 
-import "pixd/actors/ledger"
+import (
+	"cmp"
+	"slices"
+
+	"pixd/actors/keyed"
+	"pixd/actors/ledger"
+)
 
 // ReservePixKey gives a PIX key to an account; ErrKeyTaken where the key belongs to another
 // account.
@@ -70,29 +76,37 @@ func (g *Registry) KeyOwner(key string) (ledger.AccountID, bool) {
 	return k.Account, true
 }
 
+// Moved reports whether a PIX key was removed from an account, this or another, before its
+// owner reserved it: a payment to it may have been credited then.
+func (g *Registry) Moved(key string) bool {
+	k, ok := g.PixKey(key)
+	return ok && k.moved
+}
+
 // Removal returns the entry of a removed PIX key, as it was before its removal, if the scheme
 // has not heard of the removal. Another account may have the key by now: the scheme must hear
 // of the removal first.
 func (g *Registry) Removal(key string) (*PixKey, bool) { return g.removals.Get(key) }
 
-// Unregistered lists the PIX keys that the scheme has not registered yet.
+// Unregistered lists the PIX keys that the scheme has not registered yet, the first reserved
+// first.
 func (g *Registry) Unregistered() []*PixKey {
-	var keys []*PixKey
-	g.pixKeys.Each(func(_ string, k *PixKey) bool {
-		if !k.Registered {
+	return listed(&g.pixKeys, func(k *PixKey) bool { return !k.Registered })
+}
+
+// Removals lists the removed PIX keys of whose removal the scheme has not heard, the first
+// reserved first.
+func (g *Registry) Removals() []*PixKey {
+	return listed(&g.removals, func(*PixKey) bool { return true })
+}
+
+func listed(all *keyed.Map[string, *PixKey], wanted func(*PixKey) bool) (keys []*PixKey) {
+	all.Each(func(_ string, k *PixKey) bool {
+		if wanted(k) {
 			keys = append(keys, k)
 		}
 		return true
 	})
-	return keys
-}
-
-// Removals lists the removed PIX keys of whose removal the scheme has not heard.
-func (g *Registry) Removals() []*PixKey {
-	var keys []*PixKey
-	g.removals.Each(func(_ string, k *PixKey) bool {
-		keys = append(keys, k)
-		return true
-	})
+	slices.SortFunc(keys, func(a, b *PixKey) int { return cmp.Compare(a.reserved, b.reserved) })
 	return keys
 }

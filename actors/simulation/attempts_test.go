@@ -16,7 +16,6 @@ type attempt struct {
 	began  ledger.Reading
 	until  ledger.Millis // simulated time at which the answer or the timeout comes
 	answer webhook.Answer
-	since  ledger.Millis // from when the event's age counts
 	result webhook.Result
 }
 
@@ -94,7 +93,7 @@ func (l *life) begin(t *webhook.Task) {
 	d.made++
 	r, err := l.hookRows().Record(t.Account, t.Record)
 	if err == nil && int(t.Event) < len(r.Events) {
-		a.since, a.result = r.EventsSince(a.began), webhook.Begun(a.began, r)
+		a.result = webhook.Begun(a.began, r)
 		l.arrives(a, d, r)
 		return
 	}
@@ -182,7 +181,7 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 // attemptsEnd is when the time for attempts of a delivery is over: five minutes after all waits of
 // the schedule, counted from the event, or from when the delivery was put back in line.
 func (l *life) attemptsEnd(a *attempt) ledger.Millis {
-	end := a.since
+	end := a.result.Since
 	if s := a.task.Status; s != nil && s.Since != 0 {
 		end = s.Since
 	}

@@ -89,6 +89,7 @@ func (l *life) judge() {
 	l.rebuilt()
 	l.atRest()
 	l.theBooks()
+	l.straysEnded()
 	l.alerted()
 	l.inPeace()
 	l.repeat()
@@ -146,13 +147,24 @@ func (l *life) theBooks() {
 	if err != nil {
 		l.fail("movements: %v", err)
 	}
+	back := map[string]bool{}
+	for _, m := range moves {
+		back[m.EndToEnd] = back[m.EndToEnd] || m.Kind == sim.MovedRefused
+	}
 	for _, m := range moves {
 		if l.gap.lacks(l, &m) {
 			continue
 		}
 		switch m.Kind {
 		case sim.MovedPayment:
+			if back[m.EndToEnd] {
+				continue
+			}
 			want[m.Account] += m.Amount - l.cashInFee(m)
+		case sim.MovedRefused:
+			if l.receivedAs(m.EndToEnd, m.Account) != nil {
+				l.fail("%s was given back, and is credited to %v", m.EndToEnd, m.Account)
+			}
 		case sim.MovedReturn:
 			want[m.Account] += m.Amount
 		case sim.MovedRefund:

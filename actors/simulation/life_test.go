@@ -56,7 +56,8 @@ type life struct {
 	hooks      *hooks
 	copies     *copies
 	dropped    uint16 // claims of earlier days may have been dropped
-	gap        *gap   // what the journal lacks since it was restored; nil: it was not
+	keys       keys
+	gap        *gap // what the journal lacks since it was restored; nil: it was not
 
 	process
 	people
@@ -85,7 +86,8 @@ type process struct {
 	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
 	lives     int                            // number of this process in the run, from 1 on
 	pump      pump
-	drops     ledger.Millis // engine time at which claims are dropped next
+	keyWork
+	drops ledger.Millis // engine time at which claims are dropped next
 }
 
 // letter is a message to an account that is not delivered yet.
@@ -137,7 +139,7 @@ func newLife(seed uint64, tells bool) *life {
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0
-	l.copies = newCopies(l)
+	l.copies, l.keys = newCopies(l), newKeys(seed)
 	l.outside = newOutside(l)
 	l.people = newPeople()
 	l.hooks = l.newHooks()
@@ -212,7 +214,7 @@ func (l *life) entropy() (c [10]byte) {
 }
 
 // odds returns true once in n calls on average, and never where n is 0.
-func (l *life) odds(n int) bool { return n > 0 && l.rng.IntN(n) == 0 }
+func (l *life) odds(n int) bool { return n > 0 && l.dice().IntN(n) == 0 }
 
 // listener is the slog.Handler of the engine: it adds each line to the run's log.
 type listener struct {
@@ -236,6 +238,8 @@ func (l *life) boot() {
 	if err := r.FillReservations(l.journal.Scan, func() bool { return false }); err != nil {
 		l.fail("filter over reservations: %v", err)
 	}
+	l.keys.now = false
+	l.keyWork = l.newKeyWork()
 	l.learn()
 	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: account.NewClaims(l.time.Read(), 1<<10)}
 	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
@@ -327,7 +331,7 @@ func (p patient) Last(stream wal.Stream) (seq, sum uint64, err error) {
 // wait lets the journal finish its work. Sometimes the process crashes instead.
 func (l *life) wait() {
 	if l.living && l.odds(l.mood.crash/4) {
-		l.journal.Commit(l.rng.IntN(6))
+		l.journal.Commit(l.dice().IntN(6))
 		panic(powerCut{})
 	}
 	l.journal.Settle()

@@ -857,4 +857,58 @@ var mutations = []mutation{
 		"\tif k.Held > 0 {\n\t\td.alertCase(AlertUnrefunded",
 		"\tif k.Held < 0 {\n\t\td.alertCase(AlertUnrefunded",
 	},
+	{
+		"filter-filled-short", "a filter over stored rows excludes rows that earlier processes wrote",
+		"actors/account/present.go",
+		"\t\t\tf.Add(k)\n",
+		"\t\t\tif len(k) == 0 {\n\t\t\t\tf.Add(k)\n\t\t\t}\n",
+	},
+	{
+		"claims-filter-early", "the filter over claims speaks for the hour in which the process started",
+		"actors/account/claims.go",
+		"keyed.NewHours(int64(now.Time/hour), bytes)",
+		"keyed.NewHours(int64(now.Time/hour)-1, bytes)",
+	},
+	{
+		"claims-dropped-young", "claims of yesterday are dropped, and a retry within a day acts again",
+		"actors/account/claims.go",
+		"keptDays     = 3",
+		"keptDays     = 1",
+	},
+	{
+		"inbox-latest", "the dispatcher is told the latest of a subscription's new deliveries, and misses the earlier ones",
+		"actors/webhook/inbox.go",
+		"|| p.Due < was.Due ||",
+		"|| p.Due > was.Due ||",
+	},
+	{
+		"attempts-by-the-stamp", "the next attempt counts from a stamp that stands still while the clock is behind the journal",
+		"actors/webhook/outcome.go",
+		"r.Now, r.Took = now.Clock+ahead,",
+		"r.Now, r.Took = now.Time,",
+	},
+	{
+		"lost-is-answered", "a call to the scheme that was lost counts as an answer",
+		"actors/transfer/carry.go",
+		"\t\tr.Failed = true\n",
+		"\t\tr.Failed = false\n",
+	},
+	{
+		"payee-changed", "a payment is credited to the account that has its key by now, and not to the one that was paid",
+		"actors/account/arrival.go",
+		"ours = ours && (n.Account == 0 || n.Account == id)",
+		"ours = ours && id != 0",
+	},
+	{
+		"refusal-forgotten", "a payment that was given back is credited after a restart, when its key has an owner again",
+		"actors/account/refusals.go",
+		"\tlo := wal.MetaKey(metaRefused)\n\treturn scan(lo, ",
+		"\tlo := wal.MetaKey(metaRefused)\n\treturn scan(wal.PrefixEnd(lo), ",
+	},
+	{
+		"removal-untold", "the scheme is not told that an account has given a PIX key back",
+		"actors/registry/registrar.go",
+		"inTurn(r.removals, r.Registry.Removals()), r.news)",
+		"inTurn(r.removals, nil), r.news)",
+	},
 }

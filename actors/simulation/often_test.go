@@ -35,6 +35,7 @@ asked: twice at once
 asked: what is left of a payment, and 0
 asked: what is left of a payment, and 1
 clock: a difference accepted
+claims: dropped
 clock: accepted by an operator
 clock: differs from the scheme's
 crash: a bit flipped
@@ -97,6 +98,8 @@ met: a due row of a quarantined account
 met: a key after nearly a day
 met: a quarantined account with much in flight
 met: a refund arrives after it failed in doubt
+met: a payment given back
+met: a payment given back whose key has an owner again
 met: a payment reported more than once
 met: a return of what is on its way back
 met: a submission arrives after its void
@@ -171,6 +174,7 @@ refused: safe_balance
 refused: same_institution_transfer
 refused: unknown_original
 refused: unknown_subscription
+registry: a PIX key removed
 registry: a key changed
 registry: a key made
 registry: a key of another's

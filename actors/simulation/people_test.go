@@ -117,7 +117,7 @@ func (l *life) payout() {
 	}})
 }
 
-func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.rng.IntN(int(l.known))) }
+func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.dice().IntN(int(l.known))) }
 
 func (l *life) charge() { l.chargeOf(l.someone()) }
 

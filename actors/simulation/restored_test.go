@@ -47,7 +47,7 @@ func (l *life) restoredLife(t *taken) *life {
 	f := &life{
 		seed: l.seed, tells: l.tells, rng: rand.New(rand.NewPCG(l.seed, 7)), journal: t.journal, clock: l.clock, skew: l.skew,
 		seen: map[string]int{}, written: maps.Clone(l.written), flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
-		bounds: l.bounds, jumpy: true, dropped: l.dropped, drawn: l.drawn + 1<<32, people: t.people, hooks: t.hooks, copies: &copies{take: -1},
+		bounds: l.bounds, jumpy: true, dropped: l.dropped, drawn: l.drawn + 1<<32, people: t.people, hooks: t.hooks, copies: &copies{take: -1}, keys: newKeys(l.seed),
 	}
 	f.lives, f.time = l.lives, f.engineTime()
 	f.mood = f.drawMood()

@@ -172,6 +172,7 @@ func (l *life) turn() {
 	}
 	l.webhooks()
 	l.hear()
+	l.apart(l.turnKeys)
 }
 
 // move lets the journal do one step of its work, or none.
@@ -290,6 +291,7 @@ func (l *life) rest() {
 			}
 		}
 		l.stated()
+		l.apart(l.tellKeys)
 		l.look()
 		l.settle()
 		busy = l.dispatchAll() || busy

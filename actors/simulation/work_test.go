@@ -236,7 +236,7 @@ func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
 		Scan: l.journal.Scan,
 		Get:  l.journal.Get, Recent: l.deps.Config.Recent,
-		Key:    l.registry.KeyOwner,
+		Key: l.registry.KeyOwner, Moved: l.registry.Moved, Refused: l.refusals.Has, Refuse: l.refusals.Refuse,
 		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}
 }
