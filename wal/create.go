@@ -75,7 +75,7 @@ func makeFolder(fsys FS, dir string) error {
 	if len(gained) == 0 {
 		return nil
 	}
-	if err := fsys.MkdirAll(dir, 0o750); err != nil {
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for _, parent := range gained {

@@ -130,7 +130,7 @@ func (l *life) finish(i int) {
 	}
 	d.gone, d.soon = o.Stop, 0
 	if row != nil {
-		d.soon = l.clock + row.Due - r.Now
+		d.soon = l.clock + row.Due - l.hookTime()
 	}
 	if o.Stop {
 		l.count("webhook: 410")
@@ -160,7 +160,7 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 		want = ledger.DeliveryDead
 		d.last = true
 		l.count("webhook: dead after its last attempt")
-	case !r.Doubted && r.Now >= l.attemptsEnd(a):
+	case !r.Doubted && l.hookTime() >= l.attemptsEnd(a):
 		want = ledger.DeliveryDead
 		d.last = true
 		l.count("webhook: dead after its time")
@@ -196,9 +196,9 @@ func (l *life) rightWait(a *attempt, tries int, r *webhook.Result, o *webhook.Ou
 	wait, asked := l.pump.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
 	left := wait + wait // the waits are cut where the time for attempts ends
 	if !r.Doubted {
-		left = l.attemptsEnd(a) - r.Now
+		left = l.attemptsEnd(a) - l.hookTime()
 	}
-	if got := o.Next.Due - r.Now; got < max(min(wait, left), asked) || got > max(min(wait+wait/5, left), asked) || int(o.Next.Tries) != tries+1 {
+	if got := o.Next.Due - l.hookTime(); got < max(min(wait, left), asked) || got > max(min(wait+wait/5, left), asked) || int(o.Next.Tries) != tries+1 {
 		l.fail("event %d for subscription %v is attempted again in %d ms as try %d, the schedule says %d, the receiver %d", a.task.Sequence, a.task.Target, got, o.Next.Tries, wait, asked)
 	}
 }
