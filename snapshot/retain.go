@@ -76,6 +76,15 @@ func Newest(fsys FS, dir string) (at time.Time, ok bool, err error) {
 	return time.Time{}, false, err
 }
 
+// LastEpoch returns the largest epoch of the usable snapshots in dir; 0: there is none.
+func LastEpoch(fsys FS, dir string) (epoch uint64, err error) {
+	all, err := List(fsys, dir)
+	if n := len(all); err == nil && n > 0 && all[n-1].Err == nil {
+		epoch = all[n-1].Manifest.Epoch
+	}
+	return epoch, err
+}
+
 // Retain removes the oldest snapshots in dir until at most keep are left and their files have
 // at most maxSize bytes together; 0 stands for no such limit. It always leaves the newest
 // usable one and the one whose path is made, and it removes no file that cannot be read as a

@@ -112,8 +112,9 @@ type Accepted struct {
 // them were delivered in the gap, at most so many with one call of write; the epoch is raised, from
 // which on cases from before wait for an operator (ledger.Terms.Epoch);
 // and the mark is removed. write makes changes durable. A crash between two calls of it leaves
-// the mark, and the next start begins again.
-func Start(rows webhook.Rows, accept bool, now ledger.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
+// the mark, and the next start begins again. elsewhere is the largest epoch that is known of other
+// journals, such as one that was restored from the same snapshot: two lines never have one epoch.
+func Start(rows webhook.Rows, accept bool, elsewhere uint64, now ledger.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
 	m, err := Find(rows)
 	if err != nil || m == nil {
 		return nil, err
@@ -128,7 +129,7 @@ func Start(rows webhook.Rows, accept bool, now ledger.Millis, most int, write fu
 	if a.Epoch, err = Epoch(rows); err != nil {
 		return nil, err
 	}
-	a.Epoch++
+	a.Epoch = max(a.Epoch, elsewhere) + 1
 	gap := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a.Epoch), uint64(now))
 	return a, write([]wal.Op{
 		{Kind: wal.OpSet, Key: wal.MetaKey(MetaGap), Value: gap},

@@ -162,6 +162,7 @@ func (l *life) inPeace() {
 
 // Raised implements account.Alerts.
 func (l *life) Raised(id ledger.AccountID, a ledger.Alert) {
+	l.namesRightly(a)
 	kind := a.Kind
 	if strings.Contains(a.Message, "withdraws the report of a case that was closed as agreed") {
 		kind = "withdrawn too late" // the scheme did so in truth: this notice is not a false one
@@ -173,6 +174,22 @@ func (l *life) Raised(id ledger.AccountID, a ledger.Alert) {
 		l.count("alert: " + kind)
 	}
 	l.say("alert %s of %v %v: %s", a.Kind, id, a.Tx, a.Message)
+}
+
+// namesRightly checks that an alert names its payout, refund or payment as lookups do.
+func (l *life) namesRightly(a ledger.Alert) {
+	t, err := l.shown(a.Tx)
+	if err != nil || t == nil {
+		return // it is only held, and no lookup finds it yet
+	}
+	if a.Public != t.Public() {
+		l.fail("the alert %s names %v %q", a.Kind, t.Public(), a.Public)
+	}
+	for _, kind := range []ledger.TxKind{ledger.TxPayout, ledger.TxRefund, ledger.TxReceipt} {
+		if other := t.ID.Public(kind); other != t.Public() && strings.Contains(a.Message, other) {
+			l.fail("the alert %s of %s says %q", a.Kind, t.Public(), a.Message)
+		}
+	}
 }
 
 // Raise implements account.Alerts.

@@ -198,6 +198,7 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		return false
 	case n.Kind == scheme.PaymentArrived:
 		_, ours := l.registry.PixKey(n.Arrived.Key)
+		ours = ours || l.receivedAs(n.EndToEnd, n.Account) != nil // a repeat of what was credited before the key was removed
 		g.unknown[n.EndToEnd] = g.unknown[n.EndToEnd] || !ours
 		return !ours
 	case n.Kind == scheme.InfractionCancelled && g.reports[n.Infraction]:

@@ -17,12 +17,13 @@ import (
 
 // outside is the scheme's simulator, and the unreliable network between it and the engine.
 type outside struct {
-	l    *life
-	sim  *sim.Sim
-	down ledger.Millis    // the scheme cannot be reached before this time
-	gone string           // the key that the directory has forgotten
-	deaf bool             // the scheme's next answer is lost
-	late []scheme.Payment // submissions that are delayed and have not reached the scheme yet
+	l     *life
+	sim   *sim.Sim
+	down  ledger.Millis    // the scheme cannot be reached before this time
+	gone  string           // the key that the directory has forgotten
+	heard bool             // the scheme has answered the last act
+	deaf  bool             // the scheme's next answer is lost
+	late  []scheme.Payment // submissions that are delayed and have not reached the scheme yet
 
 	lateRefunds []scheme.Refund        // the same of refunds
 	tries       map[ledger.TxID]int    // submissions of refunds that are refused for now
@@ -105,6 +106,7 @@ var errLost = errors.New("the wire is dead")
 // act performs one act of a payout's or refund's child, as the engine does, and returns the reply.
 func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) (r transfer.Reply) {
 	expired := o.l.clock >= deadline
+	o.heard = false
 	if act != transfer.Pause {
 		r = transfer.Perform(ctx, wire{o}, m, act)
 	}

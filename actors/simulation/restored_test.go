@@ -183,7 +183,7 @@ func (l *life) refusedUnaccepted() {
 	l.journal.Append(&wal.Entry{Ops: []wal.Op{op}, Shared: true})
 	l.journal.Settle()
 	var unaccepted *restored.Unaccepted
-	_, err = restored.Start(l.hookRows(), false, l.clock, 1, func([]wal.Op) error { return errors.New("a refused start writes") })
+	_, err = restored.Start(l.hookRows(), false, 0, l.clock, 1, func([]wal.Op) error { return errors.New("a refused start writes") })
 	if !errors.As(err, &unaccepted) || unaccepted.Position != t.position {
 		l.fail("a restored journal starts without acceptance: %v", err)
 	}
@@ -194,7 +194,7 @@ func (l *life) accept() {
 	most, before := [...]int{500, 2, 1}[l.rng.IntN(3)], l.epoch()
 	for cuts := l.rng.IntN(3); ; cuts-- {
 		left := 1 + l.rng.IntN(4)
-		a, err := restored.Start(l.hookRows(), true, max(l.now(), l.newest()), most, func(ops []wal.Op) error {
+		a, err := restored.Start(l.hookRows(), true, 0, l.engineTime().Stamp(), most, func(ops []wal.Op) error {
 			l.journal.Append(&wal.Entry{Ops: ops, Shared: true})
 			if left--; cuts > 0 && left == 0 {
 				l.count("restored: crashes in an acceptance")

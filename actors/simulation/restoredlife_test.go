@@ -93,8 +93,10 @@ func (l *life) goOn() {
 			l.contained(step)
 		}
 	}
-	l.orphans()
-	l.gap.freshIDs(l)
+	if len(l.wrong) == 0 {
+		l.orphans()
+		l.gap.freshIDs(l)
+	}
 	if len(l.wrong) == 0 {
 		l.crash("the end")
 		l.contained(l.judge)

@@ -34,6 +34,7 @@ func (w wire) answered(err error) error {
 		return errLost
 	}
 	w.l.stated()
+	w.heard = true
 	return err
 }
 

@@ -151,7 +151,7 @@ func (l *life) carry(i int) {
 	r := l.outside.act(c.machine, act, c.deadline)
 	switch act {
 	case transfer.Ask:
-		c.heard, c.said = !r.Failed && r.Refused == nil, r.State
+		c.heard, c.said = l.outside.heard && r.Refused == nil, r.State
 	case transfer.Lookup:
 		if !r.Failed && r.Refused == nil {
 			c.owner = r.Owner.Document

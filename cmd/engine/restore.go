@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,9 @@ type SnapshotOptions struct {
 	FS       snapshot.FS    // nil: the machine's file system
 	Now      time.Time      // RestoreSnapshot: when it is restored
 	Progress func(Progress) // called often, but never by two goroutines at once; may be nil
+	// Context ends the work early, with its error and without anything left behind; nil: nothing
+	// does.
+	Context context.Context //nolint:containedctx // options of one call
 }
 
 // VerifiedSnapshot is a snapshot that was verified: what its manifest says is what its records
@@ -109,6 +113,9 @@ func (o SnapshotOptions) open() (*unpacking, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
 	u := &unpacking{o: o, fs: o.FS}
 	if u.fs == nil {
 		u.fs = snapshot.Disk
@@ -124,7 +131,7 @@ func (o SnapshotOptions) open() (*unpacking, error) {
 func (u *unpacking) step(stage string) snapshot.Step {
 	return func(done, total int64) error {
 		u.o.Progress(Progress{Stage: stage, Bytes: done, OfBytes: total})
-		return nil
+		return u.o.Context.Err()
 	}
 }
 
@@ -142,7 +149,7 @@ func (u *unpacking) unpack(t *snapshot.Target) (Verified, error) {
 	}
 	at := u.options(t)
 	at.ReadOnly = true
-	found, err := verify(at, VerifyOptions{TempDir: u.o.TempDir, Progress: u.o.Progress})
+	found, err := verify(at, VerifyOptions{TempDir: u.o.TempDir, Progress: u.o.Progress, ended: u.o.Context.Err})
 	if err == nil {
 		err = u.agrees(&found)
 	}

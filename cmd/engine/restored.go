@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/restored"
+	"pixd/snapshot"
 	"pixd/wal"
 )
 
@@ -15,7 +16,7 @@ const heldAtOnce = 500
 // acceptRestored refuses a restored journal, or takes it into use where the operator has
 // accepted the gap.
 func (e *Engine) acceptRestored() error {
-	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, e.Clock.Stamp(), heldAtOnce, func(ops []wal.Op) error {
+	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, e.epochElsewhere(), e.Clock.Stamp(), heldAtOnce, func(ops []wal.Op) error {
 		if err := e.Config.goesOn(); err != nil {
 			return err
 		}
@@ -30,6 +31,19 @@ func (e *Engine) acceptRestored() error {
 			"since", a.Taken.String(), "newest", a.Newest.String(), "position", a.Position, "epoch", a.Epoch, "deliveries_held", a.Held)
 	}
 	return nil
+}
+
+// epochElsewhere returns the largest epoch in the folder of snapshots, where the gap of a restored
+// journal is accepted: another journal may have been restored from the same snapshot.
+func (e *Engine) epochElsewhere() uint64 {
+	if !e.Config.AcceptRestoredGap {
+		return 0
+	}
+	epoch, err := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
+	if err != nil {
+		e.Config.Log.Warn("epochs of earlier snapshots not read", "error", err)
+	}
+	return epoch
 }
 
 // returnsOf asks the scheme which returns it has of a payment that an account received.

@@ -19,6 +19,7 @@ type VerifyOptions struct {
 	DataDir  string
 	TempDir  string         // folder for the derived rows while they are sorted; empty: the system's
 	Progress func(Progress) // called often, but never by two goroutines at once; may be nil
+	ended    func() error   // asked often; an error of it ends the verification; nil: none does
 	Log      *slog.Logger
 }
 
@@ -62,7 +63,10 @@ func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
 		return Verified{}, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	v := &verification{store: store, tell: o.Progress}
+	v := &verification{store: store, tell: o.Progress, ended: o.ended}
+	if v.ended == nil {
+		v.ended = func() error { return nil }
+	}
 	if v.tell == nil {
 		v.tell = func(Progress) {}
 	}
@@ -86,17 +90,20 @@ type verification struct {
 	derivers []*deriver
 	report   wal.Report
 	tell     func(Progress)
+	ended    func() error
 	progress Progress
 }
 
 func (v *verification) run() error {
 	v.progress.Stage = "records"
+	v.tell(v.progress)
 	err := v.records()
 	if err == nil {
 		err = v.heads()
 	}
 	if err == nil {
 		v.progress.Stage = "rows"
+		v.tell(v.progress)
 		err = v.rows()
 	}
 	if err == nil {
@@ -174,6 +181,9 @@ func (v *verification) rows() error {
 		v.progress.Rows++
 		if v.progress.Rows%4096 == 0 {
 			v.tell(v.progress)
+		}
+		if err := v.ended(); err != nil {
+			return err
 		}
 		return c.there(key, value)
 	})

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"pixd/snapshot"
@@ -47,5 +50,50 @@ func TestVerifySnapshotAlone(t *testing.T) {
 	}
 	if _, err := snapshot.Open(snapshot.Disk, file); err != nil {
 		t.Error(err)
+	}
+}
+
+// endsAfter is a context that ends after so many looks at it.
+type endsAfter struct {
+	context.Context
+	looks atomic.Int64
+}
+
+func (e *endsAfter) Err() error {
+	if e.looks.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestVerifySnapshotStopped ends the verification of a snapshot at each look at its context: it
+// stops there, in each of its stages, and leaves nothing behind.
+func TestVerifySnapshotStopped(t *testing.T) {
+	t.Parallel()
+	fs, from := snapshotOf(t)
+	file := filepath.Join(t.TempDir(), filepath.Base(from))
+	if err := os.WriteFile(file, contents(t, fs, from), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopped := map[string]bool{}
+	for looks := int64(0); ; looks++ {
+		temp, stage := t.TempDir(), ""
+		ctx := &endsAfter{Context: t.Context()}
+		ctx.looks.Store(looks)
+		_, err := VerifySnapshot(SnapshotOptions{File: file, TempDir: temp, Context: ctx, Progress: func(p Progress) { stage = p.Stage }})
+		if names, _ := os.ReadDir(temp); len(names) != 0 {
+			t.Errorf("stopped after %d looks (%s), left: %v", looks, stage, names)
+		}
+		if err == nil {
+			break
+		}
+		if stopped[stage] = true; !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped after %d looks (%s): %v", looks, stage, err)
+		}
+	}
+	for _, stage := range []string{"checksum", "files", "records", "rows"} {
+		if !stopped[stage] {
+			t.Errorf("never stopped in %s; stopped in %v", stage, stopped)
+		}
 	}
 }

@@ -84,6 +84,9 @@ func (v *verification) records() error {
 	order := uint64(0)
 	v.report, err = v.store.Verify(func(r wal.Record) error {
 		order++
+		if err := v.ended(); err != nil {
+			return err
+		}
 		return v.deriver(r.Stream).take(numbered{r, order, v.progress.Batches})
 	}, func(r wal.Report) {
 		v.progress.Records, v.progress.Batches = r.Records, r.Batches

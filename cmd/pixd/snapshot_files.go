@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -73,10 +77,18 @@ func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.Sn
 	if _, err := os.Stat(o.TempDir); err != nil {
 		return nil, fmt.Errorf("--temp-dir: %w", err)
 	}
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	o.Context = ctx
 	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
 	defer p.End()
 	o.Progress = shown(p)
-	return do(*o)
+	v, err := do(*o)
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("stopped by a signal; what was unpacked is removed")
+	}
+	return v, err
 }
 
 // totals shows what a snapshot says of itself beside what its records come to.
