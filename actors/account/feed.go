@@ -70,7 +70,11 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 	if err == nil && n.Account != 0 && n.Account != id {
 		err = errAccount
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotThere) && f.Refused != nil && f.Refused(n.EndToEnd):
+		done(nil) // a report of a payment that went back: nobody here has its money
+		return
+	case err != nil:
 		done(fmt.Errorf("notice %v of %s: %w", n.Kind, n.EndToEnd, err))
 		return
 	}

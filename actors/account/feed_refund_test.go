@@ -65,6 +65,15 @@ func TestFeedReports(t *testing.T) {
 		if handed, err := f.take(notice); !errors.Is(err, errNotThere) || handed {
 			t.Errorf("%v of an unknown payment: %v, handed on %v", notice.Kind, err, handed)
 		}
+		f.Refused = func(id string) bool { return id == endToEnd("c") }
+		if handed, err := f.take(notice); !errors.Is(err, errNotThere) || handed {
+			t.Errorf("%v of an unknown payment, while another was refused: %v, handed on %v", notice.Kind, err, handed)
+		}
+		notice.EndToEnd = endToEnd("c")
+		if handed, err := f.take(notice); err != nil || handed {
+			t.Errorf("%v of a payment that was refused: %v, handed on %v", notice.Kind, err, handed)
+		}
+		f.Refused = nil
 	}
 }
 

@@ -55,6 +55,7 @@ type Machine struct {
 	alerted map[told]ledger.Millis
 	life    ledger.Millis            // how long, in ms, a delivery is attempted; see slack
 	held    map[ledger.Target]uint64 // events before this one are held; see Watch
+	passed  map[ledger.Target]uint64 // where the next look of Watch goes on; none: at the first event
 }
 
 // New makes the machine of a process that starts. schedule has the waits, in ms, before the
@@ -63,7 +64,7 @@ func New(schedule []ledger.Millis, b Bounds) *Machine {
 	lo, _ := ledger.AllPending()
 	m := &Machine{
 		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{}, life: slack,
-		bad: map[ledger.Target]failure{}, alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{},
+		bad: map[ledger.Target]failure{}, alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{}, passed: map[ledger.Target]uint64{},
 	}
 	for _, wait := range schedule {
 		m.life += wait

@@ -19,7 +19,7 @@ const (
 	delayed     = 60 * 60 * 1000 // ms; AlertDelayed is raised about an event that waits for longer
 	dueTurn     = 60 * 1000      // ms; what became due within this time still gets its attempt
 	watchAtOnce = 1000           // most rows of each kind that Machine.Watch takes at once
-	heldAtOnce  = 10_000         // most rows of held deliveries that it passes by; it goes on behind them the next time
+	passAtOnce  = 10_000         // most rows that it passes by: of held deliveries, and of those put back in line whose time is not over; it goes on behind them the next time
 )
 
 const tooOld = "the time for attempts is over"
@@ -91,8 +91,16 @@ func (w *watch) untried(t ledger.Target) error {
 func (w *watch) tried(t ledger.Target) error {
 	var first []ledger.Pending
 	var of []*ledger.DeliveryStatus
-	lo, hi := ledger.DeliveriesOf(t, ledger.DeliveryPending, w.m.held[t])
-	held := 0
+	lo, hi := ledger.DeliveriesOf(t, ledger.DeliveryPending, max(w.m.held[t], w.m.passed[t]))
+	onlyHeld := w.m.passed[t] <= w.m.held[t] // up to here
+	delete(w.m.passed, t)
+	passed := 0
+	pass := func(sequence uint64) (more bool) {
+		if passed++; passed == passAtOnce {
+			w.m.passed[t] = sequence + 1
+		}
+		return passed < passAtOnce
+	}
 	err := w.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		_, _, sequence, err := ledger.DecodeDeliveryKey(k)
 		if err != nil {
@@ -103,12 +111,16 @@ func (w *watch) tried(t ledger.Target) error {
 		case err != nil:
 			return false, err
 		case s.Due == ledger.Held:
-			if len(first) == 0 {
+			if onlyHeld {
 				w.m.held[t] = sequence + 1
 			}
-			held++
-			return held < heldAtOnce, nil
+			return pass(sequence), nil
+		case s.Since != 0 && s.Since+w.m.life > w.now:
+			onlyHeld = false
+			w.waits(s.Since)
+			return pass(sequence), nil
 		}
+		onlyHeld = false
 		first, of = append(first, ledger.Pending{Target: t, Due: s.Due, Sequence: sequence, Record: s.Record, Event: s.Event}), append(of, s)
 		return w.goesOn(len(first), s.CreatedAt), nil
 	})
@@ -137,7 +149,14 @@ func (w *watch) take(p ledger.Pending, s *ledger.DeliveryStatus, since ledger.Mi
 	soon := p.Due > w.now-dueTurn && p.Due <= w.now
 	if since+w.m.life <= w.now && !busy && !soon {
 		w.Late.Bury = append(w.Late.Bury, Task{Pending: p, Status: s})
-	} else if w.Oldest == 0 || since < w.Oldest {
+	} else {
+		w.waits(since)
+	}
+}
+
+// waits notes a delivery that waits since an instant, and whose time is not over.
+func (w *watch) waits(since ledger.Millis) {
+	if w.Oldest == 0 || since < w.Oldest {
 		w.Oldest = since
 	}
 }

@@ -274,3 +274,36 @@ func TestLateDies(t *testing.T) {
 		t.Errorf("the last one is %s", got)
 	}
 }
+
+// TestWatchBehindRetries checks that a delivery whose time is over ends although many before it
+// were put back in line, also where these are more than a look passes by.
+func TestWatchBehindRetries(t *testing.T) {
+	for _, many := range []uint64{watchAtOnce, passAtOnce + 5} {
+		r := newRig(t, nil)
+		of := target(1)
+		put := func(sequence uint64, since ledger.Millis) {
+			p := ledger.Pending{Target: of, Due: r.now + 60_000, Sequence: sequence, Record: sequence}
+			s := ledger.DeliveryStatus{Record: sequence, CreatedAt: t0, Since: since, Due: p.Due, Attempts: []ledger.Attempt{{At: t0}}}
+			r.shelf.apply([]wal.Op{
+				{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()},
+				{Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryPending, sequence), Value: s.Encode()},
+			})
+		}
+		r.now += life + hour
+		for sequence := uint64(1); sequence <= many; sequence++ {
+			put(sequence, r.now-hour)
+		}
+		put(many+1, 0)
+		over, oldest := 0, ledger.Millis(0)
+		for range 2 {
+			n, at := r.watch(of)
+			over += n
+			oldest = max(oldest, at)
+		}
+		if over != 1 || oldest != r.now-hour {
+			t.Errorf("behind %d: %d over, oldest %v", many, over, oldest)
+		}
+		r.shelf.expectState(t, of, many+1, "dead")
+		r.shelf.expectState(t, of, 1, "pending")
+	}
+}

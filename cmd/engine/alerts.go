@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -46,7 +48,12 @@ type alertForm struct {
 	Message     string `cbor:"4,keyasint"`
 }
 
-var alertIDs = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+// alertIDs keeps the order of the bytes that it encodes.
+var alertIDs = base32.NewEncoding("234567abcdefghijklmnopqrstuvwxyz").WithPadding(base32.NoPadding)
+
+// alertsMade counts the alerts of this process: their ids begin with it, so that those of one
+// millisecond are in order.
+var alertsMade atomic.Uint32
 
 func alertName(at ledger.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
 
@@ -56,7 +63,9 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 	if err != nil {
 		panic(fmt.Sprintf("engine: encode an alert: %v", err))
 	}
-	name := alertName(at, "alr_"+alertIDs.EncodeToString(secret(10)))
+	id := secret(10)
+	binary.BigEndian.PutUint16(id, uint16(alertsMade.Add(1)))
+	name := alertName(at, "alr_"+alertIDs.EncodeToString(id))
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
 }
 

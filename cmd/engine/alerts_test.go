@@ -124,3 +124,27 @@ func TestAlertForm(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertsOfOneMillisecond checks that alerts of one millisecond are read in the order in which
+// they were raised.
+func TestAlertsOfOneMillisecond(t *testing.T) {
+	s := openBook(t, vfs.NewMem())
+	defer func() { _ = s.Close() }()
+	at := clock.Sources{Wall: func() ledger.Millis { return 1_790_000_000_000 }, Elapsed: func() ledger.Millis { return 0 }}
+	m := &alerts{log: slog.New(slog.DiscardHandler)}
+	m.book.open(s, clock.New(at, 0))
+	const many = 100
+	for n := range many {
+		m.raise("damage", fmt.Sprint(n))
+	}
+	settled(t, s)
+	all, _, err := m.book.read(0, "", many)
+	if err != nil || len(all) != many {
+		t.Fatal(len(all), err)
+	}
+	for n := range all {
+		if all[n].Message != fmt.Sprint(n) {
+			t.Fatalf("alert %d says %s", n, all[n].Message)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/registry"
 	"pixd/actors/scheme"
 )
 
@@ -118,8 +119,9 @@ func TestRefusalsAreDropped(t *testing.T) {
 func TestSimulatorSendsBack(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
-	k, _ := w.Registry.PixKey(w.EVP)
-	if _, err := w.Registry.RemovePixKey(k.Account, w.EVP); err != nil { // the scheme is told within 5 s
+	var k *registry.PixKey
+	w.becomes("the key is registered", 10*time.Second, func() bool { k, _ = w.Registry.PixKey(w.EVP); return k.Registered })
+	if _, err := w.Registry.RemovePixKey(k.Account, w.EVP); err != nil { // the scheme is told in the next round, up to 5 s later
 		t.Fatal(err)
 	}
 	had := w.money()
