@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"pixd/actors/account"
@@ -21,8 +22,9 @@ import (
 type keys struct {
 	rng    *rand.Rand
 	happen bool
-	now    bool     // the choices that are drawn now are those of keys
-	strays []string // end-to-end ids of payments to such keys
+	now    bool            // the choices that are drawn now are those of keys
+	strays []string        // end-to-end ids of payments to such keys
+	copies []scheme.Notice // copies of their notices that are still on the way
 }
 
 // keyWork is the part of a process that looks after keys.
@@ -76,6 +78,8 @@ func (l *life) turnKeys() {
 		l.removePixKey()
 	case 3, 4, 5, 6:
 		l.payStray()
+	case 7, 8:
+		l.copyArrives()
 	}
 	l.tellKeys()
 }
@@ -131,6 +135,25 @@ func (l *life) payStray() {
 	l.outside.paid[p.EndToEnd] = arrived{known.Account, p.Amount, ""}
 	l.keys.strays = append(l.keys.strays, p.EndToEnd)
 	l.say("a customer pays %s %d as %s", key, p.Amount, p.EndToEnd)
+}
+
+// copied keeps a copy of a notice about such a payment: it arrives long after.
+func (l *life) copied(n *scheme.Notice) {
+	if l.keys.happen && slices.Contains(l.keys.strays, n.EndToEnd) {
+		l.keys.copies = append(l.keys.copies, *n)
+	}
+}
+
+// copyArrives lets one of these copies arrive.
+func (l *life) copyArrives() {
+	if len(l.keys.copies) == 0 {
+		return
+	}
+	i := l.keys.rng.IntN(len(l.keys.copies))
+	n := l.keys.copies[i]
+	l.keys.copies = slices.Delete(l.keys.copies, i, i+1)
+	l.count("met: a late copy of a payment's notice")
+	l.take(delivery{n, func(error) {}})
 }
 
 // straysEnded checks, once nothing is left to do, that each payment to a key that changed hands was

@@ -758,7 +758,7 @@ var mutations = []mutation{
 	{
 		"epoch-kept", "an acceptance does not raise the epoch",
 		"actors/restored/restored.go",
-		"\ta.Epoch++\n",
+		"\ta.Epoch = max(a.Epoch, elsewhere) + 1\n",
 		"",
 	},
 	{

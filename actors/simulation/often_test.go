@@ -96,6 +96,7 @@ met: a child overtaken by a notice, and a panic
 met: a case under a slow clock
 met: a due row of a quarantined account
 met: a key after nearly a day
+met: a late copy of a payment's notice
 met: a quarantined account with much in flight
 met: a refund arrives after it failed in doubt
 met: a payment given back

@@ -152,6 +152,9 @@ func (o *outside) tell() bool {
 	if !ok {
 		return false
 	}
+	if n.Kind == scheme.PaymentArrived {
+		o.l.copied(&n)
+	}
 	if o.l.gap.about(o.l, &n) {
 		o.l.gap.refuses(o.l, &n)
 		acknowledge(nil) // the scheme would tell it for ever

@@ -292,6 +292,7 @@ func (l *life) rest() {
 		}
 		l.stated()
 		l.apart(l.tellKeys)
+		l.apart(l.copyArrives)
 		l.look()
 		l.settle()
 		busy = l.dispatchAll() || busy
