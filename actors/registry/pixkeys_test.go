@@ -121,3 +121,52 @@ func TestLateRegistration(t *testing.T) {
 		}
 	}
 }
+
+// TestMoved checks that a key which was removed from an account is known to have moved, for whoever
+// reserves it again, also after a restart and once the scheme has heard of the removal.
+func TestMoved(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := open(t, s)
+	register(t, g, 1)
+	register(t, g, 2)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := func(want bool) {
+		t.Helper()
+		for _, when := range []string{"now", "after a restart"} {
+			if got := g.Moved("k"); got != want || g.Moved(evp(1).Value) {
+				t.Errorf("%s: moved %v, want %v", when, got, want)
+			}
+			must(s.Close())
+			if s, err = wal.Open(wal.Options{Dir: "journal", FS: fs}); err != nil {
+				t.Fatal(err)
+			}
+			g = open(t, s)
+		}
+	}
+	defer func() { must(s.Close()) }()
+	_, err = g.ReservePixKey(1, email)
+	must(err)
+	moved(false)
+	removed, err := g.RemovePixKey(1, "k")
+	must(err)
+	moved(false) // it is nobody's
+	must(g.UnlistedPixKey(removed))
+	k, err := g.ReservePixKey(2, email)
+	must(err)
+	moved(true)
+	k, _ = g.PixKey(k.Key)
+	must(g.RegisteredPixKey(k))
+	moved(true)
+	if id, ours := g.KeyOwner("k"); id != 2 || !ours {
+		t.Errorf("%v has the key: %v", id, ours)
+	}
+}
