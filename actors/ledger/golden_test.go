@@ -345,3 +345,21 @@ func TestApplyRefuses(t *testing.T) {
 		t.Errorf("unspoiled: %v, balance %d", err, a.Totals.Balance)
 	}
 }
+
+// TestGoldenDeliveryStatus checks the row that no record derives, with every field and with as
+// few as there can be, the keys that the oldest versions did not write among them.
+func TestGoldenDeliveryStatus(t *testing.T) {
+	for name, s := range map[string]DeliveryStatus{
+		"delivery_status.golden": {
+			Record: 9, Event: 1, CreatedAt: 1772366400000, Due: 1772366460000, Why: "the receiver answered 410", Since: 1772366430000,
+			Attempts: []Attempt{{At: 1772366400100, Took: 15_000, Err: "no answer in time"}, {At: 1772366420000, Took: 3, Status: 500}},
+		},
+		"delivery_status.least.golden": {Record: 9, CreatedAt: 1772366400000},
+	} {
+		golden(t, name, hex.EncodeToString(s.Encode())+"\n")
+		back, err := DecodeDeliveryStatus(s.Encode())
+		if err != nil || !reflect.DeepEqual(*back, s) {
+			t.Errorf("%s: came back as %+v (%v)", name, back, err)
+		}
+	}
+}
