@@ -46,8 +46,13 @@ func (r *FoundReturn) refuses() *Refusal {
 }
 
 // schedule sets the due time of a case to that of its status, or to now where that has passed:
-// the scanner of due times finds rows of the past only in its look back once a minute.
+// the scanner of due times finds rows of the past only in its look back once a minute. The time
+// limits of a case that was opened under doubt are set to when they end first, or while the doubt
+// lasts left as they are: redate would move a due time of now.
 func (d *draft) schedule(k *Case) {
+	if k.Doubted && !d.stamp.Doubted {
+		k.redate(d.stamp.Reading)
+	}
 	switch k.Status {
 	case CaseOpen:
 		k.DueAt = k.DeadlineAt
@@ -57,7 +62,7 @@ func (d *draft) schedule(k *Case) {
 		sums := d.sumsOf(k.Original)
 		k.settle(&sums)
 	}
-	if k.DueAt != 0 {
+	if k.DueAt != 0 && !k.Doubted {
 		k.DueAt = max(k.DueAt, d.stamp.Clock)
 	}
 }
