@@ -18,8 +18,8 @@ import (
 )
 
 // alertKinds are all kinds of alert.
-var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine,
-	webhook.AlertDead, webhook.AlertDelayed, "damage", alertLowDisk, alertClock, alertSnapshot, alertRefused)
+var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine, account.AlertDamage,
+	webhook.AlertDead, webhook.AlertDelayed, alertLowDisk, alertClock, alertSnapshot, alertRefused)
 
 // meters are the metrics of /metrics.
 type meters struct {
