@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// fileReads makes one read of a file fail, once.
+type fileReads struct {
+	mu        sync.Mutex
+	at, count int
+	hit       *errorfs.Op
+}
+
+func (f *fileReads) String() string { return "failing reads" }
+
+// MaybeError implements errorfs.Injector.
+func (f *fileReads) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsRead {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count++; f.count != f.at {
+		return nil
+	}
+	f.hit = &op
+	return errRead
+}
+
+func (f *fileReads) met() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hit != nil
+}
+
+// TestFailedFileRead is TestFailedRead for the reads of files that a start makes before and beside
+// those of the journal: of the anchor, of Pebble's manifest, logs and tables, and of the scheme's
+// book. Nearly nothing is cached.
+func TestFailedFileRead(t *testing.T) {
+	folder := halfDone(t)
+	step := *readsStep
+	switch {
+	case step > 0:
+	case testing.Short():
+		step = 37
+	default:
+		step = 11
+	}
+	n, refused := 0, 0
+	for at := *readsFrom; ; at += step {
+		f := &fileReads{at: at}
+		disk := folder.CrashClone(vfs.CrashCloneCfg{})
+		ended, err := failStart(disk, f)
+		if ended {
+			refused++
+		}
+		if err == nil {
+			disk = disk.CrashClone(vfs.CrashCloneCfg{}) // Pebble may hold its lock; the end of a process gives it back
+			synctest.Test(t, func(*testing.T) { err = newReadRun(disk).live(func() bool { return false }) })
+		}
+		if err != nil {
+			t.Fatalf("read %d, %+v: %v", at, f.hit, err)
+		}
+		if !f.met() {
+			break
+		}
+		n++
+	}
+	t.Logf("%d reads failed; %d ended the start", n, refused)
+	if n < 3 || refused < 3 {
+		t.Error("hardly any failure was met")
+	}
+}
+
+// failStart starts an engine that may meet a failing read, and closes it. ended tells whether the
+// start ended with the error of that read. Pebble leaves goroutines behind where it cannot open, so
+// this is in no bubble; the engine's clock begins where halfDone's ended.
+func failStart(disk *vfs.MemFS, f *fileReads) (ended bool, err error) {
+	c := newReadRun(disk).config
+	clocks := newClocks()
+	clocks.wall.Store(time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC).Sub(clocks.start).Milliseconds())
+	c.Clocks, c.FS, c.cache, c.memTable = clocks.sources(), errorfs.Wrap(disk, f), 1, 1<<16
+	e, err := Open(c)
+	switch {
+	case err == nil:
+		return false, e.Close()
+	case !f.met() || !errors.Is(err, syscall.EIO):
+		return true, err
+	}
+	return true, nil
+}
