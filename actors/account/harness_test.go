@@ -63,7 +63,10 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settings(), id >= 1 && id <= harnessAccounts
 		},
-		Now:     func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
+		Now: func() ledger.Reading {
+			now := ledger.Millis(w.clock.Add(1))
+			return ledger.Reading{Time: now + stampsAhead, Clock: now}
+		},
 		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {
