@@ -85,6 +85,7 @@ sim: ## live N lives in the simulation, or the one of SEED
 mutations: ## make each known mutation of the code, or MUTATION, and see that the simulation finds it
 	go test ./actors/simulation -run '^TestMutations$$' -count=1 -v -timeout 0 -sim.mutation=$(or $(MUTATION),all)
 
-faults: ## cut the power before each write, fail each write and sync once, and close under slow reads
+faults: ## cut the power before each write, fail each write, sync and read once, and close under slow reads
 	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash|CloseUnderSlowReads)(FindsMutations)?$$' -count=1 -v -timeout 0
 	for n in 1 2 3 4 5 6 7 8; do go test ./cmd/engine -run '^TestFailedDisk$$' -count=1 -v -timeout 0 -faults.from=$$n -faults.step=8 || exit 1; done
+	go test ./cmd/engine -run '^TestFailed(File)?Read$$' -count=1 -v -timeout 0 -reads.step=1

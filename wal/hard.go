@@ -59,7 +59,7 @@ func (s *Store) checkHard() error {
 	wanted := wantedHard(s.opts.Hard)
 	delete(wanted, settingFormat)
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		stored, ok, err := get(s.db, metaKey(hardPrefix+name))
+		stored, ok, err := get(s.source(), metaKey(hardPrefix+name))
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Store) checkFormat() error {
 
 // format reads the store's format.
 func (s *Store) format() (int, error) {
-	stored, ok, err := get(s.db, metaKey(hardPrefix+settingFormat))
+	stored, ok, err := get(s.source(), metaKey(hardPrefix+settingFormat))
 	if err != nil {
 		return 0, err
 	}

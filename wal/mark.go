@@ -32,7 +32,7 @@ func decodeMark(b []byte) (Head, bool) {
 // where there is no mark. A mark after the anchor is not used: the anchor has then lost its
 // newer slot, and everything is verified again.
 func (s *Store) readMark(anchored uint64) (Head, error) {
-	value, ok, err := get(s.db, metaKey(markName))
+	value, ok, err := get(s.source(), metaKey(markName))
 	if err != nil || !ok {
 		return Head{}, err
 	}

@@ -1,10 +1,6 @@
 package wal
 
-import (
-	"errors"
-
-	"github.com/cockroachdb/pebble/v2"
-)
+import "errors"
 
 // Newest calls fn with the newest record of each stream, in ascending order of streams. Each
 // record is verified with the checksum of the record before it. It reads two records of each
@@ -14,7 +10,7 @@ func (v *View) Newest(fn func(Record) error) error {
 	if v.snap == nil {
 		return ErrClosed
 	}
-	it, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: []byte{recordPrefix}, UpperBound: []byte{recordPrefix + 1}})
+	it, err := v.source().NewIter([]byte{recordPrefix}, []byte{recordPrefix + 1})
 	if err != nil {
 		return unreadable(0, 0, err)
 	}
@@ -25,7 +21,7 @@ func (v *View) Newest(fn func(Record) error) error {
 	return err
 }
 
-func newest(it *pebble.Iterator, fn func(Record) error) error {
+func newest(it iterator, fn func(Record) error) error {
 	for ok := it.First(); ok; {
 		stream, _, err := splitRecordKey(it.Key())
 		if err != nil {

@@ -207,8 +207,9 @@ func (s *Store) openPebble(readOnly bool) (*pebble.DB, error) {
 }
 
 // openPebble opens Pebble and returns an error even where Pebble calls Fatalf or panics.
-func openPebble(o Options, p *pebble.Options, fail *failure) (db *pebble.DB, err error) {
-	err = fail.guard(func() (err error) {
+func openPebble(o Options, p *pebble.Options, fail *failure) (*pebble.DB, error) {
+	var db *pebble.DB // read only after success: where guard gives up, Pebble may still be opening
+	err := fail.guard(func() (err error) {
 		db, err = pebble.Open(o.FS.PathJoin(o.Dir, storeName), p)
 		return err
 	})

@@ -169,7 +169,7 @@ func TestDoubtful(t *testing.T) {
 		t.Error(err)
 	}
 	spoil(t, fs, func(db *pebble.DB) error {
-		v, _, err := get(db, BatchKey(newest))
+		v, _, err := get(source{from: db}, BatchKey(newest))
 		if err != nil {
 			return err
 		}

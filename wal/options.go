@@ -50,6 +50,10 @@ type Options struct {
 	MemTableBytes uint64        // size of one memtable, of which two are in memory at times; default 64 MiB
 	AnchorEvery   time.Duration // time between two writes of the anchor; default 1 s
 
+	// ReadFault is called before each read of a key, each scan, and each value that a scan reads;
+	// the read fails with its error, if it returns one. It is for tests. Nil: no read fails so.
+	ReadFault func() error
+
 	lazyDelay    time.Duration // how long lazy entries wait; set only by tests; 0: the constant lazyDelay
 	readPatience time.Duration // how long Close waits for reads; set only by tests; 0: the constant readPatience
 

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -10,13 +11,29 @@ import (
 // IsDamage reports whether an error means that bytes on disk are not what was written, or
 // that a record is missing.
 func IsDamage(err error) bool {
-	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage))
+	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage)) && !errors.As(err, new(unread))
 }
 
+// IsUnread reports whether an error means that the disk did not give the bytes. Nothing is known
+// of what they are: the same read may succeed when it is tried again.
+func IsUnread(err error) bool { return errors.As(err, new(unread)) }
+
+// unread is the error of a read that failed in Pebble or in the file system.
+type unread struct{ error }
+
+// Unwrap returns the error of the read.
+func (e unread) Unwrap() error { return e.error }
+
 // plain removes the part of Pebble's message about damage that only Pebble's developers
-// understand.
+// understand. An error that is not about damage becomes one of IsUnread.
 func plain(err error) error {
-	if err == nil || !strings.Contains(err.Error(), carrier[2:]) {
+	switch {
+	case err == nil:
+		return nil
+	case !pebble.IsCorruptionError(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF): // a file that ends too early is damaged
+		err = unread{err}
+	}
+	if !strings.Contains(err.Error(), carrier[2:]) {
 		return err
 	}
 	return plainError{err}

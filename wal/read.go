@@ -14,7 +14,7 @@ func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 		return nil, false, err
 	}
 	defer s.readers.leave()
-	return get(s.db, key)
+	return get(s.source(), key)
 }
 
 // Scan calls fn for each key in [lo, hi) in ascending order, until fn returns false for
@@ -34,7 +34,7 @@ func (s *Store) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error
 		return err
 	}
 	defer s.readers.leave()
-	return scan(s.db, lo, hi, back, fn)
+	return scan(s.source(), lo, hi, back, fn)
 }
 
 // Rows calls fn for every row, and for any other key in the store that is not the key of a
@@ -82,7 +82,7 @@ func (v *View) Get(key []byte) (value []byte, ok bool, err error) {
 	if v.snap == nil {
 		return nil, false, ErrClosed
 	}
-	return get(v.snap, key)
+	return get(v.source(), key)
 }
 
 // Scan is Store.Scan at the view's moment.
@@ -99,7 +99,7 @@ func (v *View) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)
 	if v.snap == nil {
 		return ErrClosed
 	}
-	return scan(v.snap, lo, hi, back, fn)
+	return scan(v.source(), lo, hi, back, fn)
 }
 
 // Close closes the view.
@@ -111,7 +111,7 @@ func (v *View) Close() error {
 	return v.snap.Close()
 }
 
-func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
+func get(r source, key []byte) ([]byte, bool, error) {
 	v, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
@@ -126,8 +126,8 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 	return value, true, nil
 }
 
-func scan(r pebble.Reader, lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+func scan(r source, lo, hi []byte, back bool, fn func(k, v []byte) (bool, error)) error {
+	it, err := r.NewIter(lo, hi)
 	if err != nil {
 		return fmt.Errorf("wal: scan [%q, %q): %w", lo, hi, plain(err))
 	}
@@ -164,7 +164,7 @@ func (s *Store) Read(stream Stream, from, prev uint64, fn func(Record) error) er
 		return err
 	}
 	defer s.readers.leave()
-	return readStream(s.db, stream, from, prev, fn)
+	return readStream(s.source(), stream, from, prev, fn)
 }
 
 // Read is Store.Read at the view's moment.
@@ -172,12 +172,12 @@ func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) err
 	if v.snap == nil {
 		return ErrClosed
 	}
-	return readStream(v.snap, stream, from, prev, fn)
+	return readStream(v.source(), stream, from, prev, fn)
 }
 
-func readStream(r pebble.Reader, stream Stream, from, prev uint64, fn func(Record) error) error {
+func readStream(r source, stream Stream, from, prev uint64, fn func(Record) error) error {
 	_, hi := RecordRange(stream)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: RecordKey(stream, from), UpperBound: hi})
+	it, err := r.NewIter(RecordKey(stream, from), hi)
 	if err != nil {
 		return unreadable(stream, from, err)
 	}
@@ -188,7 +188,7 @@ func readStream(r pebble.Reader, stream Stream, from, prev uint64, fn func(Recor
 	return err
 }
 
-func readRun(it *pebble.Iterator, stream Stream, seq, prev uint64, fn func(Record) error) error {
+func readRun(it iterator, stream Stream, seq, prev uint64, fn func(Record) error) error {
 	for ok := it.First(); ok; ok = it.Next() {
 		if !bytes.Equal(it.Key(), RecordKey(stream, seq)) {
 			return damaged(stream, seq, "is missing; the next key is %x", it.Key())
@@ -220,7 +220,7 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 		return Record{}, false, err
 	}
 	defer s.readers.leave()
-	v, ok, err := get(s.db, RecordKey(stream, seq))
+	v, ok, err := get(s.source(), RecordKey(stream, seq))
 	if err != nil {
 		return Record{}, false, unreadable(stream, seq, err)
 	}
@@ -245,7 +245,7 @@ func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) erro
 		return ErrClosed
 	}
 	lo, hi := RecordRange(stream)
-	it, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	it, err := v.source().NewIter(lo, hi)
 	if err != nil {
 		return unreadable(stream, 0, err)
 	}
@@ -265,7 +265,7 @@ func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) erro
 }
 
 // recordAt reads one record with an iterator over its stream.
-func recordAt(it *pebble.Iterator, stream Stream, seq uint64) (Record, error) {
+func recordAt(it iterator, stream Stream, seq uint64) (Record, error) {
 	if seq == 0 {
 		return Record{}, damaged(stream, seq, "cannot exist")
 	}
@@ -298,7 +298,7 @@ func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
 	if seq == 0 {
 		return 0, nil
 	}
-	v, ok, err := get(s.db, RecordKey(stream, seq))
+	v, ok, err := get(s.source(), RecordKey(stream, seq))
 	if err != nil {
 		return 0, unreadable(stream, seq, err)
 	}
@@ -323,7 +323,7 @@ func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 // the store is closed.
 func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
 	lo, hi := RecordRange(stream)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	it, err := s.source().NewIter(lo, hi)
 	if err != nil {
 		return 0, 0, unreadable(stream, 0, err)
 	}
@@ -334,7 +334,7 @@ func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
 	return seq, sum, err
 }
 
-func last(it *pebble.Iterator, stream Stream) (seq, sum uint64, err error) {
+func last(it iterator, stream Stream) (seq, sum uint64, err error) {
 	if !it.Last() {
 		if err := it.Error(); err != nil {
 			return 0, 0, unreadable(stream, 0, err)

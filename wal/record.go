@@ -120,7 +120,7 @@ func damaged(stream Stream, seq uint64, format string, args ...any) *Damage {
 }
 
 func unreadable(stream Stream, seq uint64, err error) *Damage {
-	return &Damage{Stream: stream, Seq: seq, What: "cannot be read: " + err.Error(), Err: err}
+	return &Damage{Stream: stream, Seq: seq, What: "cannot be read: " + err.Error(), Err: plain(err)}
 }
 
 func damagedBatch(position uint64, format string, args ...any) *Damage {

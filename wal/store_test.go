@@ -129,7 +129,7 @@ func TestMarkFollows(t *testing.T) {
 		if err := w.run(s, 50); err != nil {
 			t.Fatal(err)
 		}
-		v, ok, err := get(s.db, metaKey(markName))
+		v, ok, err := get(s.source(), metaKey(markName))
 		if err != nil {
 			t.Fatal(err)
 		}

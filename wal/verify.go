@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 // Report says what Verify has verified so far.
@@ -31,7 +29,7 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 		return Report{}, err
 	}
 	defer s.readers.leave()
-	w, err := newWalk(s.db, make(map[Stream]tail))
+	w, err := newWalk(s.source(), make(map[Stream]tail))
 	if err != nil {
 		return Report{}, err
 	}
@@ -78,7 +76,7 @@ func (s *Store) verifyTail(newest, anchored uint64) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	w, err := newWalk(s.db, nil)
+	w, err := newWalk(s.source(), nil)
 	if err != nil {
 		return Head{}, err
 	}
@@ -106,7 +104,7 @@ func (s *Store) newestBatch() (position uint64, err error) {
 
 // batchHead reads one batch row without verifying its sum.
 func (s *Store) batchHead(position uint64) (Head, error) {
-	v, ok, err := get(s.db, BatchKey(position))
+	v, ok, err := get(s.source(), BatchKey(position))
 	if err != nil {
 		return Head{}, &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
 	}
@@ -119,8 +117,8 @@ func (s *Store) batchHead(position uint64) (Head, error) {
 
 // walk verifies batches in order, and the records that they name.
 type walk struct {
-	rows    *pebble.Iterator
-	recs    *pebble.Iterator
+	rows    iterator
+	recs    iterator
 	tails   map[Stream]tail // the newest record of each stream in the batches so far
 	ending  context.Context // ends the walk; nil: nothing does
 	partial bool            // the walk begins after the first batch, so tails lacks streams whose records came before
@@ -136,17 +134,17 @@ func (w *walk) report() Report {
 }
 
 // newWalk makes a walk. tails is nil for a walk that will not begin at the first batch.
-func newWalk(db *pebble.DB, tails map[Stream]tail) (*walk, error) {
+func newWalk(from source, tails map[Stream]tail) (*walk, error) {
 	w := &walk{tails: tails, partial: tails == nil}
 	if w.partial {
 		w.tails = make(map[Stream]tail)
 	}
 	var err error
-	w.rows, err = db.NewIter(&pebble.IterOptions{LowerBound: []byte{batchPrefix}, UpperBound: []byte{batchPrefix + 1}})
+	w.rows, err = from.NewIter([]byte{batchPrefix}, []byte{batchPrefix + 1})
 	if err != nil {
 		return nil, err
 	}
-	w.recs, err = db.NewIter(&pebble.IterOptions{LowerBound: []byte{recordPrefix}, UpperBound: []byte{recordPrefix + 1}})
+	w.recs, err = from.NewIter([]byte{recordPrefix}, []byte{recordPrefix + 1})
 	if err != nil {
 		return nil, errors.Join(err, w.rows.Close())
 	}

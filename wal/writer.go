@@ -139,7 +139,7 @@ func (w *writer) fill() (n int) {
 		}
 		n++
 		if !w.m.Knows(e) {
-			seq, sum, err := w.s.last(e.Stream)
+			seq, sum, err := w.newest(e.Stream)
 			if err != nil {
 				w.m.Refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
 				continue
@@ -149,6 +149,21 @@ func (w *writer) fill() (n int) {
 		w.m.Take(e)
 	}
 	return n
+}
+
+// lastTries is how often the newest record of a stream is read before an entry is refused because
+// it cannot be read. Whoever appended the entry has changed its memory already, and must read the
+// stream again, or even begin anew, after a refusal.
+const lastTries = 3
+
+// newest returns the sequence and checksum of a stream's newest record.
+func (w *writer) newest(stream Stream) (seq, sum uint64, err error) {
+	for range lastTries {
+		if seq, sum, err = w.s.last(stream); !IsUnread(err) {
+			break
+		}
+	}
+	return seq, sum, err
 }
 
 // write commits and syncs the machine's batch. It may block for ever; see pebbleLog.Fatalf.

@@ -16,7 +16,8 @@ type bench struct {
 	store   *memory
 	machine *Machine
 	now     ledger.Millis
-	behind  ledger.Millis // how far engine time is behind the newest record, in ms
+	ahead   ledger.Millis // by how much records are stamped ahead of now
+	behind  ledger.Millis // by how much engine time is behind now, in ms
 	doubted bool
 	entropy uint64
 	durable bool // every entry of an earlier step counts as durable when the next step begins
@@ -50,12 +51,16 @@ const testAccount = ledger.AccountID(7)
 // startOfTest is 2026-03-01T12:00:00Z.
 const startOfTest = ledger.Millis(1772366400000)
 
+// stampsAhead is by how much, in ms, records are stamped ahead of the clock in tests, as after a
+// start behind the journal, so that a mix-up of the two times is found.
+const stampsAhead = ledger.Millis(5 * 60 * 60 * 1000)
+
 func newBench(t testing.TB) *bench {
 	config := *testConfig
 	config.Recent = NewRecent(recentSlots) // the ids of two tests are the same
 	return &bench{
 		t: t, store: newMemory(), machine: newMachine(&config, testAccount), now: startOfTest,
-		durable: true,
+		durable: true, ahead: stampsAhead,
 	}
 }
 
@@ -66,7 +71,7 @@ func (b *bench) draw() (c [10]byte) {
 }
 
 func (b *bench) reading() ledger.Reading {
-	return ledger.Reading{Time: b.now, Clock: b.now - b.behind, Doubted: b.doubted}
+	return ledger.Reading{Time: b.now + b.ahead, Clock: b.now - b.behind, Doubted: b.doubted}
 }
 
 // outcome is the result of a step: its entry, and its effects by kind.

@@ -31,6 +31,7 @@ type harness struct {
 	gate   *gate
 	clock  atomic.Int64
 	drawn  atomic.Uint64
+	unread atomic.Int64 // how many reads of the store fail from now on
 }
 
 // storeRows implements Rows over the store, as the engine does.
@@ -44,11 +45,12 @@ const harnessAccounts = 8
 
 func newHarness(t *testing.T, limits Limits) *harness {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 4 << 20, CacheBytes: 1 << 20})
+	w := &harness{t: t, scheme: &counter{}}
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem(), MemTableBytes: 4 << 20, CacheBytes: 1 << 20, ReadFault: w.fault})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &harness{t: t, store: s, scheme: &counter{}, gate: &gate{Journal: s}}
+	w.store, w.gate = s, &gate{Journal: s}
 	w.clock.Store(int64(startOfTest))
 	if limits.SchemeTimeout == 0 {
 		limits.SchemeTimeout = 10 * time.Second
@@ -61,7 +63,10 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
 			return settings(), id >= 1 && id <= harnessAccounts
 		},
-		Now:     func() ledger.Reading { return ledger.At(ledger.Millis(w.clock.Add(1))) },
+		Now: func() ledger.Reading {
+			now := ledger.Millis(w.clock.Add(1))
+			return ledger.Reading{Time: now + stampsAhead, Clock: now}
+		},
 		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {

@@ -9,25 +9,37 @@ import (
 	"pixd/wal"
 )
 
-// load restores the machine from the journal. An account of the registry that has no record
-// yet is opened.
+// load restores the machine from the journal. If a read fails, the account has no machine
+// afterwards; the next command, or the next search for idle accounts, calls load again.
 func (s *Shell) load() {
-	err, panicked := s.contain(func() error {
-		m, err := Restore(s.Config, s.id, s.Tail)
-		if err != nil {
-			return err
-		}
-		s.machine = m
-		if m.Opened() {
-			return nil
-		}
-		return s.open()
-	})
-	if err != nil {
-		s.quarantine(err)
-	} else if panicked {
+	before := s.unread
+	s.machine, s.unread = nil, nil
+	err, panicked := s.contain(s.restore)
+	switch {
+	case panicked:
 		s.quarantine(errors.New("restore panicked"))
+	case wal.IsUnread(err):
+		s.machine, s.unread = nil, err
+		s.Log.Error("account: not read; tried again when it is needed", "account", s.id.String(), "error", err)
+		if before == nil && s.Config.Alerts != nil {
+			s.Config.Alerts.Raise(s.id, ledger.Alert{Kind: AlertDamage, Message: "account: not read, tried again when it is needed: " + err.Error()})
+		}
+	case err != nil:
+		s.quarantine(err)
 	}
+}
+
+// restore makes the machine. An account of the registry that has no record yet is opened.
+func (s *Shell) restore() error {
+	m, err := Restore(s.Config, s.id, s.Tail)
+	if err != nil {
+		return err
+	}
+	s.machine = m
+	if !m.Opened() {
+		return s.open()
+	}
+	return s.reviveWork()
 }
 
 func (s *Shell) open() error {
@@ -77,20 +89,15 @@ func (s *Shell) remake() {
 		s.unwritten(u)
 	}
 	s.Config.Recent.forget(s.id)
-	if s.load(); s.broken != nil || len(s.running) == 0 {
-		return
-	}
-	err, panicked := s.contain(s.reviveWork)
-	if err != nil {
-		s.quarantine(err)
-	} else if panicked {
-		s.quarantine(errors.New("panic while its payouts were read"))
-	}
+	s.load()
 }
 
 // reviveWork gives the new machine the payouts that child actors carry, in their newest
 // state: a notice may have changed a payout since its child actor began.
 func (s *Shell) reviveWork() error {
+	if len(s.running) == 0 {
+		return nil
+	}
 	r := &reader{s.machine, s.Rows}
 	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
 	for id, c := range s.running {
@@ -105,8 +112,11 @@ func (s *Shell) reviveWork() error {
 	return nil
 }
 
-// AlertQuarantine is the kind of the alert that an account was quarantined.
-const AlertQuarantine = "quarantine"
+// The kinds of alerts about accounts that cannot work.
+const (
+	AlertQuarantine = "quarantine" // the account was quarantined
+	AlertDamage     = "damage"     // the account could not be restored, because a read failed
+)
 
 // quarantine stops the account: it refuses every later command. The connections of requests
 // that wait for a payout's outcome are cut, because the client would read any status as an
@@ -131,7 +141,10 @@ func (s *Shell) cut(why error) {
 // passivate writes the head row of an idle account, which then takes no more commands. It
 // returns false where the account is not idle or an entry was refused.
 func (s *Shell) passivate() bool {
-	if s.broken != nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
+	if s.machine == nil && s.broken == nil {
+		s.load()
+	}
+	if s.broken != nil || s.machine == nil || len(s.waiting) > 0 || !s.machine.Resting(s.Journal.Durable()) {
 		return false
 	}
 	// The journal counts a refused entry as durable before it reports the refusal. If the

@@ -24,7 +24,8 @@ var errPassivated = errors.New("account: passivated")
 type Shell struct {
 	*Dependencies
 	id       ledger.AccountID
-	machine  *Machine
+	machine  *Machine // nil: it could not be restored; see load
+	unread   error    // why it could not
 	waiting  map[ledger.TxID][]waiter
 	running  map[ledger.TxID]carried // payouts for which a child actor was started that has not reported yet
 	idle     []*actor.PID            // child actors that carry no payout at present
@@ -80,7 +81,7 @@ func (s *Shell) Take(message any) {
 	case *transfer.Brought:
 		s.brought(m)
 	case *trim:
-		if s.broken == nil && !s.machine.Trim(s.Journal.Durable()) {
+		if s.machine != nil && s.broken == nil && !s.machine.Trim(s.Journal.Durable()) {
 			m.again()
 		} else if len(s.waiting) == 0 {
 			s.reapChildren()
@@ -105,6 +106,13 @@ func (s *Shell) Take(message any) {
 // child actor's report or a notice is tried again.
 func (s *Shell) attempt(m *call) {
 	for s.broken == nil {
+		if s.machine == nil {
+			if s.load(); s.unread != nil {
+				m.from.failed(fmt.Errorf("%w: %w", ledger.ErrInternal, s.unread))
+				return
+			}
+			continue
+		}
 		err, panicked := s.contain(func() error { return s.command(m) })
 		switch {
 		case panicked:

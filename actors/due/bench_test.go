@@ -38,7 +38,7 @@ func BenchmarkTick(b *testing.B) {
 
 // tick checks how many tasks a step starts; -1: any number.
 func tick(b *testing.B, m *Machine, now ledger.Millis, s *shelf, want int) []Task {
-	tasks, err := m.Tick(ledger.At(now), s)
+	tasks, err := m.Tick(reading(now), s)
 	if err != nil || want >= 0 && len(tasks) != want {
 		b.Fatalf("%d tasks (%v)", len(tasks), err)
 	}

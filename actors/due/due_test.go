@@ -22,7 +22,7 @@ func TestScanner(t *testing.T) {
 	a := &accounts{end: func() {}}
 	ctx, end := context.WithCancel(t.Context())
 	a.end = end
-	now := func() ledger.Reading { return ledger.At(ledger.Millis(time.Now().UnixMilli()) * 20) }
+	now := func() ledger.Reading { return reading(ledger.Millis(time.Now().UnixMilli()) * 20) }
 	a.scanner = NewScanner(newMachine(), s, now, a, slog.New(slog.DiscardHandler))
 	go func() {
 		time.Sleep(5 * time.Second)
@@ -127,9 +127,15 @@ func ids(tasks []Task) (out []int) {
 	return out
 }
 
+// reading is a time of which records are stamped hours ahead, as after a start behind the journal,
+// so that a mix-up of the two times is found.
+func reading(now ledger.Millis) ledger.Reading {
+	return ledger.Reading{Time: now + 5*60*60*1000, Clock: now}
+}
+
 func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Task {
 	t.Helper()
-	v, err := m.Tick(ledger.At(now), s)
+	v, err := m.Tick(reading(now), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +282,7 @@ func TestDoubted(t *testing.T) {
 	s.due(100, 1, 1, ledger.DueQueued)
 	s.due(100, 1, 2, ledger.DueApproval)
 	s.due(100, 1, 3, ledger.DueDoubt)
-	v, err := m.Tick(ledger.Reading{Time: 500, Clock: 500, Doubted: true}, s)
+	v, err := m.Tick(ledger.Reading{Time: 500 + 5*60*60*1000, Clock: 500, Doubted: true}, s)
 	if err != nil || !slices.Equal(ids(v), []int{3}) {
 		t.Errorf("doubted: %v, %v", ids(v), err)
 	}
@@ -387,7 +393,7 @@ func TestUnreadable(t *testing.T) {
 		s := newShelf()
 		s.due(5, 1, 1, ledger.DueDoubt)
 		spoil(s)
-		if v, err := newMachine().Tick(ledger.At(100), s); err == nil || len(v) != 0 {
+		if v, err := newMachine().Tick(reading(100), s); err == nil || len(v) != 0 {
 			t.Errorf("%s: %v, %v", name, ids(v), err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestCaseUnderDoubt(t *testing.T) {
 // TestDefenceAfterDoubt checks that a case that was opened under doubt has an end too.
 func TestDefenceAfterDoubt(t *testing.T) {
 	h, k := underDoubt(t)
-	h.now += h.terms.MEDDeadline
+	h.now += h.terms.MEDDeadline + h.ahead
 	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal == nil || d.Refusal.Code != RefuseCaseOver {
 		t.Errorf("%+v", d)
 	}
@@ -137,7 +137,7 @@ func TestCancelledCaseHasItsTime(t *testing.T) {
 	h.paid("a", 10_000)
 	k := h.reported("a", 10_000)
 	h.now += 5000
-	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now || c.Status != CaseCancelled || c.Held != 0 {
+	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now+h.ahead || c.Status != CaseCancelled || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -152,7 +152,7 @@ func TestDoubtedDeadline(t *testing.T) {
 		h.behind, h.doubted = 5*day, doubted
 		want := h.now - h.behind + h.terms.MEDDeadline
 		if doubted {
-			want = h.now + h.terms.MEDDeadline
+			want = h.now + h.ahead + h.terms.MEDDeadline
 		}
 		if k := h.reported("a", 10_000); k.DeadlineAt != want || k.Doubted != doubted {
 			t.Errorf("doubted %v: %v, want %v", doubted, k.DeadlineAt, want)

@@ -25,7 +25,8 @@ type harness struct {
 	durable *Totals // totals after the newest durable record; nil: every record is durable
 	now     Millis
 	start   Millis // when the process was started
-	behind  Millis // how far engine time is behind the newest record, in ms
+	ahead   Millis // by how much records are stamped ahead of now, in ms
+	behind  Millis // by how much engine time is behind now, in ms
 	doubted bool
 	entropy uint64
 	failing error // error that every read returns; nil: reads succeed
@@ -36,10 +37,14 @@ const testAccount = AccountID(7)
 // startOfTest is 2026-03-01T12:00:00Z.
 const startOfTest = Millis(1772366400000)
 
+// stampsAhead is by how much, in ms, records are stamped ahead of the clock in tests, as after a
+// start behind the journal, so that a mix-up of the two times is found.
+const stampsAhead = Millis(5 * 60 * 60 * 1000)
+
 func newHarness(t testing.TB) *harness {
 	return &harness{
 		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[TxID]*Transaction{}, waiting: map[TxID]bool{},
-		now: startOfTest, terms: Terms{
+		now: startOfTest, ahead: stampsAhead, terms: Terms{
 			Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
 			MEDDeadline: 120 * 3_600_000, MEDAnalysis: 168 * 3_600_000,
 		},
@@ -107,7 +112,7 @@ func (h *harness) draw() (c [10]byte) {
 }
 
 func (h *harness) stamp() Stamp {
-	r := Reading{Time: h.now, Clock: h.now - h.behind, Doubted: h.doubted, Start: h.start}
+	r := Reading{Time: h.now + h.ahead, Clock: h.now - h.behind, Doubted: h.doubted, Start: h.start}
 	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
 }
 

@@ -48,7 +48,7 @@ func TestHeld(t *testing.T) {
 		},
 		Render:  func(ledger.Event) []byte { return nil },
 		Post:    func(_ context.Context, p webhook.Post) webhook.Answer { posts <- p; return webhook.Answer{Status: 200} },
-		Now:     func() ledger.Reading { return ledger.Reading{Time: 2, Clock: 2} },
+		Now:     func() ledger.Reading { return ledger.Reading{Time: 2 + 5*60*60*1000, Clock: 2} },
 		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, end := context.WithCancel(context.Background())
@@ -72,7 +72,7 @@ func TestHeld(t *testing.T) {
 func TestRetryEnds(t *testing.T) {
 	d := webhook.NewDispatcher(webhook.Options{
 		Rows: oneRow{}, Journal: make(appended, 8),
-		Now:     func() ledger.Reading { return ledger.Reading{} },
+		Now:     func() ledger.Reading { return ledger.Reading{Time: 5 * 60 * 60 * 1000} },
 		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
 	})
 	done := make(chan error)

@@ -35,7 +35,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 	for _, id := range ids {
 		a, at := audit.NewAccount(id), &read{}
 		err := at.goOn(ctx, v, id, a.Record)
-		if damage := (*wal.Damage)(nil); errors.As(err, &damage) || errors.Is(err, errRecord) {
+		if wal.IsDamage(err) || errors.Is(err, errRecord) {
 			r.differ([]audit.Difference{{Account: id, Kind: audit.KindDamage, Message: err.Error()}})
 			err = nil
 		}
@@ -74,7 +74,7 @@ func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference
 		}
 		var failed error
 		err := at.goOn(ctx, v, d.Account, func(r *ledger.Record) { failed = errors.Join(failed, audit.Settled(&at.settled, r)) })
-		if damage := (*wal.Damage)(nil); errors.As(err, &damage) || errors.Is(err, errRecord) {
+		if wal.IsDamage(err) || errors.Is(err, errRecord) {
 			continue // derive has reported this damage
 		}
 		if err = errors.Join(err, failed); err != nil {

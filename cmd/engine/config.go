@@ -18,6 +18,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
+	"pixd/actors/webhook"
 	"pixd/wal"
 )
 
@@ -75,13 +76,15 @@ type Config struct {
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
-	wrapScheme  func(scheme.Scheme) scheme.Scheme     // set by tests: wraps the scheme, to put in a fault
-	wrap        func(account.Journal) account.Journal // set by tests: wraps the journal that accounts append to, to put in a fault
-	alerts      *alerts                               // nil: alerts go only to the log and the journal
-	commitLimit time.Duration                         // longest time of a commit, set by tests; 0: the constant commitLimit
-	patience    time.Duration                         // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits
-	cache       int64                                 // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
-	memTable    uint64                                // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
+	wrapScheme  func(scheme.Scheme) scheme.Scheme                  // set by tests: wraps the scheme, to put in a fault
+	wrap        func(account.Journal) account.Journal              // set by tests: wraps the journal that accounts append to, to put in a fault
+	alerts      *alerts                                            // nil: alerts go only to the log and the journal
+	readFault   func() error                                       // set by tests: makes reads of the journal fail; see wal.Options
+	post        func(context.Context, webhook.Post) webhook.Answer // set by tests: delivers webhooks; nil: a webhook.Sender does
+	commitLimit time.Duration                                      // longest time of a commit, set by tests; 0: the constant commitLimit
+	patience    time.Duration                                      // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits
+	cache       int64                                              // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
+	memTable    uint64                                             // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
 }
 
 // TLSFiles are the files of a listener's certificate chain and private key, in PEM; empty:

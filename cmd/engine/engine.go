@@ -157,7 +157,7 @@ func (e *Engine) openJournal() (err error) {
 	c := &e.Config
 	e.Store, err = wal.Open(wal.Options{
 		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs),
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault,
 	})
 	return err
 }

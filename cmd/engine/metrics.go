@@ -18,8 +18,8 @@ import (
 )
 
 // alertKinds are all kinds of alert.
-var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine,
-	webhook.AlertDead, webhook.AlertDelayed, "damage", alertLowDisk, alertClock, alertSnapshot, account.AlertRefused)
+var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine, account.AlertDamage,
+	webhook.AlertDead, webhook.AlertDelayed, alertLowDisk, alertClock, alertSnapshot, account.AlertRefused)
 
 // meters are the metrics of /metrics.
 type meters struct {

@@ -47,12 +47,15 @@ func (e *Engine) newWebhooks() error {
 	}
 	e.targets = webhook.NewTargets(c.WebhookInsecure, nil)
 	e.sender = webhook.NewSender(e.targets, c.WebhookTimeout)
-	read := rows{e.Store}
+	read, post := rows{e.Store}, e.sender.Post
+	if c.post != nil {
+		post = c.post
+	}
 	e.webhooks = webhook.NewDispatcher(webhook.Options{
 		Rows: webhookRows{e.Store}, Journal: e.Store, Record: read.Record,
 		Render: func(v ledger.Event) []byte { return httpapi.Event(v, banks) },
 		Busy:   e.load.busy.Load,
-		Post:   e.sender.Post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
+		Post:   post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
 		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.load.keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
