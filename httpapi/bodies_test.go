@@ -97,3 +97,29 @@ func TestBodiesRoom(t *testing.T) {
 		t.Errorf("%d bytes of room are left of %d", left, 600<<10)
 	}
 }
+
+// TestReservationAfterClose checks that memory which is reserved while its connection closes is
+// given back, in whichever order the two happen, and when a second reservation takes its place.
+func TestReservationAfterClose(t *testing.T) {
+	b := newBodies()
+	l := Limit(nil, ConnectionOptions{})
+	for name, steps := range map[string]func(k *counted, reserve func()){
+		"before the close": func(k *counted, reserve func()) { reserve(); _ = k.Close() },
+		"after the close":  func(k *counted, reserve func()) { _ = k.Close(); reserve() },
+		"before and after": func(k *counted, reserve func()) { reserve(); _ = k.Close(); reserve() },
+		"twice":            func(k *counted, reserve func()) { reserve(); reserve(); _ = k.Close(); k.release() },
+	} {
+		ours, theirs := net.Pipe()
+		_ = theirs.Close()
+		k := &counted{Conn: ours, of: l}
+		steps(k, func() {
+			b.room.Add(-maxBody)
+			b.held.Add(1)
+			k.reserve(&reservation{b, maxBody})
+		})
+		if held, room := b.held.Load(), b.room.Load(); held != 0 || room != bodiesRoom {
+			t.Errorf("%s: %d reservations, %d bytes of room", name, held, room)
+		}
+		b = newBodies()
+	}
+}

@@ -76,14 +76,20 @@ func createPrivate(fsys FS, name string) (vfs.File, error) {
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
+	if err := createNew(name); err != nil {
 		return nil, err
 	}
 	return fsys.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+}
+
+// createNew creates an empty file on the disk. It fails where the name exists, also as a link:
+// somebody else may have made it.
+func createNew(name string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // list puts the folder's files and their checksums into the manifest.

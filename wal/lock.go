@@ -28,8 +28,8 @@ const (
 )
 
 func lockFolder(fs FS, dir string) (*folderLock, error) {
-	owner := fs.PathJoin(dir, ownerName)
-	held, err := fs.Lock(fs.PathJoin(dir, lockName))
+	owner, name := fs.PathJoin(dir, ownerName), fs.PathJoin(dir, lockName)
+	held, err := own.lock(name, func() (io.Closer, error) { return fs.Lock(name) })
 	if err != nil {
 		return nil, lockError(fs, dir, err)
 	}
@@ -40,10 +40,9 @@ func lockFolder(fs FS, dir string) (*folderLock, error) {
 	return l, nil
 }
 
-// lockReading locks a folder whose store is only read, and makes no file in it. Nothing is locked
-// where there is no lock file, because whoever writes the store makes one, nor where that file
-// cannot be written, as on a read-only medium. In the latter case another process may write the
-// store all the same, through another mount or as another user: then there is an error.
+// lockReading locks a folder whose store is only read. Others may read it too, and nobody may
+// write it. It makes and changes no file, so that the folder may be on a read-only medium.
+// Nothing is locked where there is no lock file, because whoever writes the store makes one.
 func lockReading(fsys FS, dir string) (*folderLock, error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return nil, err
@@ -52,21 +51,16 @@ func lockReading(fsys FS, dir string) (*folderLock, error) {
 	if _, err := fsys.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return &folderLock{}, nil
 	}
-	held, err := fsys.Lock(name)
-	switch {
-	case err == nil:
-		return &folderLock{held: held}, nil
-	case !unwritable(err):
+	held, err := own.lock(name, func() (io.Closer, error) { return lockShared(name) })
+	if errors.Is(err, fs.ErrNotExist) { // the file system is in memory, or the system has no such locks
+		if held, err = fsys.Lock(name); unwritable(err) {
+			return &folderLock{}, nil
+		}
+	}
+	if err != nil {
 		return nil, lockError(fsys, dir, err)
 	}
-	pid, err := lockedBy(name)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist): // a file system in memory has no such file on the disk
-		return nil, err
-	case pid != 0:
-		return nil, inUse(pid)
-	}
-	return &folderLock{}, nil
+	return &folderLock{held: held}, nil
 }
 
 // unwritable reports whether an error says that a file cannot be opened for writing.
@@ -75,8 +69,8 @@ func unwritable(err error) bool {
 	return errors.As(err, &path) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission))
 }
 
-// InUse returns an error where another process has the store in dir open; nil where no
-// process has, or where there is no store yet. It makes no file.
+// InUse returns an error where a process has the store in dir open for writing; nil where no
+// process has, or where there is no store yet. It makes and changes no file.
 func InUse(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return nil //nolint:nilerr // whoever opens the store says what is wrong with the folder
@@ -91,6 +85,9 @@ func InUse(dir string) error {
 // lockError tells a lock that another process has from a folder that cannot be written. The
 // system knows who has the lock; where it does not say, the file with the owner does.
 func lockError(fsys FS, dir string, err error) error {
+	if errors.Is(err, errOwn) {
+		return inUse(os.Getpid())
+	}
 	var path *fs.PathError
 	other := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
 	if errors.As(err, &path) || !other && errors.As(err, new(syscall.Errno)) {

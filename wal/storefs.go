@@ -24,7 +24,7 @@ import (
 // that is being written sees no more than is written; see openLogs.
 //
 // Where Pebble only reads, it does not make or lock Pebble's own lock file: the folder is locked
-// already, as far as a read-only medium allows.
+// already.
 //
 // A failed write outside the store's folder, such as a checkpoint's, does not stop the
 // store.

@@ -99,13 +99,16 @@ func (r refusal) Release(err error) {
 // droppedAtOnce is the largest number of refusals that one entry deletes.
 const droppedAtOnce = 1000
 
-// Drop forgets refusals that are older than KeptRefusals at now. write makes deletions durable;
-// where it fails, the next call tries again.
-func (r *Refusals) Drop(now ledger.Millis, write func(...wal.Op) error) error {
+// Drop forgets refusals that are older than KeptRefusals; while engine time is doubted it
+// forgets none. write makes deletions durable; where it fails, the next call tries again.
+func (r *Refusals) Drop(now ledger.Reading, write func(...wal.Op) error) error {
+	if now.Doubted {
+		return nil
+	}
 	var old []string
 	r.mu.Lock()
 	for id, at := range r.ids {
-		if at < now-KeptRefusals {
+		if at < now.Clock-KeptRefusals {
 			old = append(old, id)
 		}
 	}

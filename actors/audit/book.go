@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"pixd/actors/ledger"
@@ -11,15 +12,17 @@ import (
 
 // Comparison compares the engine's sums of settled payments with those in the scheme's
 // book, while both change. The scheme settles a payment before the engine does, and sums
-// never decrease, except by payments that the engine refuses. So a reading consists of three steps: read the scheme's book, read the
-// engine's sums, read the scheme's book again. The engine's sums may not be above the last
-// book. They may not be below an earlier book whose notices had all been acknowledged
-// before the engine's sums were read. From that earlier book the payments are taken that were
-// refused after it was read.
+// never decrease, except by payments that the engine refuses. So a reading consists of three
+// steps: read the scheme's book, read the engine's sums, read the scheme's book again. The
+// engine's sums may not be above the last book. They may not be below an earlier book whose
+// notices had all been acknowledged or refused before the engine's sums were read, less what
+// was refused from that book until they had been. Payments that were refused later cannot be
+// in that book: they do not lower the bound. One that came and was refused in between does,
+// so that a missing credit of its size may go unseen in one reading; never at rest.
 type Comparison struct {
 	before *book // the scheme's book that was read before the engine's sums
 	next   *book // the book that replaces floor once all notices about its payments are acknowledged
-	floor  *book // the newest book whose notices are all acknowledged: the lower bound of the engine's sums; nil: none yet
+	floor  *book // the newest book whose notices are all acknowledged or refused, less what was refused: the lower bound of the engine's sums; nil: none yet
 
 	only map[ledger.AccountID]bool // accounts that differed at the last call of Judge; nil: Judge was not called yet
 }
@@ -37,6 +40,16 @@ func bookOf(b *scheme.Book) *book {
 	return &book{b.At, all}
 }
 
+// less returns the book without the payments that were refused until a later book was read.
+func (b *book) less(later *book) *book {
+	all := maps.Clone(b.all)
+	for id, s := range all {
+		s.Received -= later.all[id].Refused - s.Refused
+		all[id] = s
+	}
+	return &book{b.at, all}
+}
+
 // Before takes the scheme's book that was read before the engine's sums.
 func (c *Comparison) Before(b *scheme.Book) {
 	c.before = bookOf(b)
@@ -47,7 +60,7 @@ func (c *Comparison) Before(b *scheme.Book) {
 	case b.OldestOpen == 0:
 		c.floor = c.before
 	case b.OldestOpen > c.next.at:
-		c.floor = c.next
+		c.floor = c.next.less(c.before)
 	default:
 		return
 	}
@@ -102,7 +115,7 @@ func between(id ledger.AccountID, engine, low, high scheme.Sums) (found []Differ
 		engine, low, high ledger.Amount
 	}{
 		{"sent", engine.Sent, low.Sent, high.Sent},
-		{"received", engine.Received, low.Received - (high.Refused - low.Refused), high.Received},
+		{"received", engine.Received, low.Received, high.Received},
 		{"returned_by", engine.ReturnedBy, low.ReturnedBy, high.ReturnedBy},
 		{"returned_to", engine.ReturnedTo, low.ReturnedTo, high.ReturnedTo},
 	} {

@@ -36,13 +36,43 @@ func TestComparisonOfRefused(t *testing.T) {
 		"refused, and another came and is counted": {120, of(21, 0, 120, 10), false},
 		"refused, and one is lost":                 {99, of(21, 0, 120, 10), true},
 		"refused, and credited all the same":       {110, of(21, 0, 100, 10), true},
-		"lost":                                     {100, of(21, 0, 110, 0), true},
+		"lost":                                     {90, of(21, 0, 100, 10), true},
 	} {
 		var k Comparison
 		k.Before(of(10, 9, 110, 0))
-		k.Before(of(20, 15, 110, 0)) // now the notices up to 10 are acknowledged or refused
+		k.Before(of(20, 15, 100, 10)) // now the notices up to 10 are acknowledged or refused
 		if got := k.Judge(engine(c.engine), c.after); !k.Certain() || len(got) > 0 != c.differ {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestRefusedPaymentHidesNoLoss checks that a credit which the engine lacks is found although a payment
+// of the same size comes, and is refused, while the books are read.
+func TestRefusedPaymentHidesNoLoss(t *testing.T) {
+	of := func(at, open ledger.Millis, received, refused ledger.Amount) *scheme.Book {
+		return &scheme.Book{At: at, OldestOpen: open, Accounts: []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Received: received, Refused: refused}}}}
+	}
+	for name, c := range map[string]struct {
+		before []*scheme.Book
+		after  *scheme.Book
+	}{
+		"at rest":                          {[]*scheme.Book{of(20, 0, 100, 0)}, of(21, 0, 100, 10)},
+		"at rest, with older refusals":     {[]*scheme.Book{of(20, 0, 100, 30)}, of(21, 0, 100, 40)},
+		"under load":                       {[]*scheme.Book{of(10, 9, 100, 0), of(20, 15, 100, 0)}, of(21, 15, 100, 10)},
+		"under load, and another refused":  {[]*scheme.Book{of(10, 9, 110, 0), of(20, 15, 100, 10)}, of(21, 15, 100, 20)},
+		"under load, after older refusals": {[]*scheme.Book{of(10, 9, 110, 30), of(20, 15, 100, 40)}, of(21, 15, 100, 40)},
+		"with a bound from before":         {[]*scheme.Book{of(10, 0, 100, 0), of(20, 9, 100, 0)}, of(21, 9, 100, 10)},
+	} {
+		for engine, differ := range map[ledger.Amount]int{90: 1, 99: 1, 100: 0} {
+			var k Comparison
+			for _, b := range c.before {
+				k.Before(b)
+			}
+			got := k.Judge(map[ledger.AccountID]scheme.Sums{7: {Received: engine}}, c.after)
+			if !k.Certain() || len(got) != differ || differ > 0 && got[0].Scheme != 100 {
+				t.Errorf("%s, the engine has %d: %+v", name, engine, got)
+			}
 		}
 	}
 }

@@ -353,25 +353,54 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// waitsOf returns the waits before the first runs of a task that has the same result each
+// time.
+func waitsOf(t *testing.T, ends Result, runs int) (waits []ledger.Millis) {
+	t.Helper()
+	s := newShelf()
+	m := newMachine()
+	s.due(10, 1, 1, ledger.DueDoubt)
+	s.accept(1, 1)
+	last := ledger.Millis(1000)
+	for now := last; len(waits) < runs && now < 10_000_000; now += 500 {
+		for _, v := range look(t, m, now, s) {
+			waits = append(waits, now-last)
+			last = now
+			m.Done(v, ends, now)
+		}
+	}
+	return waits
+}
+
 // TestSeldom checks that a task which changes nothing runs again after 3 s, and that the
 // pause doubles after each further run, up to a minute.
 func TestSeldom(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
-		s := newShelf()
-		m := newMachine()
-		s.due(10, 1, 1, ledger.DueDoubt)
-		s.accept(1, 1)
-		var waits []ledger.Millis
-		last := ledger.Millis(100)
-		for now := last; len(waits) < 8 && now < 1_000_000; now += 100 {
-			for _, v := range look(t, m, now, s) {
-				waits = append(waits, now-last)
-				last = now
-				m.Done(v, ends, now)
-			}
-		}
+		waits := waitsOf(t, ends, 8)
 		if !slices.Equal(waits, []ledger.Millis{0, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000}) {
 			t.Errorf("%s: run again after %v", name, waits)
+		}
+	}
+}
+
+// TestRarely checks that a task for a special-return case's refund which changes nothing runs
+// again after 6 s, and that the pause doubles after each further run, up to half an hour; and
+// that the word Rarely alone postpones nothing.
+func TestRarely(t *testing.T) {
+	for name, ends := range map[string]Result{"unheard": {Unheard: true, Rarely: true}, "open": {Open: true, Rarely: true}} {
+		waits := waitsOf(t, ends, 12)
+		if !slices.Equal(waits, []ledger.Millis{
+			0, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000, 384_000, 768_000, 1_536_000, 1_800_000, 1_800_000,
+		}) {
+			t.Errorf("%s: run again after %v", name, waits)
+		}
+	}
+	s, m := newShelf(), newMachine()
+	s.due(10, 1, 1, ledger.DueDoubt)
+	m.Done(look(t, m, 1000, s)[0], Result{Rarely: true}, 1000)
+	for _, l := range m.lanes {
+		if len(l.later.byID) != 0 {
+			t.Error("a task that changed something is postponed")
 		}
 	}
 }

@@ -93,8 +93,28 @@ func TestRefundTasks(t *testing.T) {
 		{TransferIsSettled, false, false, false},
 	} {
 		d := h.step(ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: v.result, Doubt: v.doubt})
-		if a := d.Attended; a == nil || a.Open != v.open || a.Unheard != v.unheard || d.Ended == nil {
+		if a := d.Attended; a == nil || a.Open != v.open || a.Unheard != v.unheard || a.Rarely || d.Ended == nil {
 			t.Errorf("report %d, %v: %+v", n, v.result, d.Attended)
+		}
+	}
+}
+
+// TestCaseRefundTasksAreRare checks that the tasks of a special-return case's refund that still
+// waits are rare, whatever its child actor reports, and that those of a payout are not.
+func TestCaseRefundTasksAreRare(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 10_000)
+	h.paid("a", 10_000)
+	refund := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	payout := h.step(RequestPayout{Amount: 100, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSending})
+	for of, rarely := range map[*Transaction]bool{refund: true, payout: false} {
+		h.step(ResolveTransfer{ID: of.ID, EndToEnd: of.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+		for _, result := range []TransferResult{TransferIsNotHeard, TransferIsOpen} {
+			d := h.step(ResolveTransfer{ID: of.ID, EndToEnd: of.EndToEnd, Result: result})
+			if a := d.Attended; a == nil || a.Rarely != rarely || !a.Open && !a.Unheard {
+				t.Errorf("%v, result %v: %+v", of.Kind, result, d.Attended)
+			}
 		}
 	}
 }

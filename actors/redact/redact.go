@@ -15,28 +15,57 @@ import (
 // Hidden stands in place of what is hidden.
 const Hidden = "***"
 
-// personal finds what Text hides, and before it the ids and addresses whose digits it leaves.
+// personal finds what Text hides, and before it the ids, addresses and times whose digits it
+// leaves.
 var personal = regexp.MustCompile(
 	`\b[ED][0-9A-Z]{8}[0-9]{12}[0-9A-Za-z]{11}\b` + // an end-to-end id, or the id of a return
 		`|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b` + // a UUID
+		`|` + stamp +
+		`|` + duration +
 		`|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b` + // an IPv4 address
-		`|[^\s@"'<>(),;:=]+@[^\s@"'<>(),;:=]+` + // an e-mail address
-		`|[0-9](?:[ ./()_-]{0,2}[0-9]){10,}`) // 11 digits or more, with punctuation
+		`|[^\s@"'<>(),;:=]+(?:@|%40)[^\s@"'<>(),;:=]+` + // an e-mail address
+		`|\+\p{Nd}(?:` + between + `\p{Nd}){7,}` + // a phone number with the country's code
+		`|\p{Nd}(?:` + between + `\p{Nd}){10,}` + // 11 digits or more
+		`|\([0-9]{2,3}\)` + between + `[0-9]{4,5}` + between + `[0-9]{4}\b` + // a phone number with the area's code
+		`|\b[0-9]{2,3}[ .\p{Pd}]{1,3}[0-9]{4,5}[ .\p{Pd}]{1,3}[0-9]{4}\b` +
+		`|\b[0-9]{2}[ \p{Pd}]{1,3}[0-9]{8}\b` +
+		`|\b9 ?[0-9]{4}[ .\p{Pd}][0-9]{4}\b` + // a mobile phone's number
+		`|\b[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}/[0-9A-Z]{4}-[0-9]{2}\b`) // a CNPJ with letters
+
+// between is the punctuation that may stand between two digits of a document or a phone number.
+const between = `[\t\p{Z}\p{Pd}./()_]{0,3}`
+
+// stamp is a time with its date, and duration a time.Duration. They have no form of a document.
+const (
+	stamp    = `\b[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z| ?[+-][0-9]{2}:?[0-9]{2}\b)?`
+	duration = `\b[0-9]{1,3}\.[0-9]{1,9}[num\x{b5}]?s\b|[hm][0-9]{1,2}\.[0-9]{1,9}s\b`
+)
+
+var unchanged = regexp.MustCompile(`^(?:` + stamp + `|` + duration + `)$`)
 
 // Text returns a text without what identifies a person: of an e-mail address it leaves the
-// domain, and of 11 digits or more, also with punctuation between them, nothing. The digits
-// of end-to-end ids, UUIDs and IPv4 addresses stay. Names of people cannot be recognised: a
-// text that may contain one must not be shown at all.
+// domain; of 11 digits or more, also with punctuation between them, and of a shorter phone
+// number that can be told by its punctuation, nothing. The digits of end-to-end ids, UUIDs,
+// IPv4 addresses, times with their date and durations stay. Names of people cannot be
+// recognised: a text that may contain one must not be shown at all.
 func Text(s string) string {
-	return personal.ReplaceAllStringFunc(s, func(found string) string {
-		if _, domain, is := strings.Cut(found, "@"); is {
-			return Hidden + "@" + Text(domain)
+	return personal.ReplaceAllStringFunc(s, hidden)
+}
+
+// hidden returns what stands in place of a text that personal has found.
+func hidden(found string) string {
+	for _, at := range []string{"@", "%40"} {
+		if _, domain, is := strings.Cut(found, at); is {
+			return Hidden + at + Text(domain)
 		}
-		if _, err := netip.ParseAddr(found); err == nil || isID(found) {
-			return found
-		}
-		return Hidden
-	})
+	}
+	if _, err := netip.ParseAddr(found); err == nil || isID(found) || unchanged.MatchString(found) {
+		return found
+	}
+	if found[0] == '+' {
+		return "+" + Hidden
+	}
+	return Hidden
 }
 
 // isID reports whether a text that personal has found is an end-to-end id, the id of a return

@@ -142,10 +142,16 @@ func readReservation(b []byte) (ledger.AccountID, error) {
 // for 800,000 reservations; with more, the filter saves fewer reads of the store.
 const reservationFilter = 1 << 20
 
+// MayBeReserved is false only for an end-to-end id that no account has reserved. Until
+// FillReservations has added every reservation it is true.
+func (g *Registry) MayBeReserved(endToEnd string) bool {
+	return g.reserved.MayHave(reservationKey(endToEnd))
+}
+
 // endToEndRows reads the rows of an end-to-end id. For most ids no row exists.
 func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error) {
-	if key := reservationKey(endToEnd); g.reserved.MayHave(key) {
-		b, ok, err := g.journal.Get(key)
+	if g.MayBeReserved(endToEnd) {
+		b, ok, err := g.journal.Get(reservationKey(endToEnd))
 		if err != nil {
 			return found, err
 		}

@@ -23,7 +23,17 @@ type pickyScheme struct {
 	reported []string
 }
 
+// RegisterKey implements Directory.
 func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+	return p.hear(k)
+}
+
+// DeregisterKey implements Directory.
+func (p *pickyScheme) DeregisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+	return p.hear(k)
+}
+
+func (p *pickyScheme) hear(k ledger.Key) error {
 	p.reported = append(p.reported, k.Value)
 	if p.refuses[k.Value] || p.refuses["all"] {
 		return errors.New("no")
@@ -72,8 +82,38 @@ func TestRemindGoesOn(t *testing.T) {
 	}
 }
 
-// DeregisterKey implements Directory.
-func (p *pickyScheme) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+// TestRoundsReachEveryKey checks that keys which the scheme refuses, as many as end a pass,
+// keep neither new keys nor removals behind them waiting for longer than one round.
+func TestRoundsReachEveryKey(t *testing.T) {
+	r, _, _ := newRegistrar(t)
+	s := &pickyScheme{refuses: map[string]bool{"k0": true, "k1": true, "k2": true}}
+	r.Scheme = s
+	for n := range 6 {
+		if _, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rounds := func(what string, waiting func() []*PixKey) {
+		t.Helper()
+		for round, want := range []int{6, 3} {
+			if r.Round(t.Context()); len(waiting()) != want {
+				t.Errorf("after round %d %d %s wait, want %d", round+1, len(waiting()), what, want)
+			}
+		}
+		s.refuses = nil
+		if r.Round(t.Context()); len(waiting()) != 0 {
+			t.Errorf("%d %s still wait", len(waiting()), what)
+		}
+	}
+	rounds("new keys", r.Registry.Unregistered)
+	s.refuses = map[string]bool{"k0": true, "k1": true, "k2": true}
+	for n := range 6 {
+		if _, err := r.Registry.RemovePixKey(1, fmt.Sprint("k", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rounds("removals", r.Registry.Removals)
+}
 
 // remembering is a scheme that has keys. It fails while down is set, and calls during, if
 // set, while it registers a key.
@@ -235,6 +275,7 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
+// unwilling is a scheme that registers no key while refuses is set. It counts the registrations
 // of each.
 type unwilling struct {
 	*remembering

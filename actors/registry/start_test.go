@@ -49,6 +49,9 @@ func TestStartReadsNoReservation(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if again.MayBeReserved(e2eID(n)) == filled || !again.MayBeReserved(e2eID(0)) {
+			t.Errorf("filled %v: a free id may be reserved %v, a reserved one %v", filled, again.MayBeReserved(e2eID(n)), again.MayBeReserved(e2eID(0)))
+		}
 		for i := range n {
 			if ok, err := again.ReserveEndToEnd(2, e2eID(i)); ok || err != nil {
 				t.Fatalf("filled %v: another account gets %s (%v)", filled, e2eID(i), err)

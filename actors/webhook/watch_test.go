@@ -275,6 +275,30 @@ func TestLateDies(t *testing.T) {
 	}
 }
 
+// TestWatchPassesByDamage checks that a subscription whose rows cannot be read, and a row that
+// cannot be read, do not keep the subscriptions behind them from being watched.
+func TestWatchPassesByDamage(t *testing.T) {
+	k := newDesk(t, nil)
+	damaged, behind, unreadable, last := target(1), target(2), target(3), target(4)
+	k.rows(func(s *shelf) {
+		for _, of := range []ledger.Target{damaged, behind, unreadable, last} {
+			s.subscribe(of, ledger.SubscriptionActive)
+			s.wait(of, 1, k.now())
+		}
+		p := ledger.Pending{Target: unreadable, Due: k.now(), Sequence: 1}
+		s.apply([]wal.Op{
+			{Kind: wal.OpSet, Key: ledger.DeliveryKey(damaged, ledger.DeliveryPending, 1), Value: []byte{0xff}},
+			{Kind: wal.OpSet, Key: p.Key(), Value: []byte{0xff}},
+		})
+	})
+	k.clock.Add(int64(2*hour + slack)) // the desk's schedule is an hour
+	k.Watch()
+	k.rows(func(s *shelf) {
+		s.expectState(t, behind, 1, "dead")
+		s.expectState(t, last, 1, "dead")
+	})
+}
+
 // TestWatchBehindRetries checks that a delivery whose time is over ends although many before it
 // were put back in line, also where these are more than a look passes by.
 func TestWatchBehindRetries(t *testing.T) {

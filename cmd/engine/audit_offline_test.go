@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	iofs "io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -42,11 +43,18 @@ func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
 	}
 }
 
-// ended returns the configuration and the merchant of an engine that has ended.
+// ended returns the configuration and the merchant of an engine that has ended, and whose data is
+// in memory.
 func ended(t *testing.T) (Config, *harness) {
 	t.Helper()
+	return endedIn(t, "data", vfs.NewMem())
+}
+
+// endedIn is ended with a data folder. A nil file system is the disk.
+func endedIn(t *testing.T, dir string, fs vfs.FS) (Config, *harness) {
+	t.Helper()
 	c := Defaults()
-	c.DataDir, c.FS, c.AdminToken, c.Log = "data", vfs.NewMem(), "token", slog.New(slog.DiscardHandler)
+	c.DataDir, c.FS, c.AdminToken, c.Log = dir, fs, "token", slog.New(slog.DiscardHandler)
 	c.Listen, c.AdminListen, c.OnFailure = "127.0.0.1:0", "127.0.0.1:0", func(err error) { t.Error(err) }
 	s, err := Serve(c, Build{})
 	if err != nil {
@@ -251,6 +259,45 @@ func TestAuditOfflineReadOnly(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAuditOfflineLeavesTimes checks that an audit of files changes neither the names, sizes and times
+// of the files on the disk, nor the times of their folders.
+func TestAuditOfflineLeavesTimes(t *testing.T) {
+	t.Parallel()
+	c, _ := endedIn(t, t.TempDir(), nil)
+	old := time.Unix(1_700_000_000, 0)
+	each := func(fn func(path string, info iofs.FileInfo) error) {
+		t.Helper()
+		err := filepath.WalkDir(c.DataDir, func(path string, d iofs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			return errors.Join(err, fn(path, info))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := map[string]int64{}
+	each(func(path string, info iofs.FileInfo) error {
+		before[path] = info.Size()
+		return os.Chtimes(path, old, old)
+	})
+	if r, err := Audit(t.Context(), c); err != nil || len(r.Differences) > 0 || r.Book != compared {
+		t.Fatalf("%+v %v", r, err)
+	}
+	each(func(path string, info iofs.FileInfo) error {
+		if size, there := before[path]; !there || info.Size() != size || !info.ModTime().Equal(old) {
+			t.Errorf("%s: %d bytes, there were %d, changed at %v", path, info.Size(), size, info.ModTime())
+		}
+		delete(before, path)
+		return nil
+	})
+	if len(before) != 0 {
+		t.Errorf("gone: %v", before)
 	}
 }
 

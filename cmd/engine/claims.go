@@ -35,10 +35,8 @@ func (e *Engine) keepClaims(ctx context.Context) {
 		if err := e.dropClaims(); err != nil && ctx.Err() == nil {
 			e.Config.Log.Error("claims of past days not dropped", "error", err)
 		}
-		if now := e.Clock.Read(); !now.Doubted {
-			if err := e.refusals.Drop(now.Clock, e.drop); err != nil && ctx.Err() == nil {
-				e.Config.Log.Error("old refusals of payments not dropped", "error", err)
-			}
+		if err := e.refusals.Drop(e.Clock.Read(), e.drop); err != nil && ctx.Err() == nil {
+			e.Config.Log.Error("old refusals of payments not dropped", "error", err)
 		}
 	}
 }

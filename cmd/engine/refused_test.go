@@ -101,7 +101,7 @@ func TestRefusalsAreDropped(t *testing.T) {
 		later time.Duration
 		kept  bool
 	}{{keptAlerts - time.Minute, true}, {keptAlerts + time.Minute, false}} {
-		if err := w.refusals.Drop(w.Clock.Now()+ledger.Millis(c.later/time.Millisecond), w.drop); err != nil {
+		if err := w.refusals.Drop(ledger.At(w.Clock.Now()+ledger.Millis(c.later/time.Millisecond)), w.drop); err != nil {
 			t.Fatal(err)
 		}
 		again := new(account.Refusals)

@@ -7,16 +7,37 @@ import (
 	"pixd/wal"
 )
 
-// ErrStopped says that a start ended because Config.Starting or SimConfig.Starting did.
-// Everything that the start had opened is closed.
+// ErrStopped says that a start ended because Config.Starting or SimConfig.Starting did. Where
+// something could not be closed then, it is joined with the errors about that; see Stopped.
 var ErrStopped = errors.New("stopped during the start")
 
-// stopped returns ErrStopped in place of the error of a start that ctx has ended.
+// Stopped reports whether a start ended because it was to end, and everything that it had opened is
+// closed.
+func Stopped(err error) bool { return solely(err, ErrStopped) }
+
+// stopped returns ErrStopped in place of the error of a start that ctx has ended. An error that
+// says anything else is returned as it is.
 func stopped(ctx context.Context, err error) error {
-	if ctx != nil && errors.Is(err, context.Canceled) {
+	if ctx != nil && ctx.Err() != nil && solely(err, context.Canceled) {
 		return ErrStopped
 	}
 	return err
+}
+
+// solely reports whether an error is the target or wraps it, and is joined with no other error.
+func solely(err, target error) bool {
+	switch e := err.(type) { //nolint:errorlint // it looks at each error of the tree
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if !solely(one, target) {
+				return false
+			}
+		}
+		return true
+	case interface{ Unwrap() error }:
+		return solely(e.Unwrap(), target)
+	}
+	return err == target //nolint:errorlint // it wraps nothing
 }
 
 // goesOn returns an error once the start must end.

@@ -51,9 +51,10 @@ func (s signals) during(parent context.Context) (ctx context.Context, over func(
 	return ctx, func() { cancel(); <-ended }
 }
 
-// ended returns nil where a start ended because of a signal, and its error else.
+// ended returns nil where a start ended because of a signal and everything is closed, and its
+// error else.
 func (s signals) ended(err error, log *slog.Logger) error {
-	if !errors.Is(err, engine.ErrStopped) {
+	if !engine.Stopped(err) {
 		return err
 	}
 	select {

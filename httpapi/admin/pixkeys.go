@@ -50,14 +50,20 @@ func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var keys []*registry.PixKey
+	keys := keysOf(a, s.Registry.PixKey)
+	l, err := p.Of(len(keys), func(i int) (any, error) { return shownPixKey(keys[i], keyStatus(keys[i].Registered)), nil })
+	return fasthttp.StatusOK, l, err
+}
+
+// keysOf returns an account's keys, without those that were removed since the account was read:
+// another account may have such a key by now.
+func keysOf(a *registry.Account, find func(key string) (*registry.PixKey, bool)) (keys []*registry.PixKey) {
 	for _, name := range a.PixKeys {
-		if k, ok := s.Registry.PixKey(name); ok && k.Account == a.ID { // else it was removed since the account was read
+		if k, ok := find(name); ok && k.Account == a.ID {
 			keys = append(keys, k)
 		}
 	}
-	l, err := p.Of(len(keys), func(i int) (any, error) { return shownPixKey(keys[i], keyStatus(keys[i].Registered)), nil })
-	return fasthttp.StatusOK, l, err
+	return keys
 }
 
 // createPixKey reserves a PIX key for an account. It succeeds once the reservation is

@@ -55,13 +55,17 @@ func (s *Sim) writeKey(name string, op wal.Op, row *keyRow, done func(known keyR
 	change := s.changes
 	s.keys[name] = keyChange{row, change}
 	s.mu.Unlock()
-	return s.append([]wal.Op{op}, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.keys[name].number == change {
-			delete(s.keys, name)
-		}
-	}), nil
+	return s.append([]wal.Op{op}, func() { s.keyWritten(name, change) }), nil
+}
+
+// keyWritten says that a change of a key's row is durable. From then on the key is read from
+// its row, unless a later change of it is on its way.
+func (s *Sim) keyWritten(name string, change uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys[name].number == change {
+		delete(s.keys, name)
+	}
 }
 
 // keyChange is a change of a key's row that is not durable yet.
