@@ -233,7 +233,7 @@ func (r *readRun) operate(e *Engine, round int) error {
 		"watch":     func() error { e.webhooks.Watch(); return nil },
 		"alerts":    func() error { _, _, err := e.Config.alerts.book.read(0, "", 10); return err },
 		"drop":      func() error { return e.Config.alerts.book.drop(now - 1000) },
-		"refusals":  func() error { return e.refusals.Drop(now, e.drop) },
+		"refusals":  func() error { return e.refusals.Drop(ledger.Reading{Clock: now}, e.drop) },
 		"oldest":    func() error { _, err := e.webhooks.Oldest(); return err },
 		"retry all": func() error { _, err := e.webhooks.RetryAll(ledger.Target{Account: 1, Number: 1}); return err },
 		"audit":     func() error { _, err := e.audit(context.Background()); return err },
