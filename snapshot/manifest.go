@@ -21,7 +21,7 @@ type Manifest struct {
 	CreatedAt time.Time `json:"created_at"`      // UTC, whole seconds
 	Engine    string    `json:"engine"`          // version of the program that made the snapshot
 	Logs      []Log     `json:"logs"`            // one for each journal; there is one today
-	Epoch     uint64    `json:"epoch,omitempty"` // how often the journal was restored from a snapshot and taken into use
+	Epoch     uint64    `json:"epoch,omitempty"` // the number of the newest acceptance of a gap in the journal; 0: there was none
 	Accounts  int       `json:"accounts"`
 
 	// Sums over all accounts, in base units: they may be more than 64 bits hold.

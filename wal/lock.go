@@ -69,8 +69,8 @@ func unwritable(err error) bool {
 	return errors.As(err, &path) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission))
 }
 
-// InUse returns an error where a process has the store in dir open for writing; nil where no
-// process has, or where there is no store yet. It makes and changes no file.
+// InUse returns an error where another process has the store in dir open for writing, or this one
+// has it open; nil where none has, or where there is no store yet. It makes and changes no file.
 func InUse(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return nil //nolint:nilerr // whoever opens the store says what is wrong with the folder

@@ -11,7 +11,7 @@ import (
 // IsDamage reports whether an error means that bytes on disk are not what was written, or
 // that a record is missing.
 func IsDamage(err error) bool {
-	return pebble.IsCorruptionError(err) || errors.As(err, new(*Damage)) && !errors.As(err, new(unread))
+	return pebble.IsCorruptionError(err) || errors.As(err, new(cutOff)) || errors.As(err, new(*Damage)) && !errors.As(err, new(unread))
 }
 
 // IsUnread reports whether an error means that the disk did not give the bytes. Nothing is known
@@ -24,13 +24,21 @@ type unread struct{ error }
 // Unwrap returns the error of the read.
 func (e unread) Unwrap() error { return e.error }
 
+// cutOff is the error of a read behind the end of a file, which ends too early.
+type cutOff struct{ error }
+
+// Unwrap returns the error of the read.
+func (e cutOff) Unwrap() error { return e.error }
+
 // plain removes the part of Pebble's message about damage that only Pebble's developers
 // understand. An error that is not about damage becomes one of IsUnread.
 func plain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case !pebble.IsCorruptionError(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF): // a file that ends too early is damaged
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		err = cutOff{err}
+	case !pebble.IsCorruptionError(err):
 		err = unread{err}
 	}
 	if !strings.Contains(err.Error(), carrier[2:]) {

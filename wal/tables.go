@@ -11,8 +11,9 @@ import (
 
 // VerifyTables reads every block of every table and compares it with its checksum. This
 // includes the blocks of rows, indexes and filters, which the checksums of records do not
-// cover. The error names the first table that is damaged.
-func (s *Store) VerifyTables() error {
+// cover. The error names the first table that is damaged or cannot be read. ended is asked before
+// each table; an error of it ends the check. nil: it goes on to the end.
+func (s *Store) VerifyTables(ended func() error) error {
 	dir := s.opts.FS.PathJoin(s.opts.Dir, storeName)
 	names, err := s.opts.FS.List(dir)
 	if err != nil {
@@ -22,8 +23,16 @@ func (s *Store) VerifyTables() error {
 		if !strings.HasSuffix(name, ".sst") {
 			continue
 		}
-		if err := s.verifyTable(s.opts.FS.PathJoin(dir, name)); err != nil {
-			return fmt.Errorf("wal: table %s is damaged: %w", name, plain(err))
+		if ended != nil {
+			if err := ended(); err != nil {
+				return err
+			}
+		}
+		switch err := plain(s.verifyTable(s.opts.FS.PathJoin(dir, name))); {
+		case IsUnread(err):
+			return fmt.Errorf("wal: table %s cannot be read: %w", name, err)
+		case err != nil:
+			return fmt.Errorf("wal: table %s is damaged: %w", name, err)
 		}
 	}
 	return nil

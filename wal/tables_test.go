@@ -24,7 +24,7 @@ func TestVerifyTables(t *testing.T) {
 	opts.ReadOnly = true
 	s = mustOpen(t, opts)
 	defer func() { _ = s.Close() }()
-	if err := s.VerifyTables(); err != nil {
+	if err := s.VerifyTables(nil); err != nil {
 		t.Fatal(err)
 	}
 	name := tables[len(tables)-1]
@@ -37,7 +37,7 @@ func TestVerifyTables(t *testing.T) {
 		if err := os.WriteFile(name, whole, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if s.VerifyTables() == nil {
+		if s.VerifyTables(nil) == nil {
 			t.Errorf("a flip of byte %d of %d went unseen", at, len(whole))
 		}
 		whole[at] ^= 0x10
@@ -45,7 +45,7 @@ func TestVerifyTables(t *testing.T) {
 	if err := os.WriteFile(name, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.VerifyTables(); err != nil {
+	if err := s.VerifyTables(nil); err != nil {
 		t.Error(err)
 	}
 }

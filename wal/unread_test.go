@@ -2,6 +2,7 @@ package wal
 
 import (
 	"errors"
+	"io"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -12,7 +13,11 @@ import (
 // damage.
 func TestPassingReadError(t *testing.T) {
 	var fails atomic.Int64
+	var fault func() error // of reads while nothing is written; nil: none fails so
 	s := memStore(t, Options{ReadFault: func() error {
+		if fault != nil {
+			return fault()
+		}
 		if fails.Add(-1) >= 0 {
 			return syscall.EIO
 		}
@@ -48,10 +53,31 @@ func TestPassingReadError(t *testing.T) {
 		"read":   func() error { return s.Read(7, 1, 0, func(Record) error { return nil }) },
 		"record": func() error { _, _, err := s.Record(7, 2); return err },
 		"last":   func() error { _, _, err := s.Last(7); return err },
+		"verify": func() error { _, err := s.Verify(func(Record) error { return nil }, func(Report) {}); return err },
 	} {
-		fails.Store(1)
-		if err := read(); !errors.Is(err, syscall.EIO) || !IsUnread(err) || IsDamage(err) {
-			t.Errorf("%s: %v", what, err)
+		for at := int64(1); ; at++ { // each of its reads fails once
+			left := at
+			fault = func() error {
+				if left--; left == 0 {
+					return syscall.EIO
+				}
+				return nil
+			}
+			err := read()
+			fault = nil
+			if left > 0 {
+				break
+			}
+			if !errors.Is(err, syscall.EIO) || !IsUnread(err) || IsDamage(err) {
+				t.Errorf("%s, read %d: %v", what, at, err)
+			}
+		}
+		for _, end := range []error{io.EOF, io.ErrUnexpectedEOF} { // a file that ends too early is damaged
+			fault = func() error { return end }
+			if err := read(); !errors.Is(err, end) || IsUnread(err) || !IsDamage(err) {
+				t.Errorf("%s, %v: %v", what, end, err)
+			}
+			fault = nil
 		}
 	}
 }

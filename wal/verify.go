@@ -142,11 +142,11 @@ func newWalk(from source, tails map[Stream]tail) (*walk, error) {
 	var err error
 	w.rows, err = from.NewIter([]byte{batchPrefix}, []byte{batchPrefix + 1})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("wal: batches: %w", plain(err))
 	}
 	w.recs, err = from.NewIter([]byte{recordPrefix}, []byte{recordPrefix + 1})
 	if err != nil {
-		return nil, errors.Join(err, w.rows.Close())
+		return nil, errors.Join(fmt.Errorf("wal: records: %w", plain(err)), w.rows.Close())
 	}
 	return w, nil
 }
@@ -163,7 +163,7 @@ func (w *walk) batches(position uint64, after Head) error {
 		}
 		v, err := w.rows.ValueAndErr()
 		if err != nil {
-			return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+			return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: plain(err)}
 		}
 		if err := w.batch(position, v); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *walk) batches(position uint64, after Head) error {
 		position++
 	}
 	if err := w.rows.Error(); err != nil {
-		return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: err}
+		return &Damage{Position: position, What: "cannot be read: " + err.Error(), Err: plain(err)}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 )
 
@@ -45,15 +46,26 @@ func (w *arrivals) end(endToEnd string) {
 	}
 }
 
-// arrived hands a customer's payment to the account that has the key that was paid to. A
-// payment to a key that nobody here has is refused for good, and so is one that the scheme has
-// made for another account than the one that has the key by now; but not a payment that was
-// credited before the key was removed. What was refused once stays refused.
-func (f *Feed) arrived(n scheme.Notice, done func(error)) {
+// payee is who gets a payment: the account that has the key that was paid to.
+type payee struct {
+	account ledger.AccountID
+	ours    bool // there is one, and the scheme has not made the payment for another
+	moved   bool // the key was removed from an account before: that one may have got the payment already
+}
+
+func (f *Feed) payee(n scheme.Notice) payee {
 	id, ours := f.Key(n.Arrived.Key)
 	ours = ours && (n.Account == 0 || n.Account == id)
-	moved := ours && f.Moved != nil && f.Moved(n.Arrived.Key)
-	if !f.arrivals.begin(n.EndToEnd, !ours || moved) {
+	return payee{id, ours, ours && f.Moved != nil && f.Moved(n.Arrived.Key)}
+}
+
+// arrived hands a customer's payment to the account that has the key that was paid to. A
+// payment to a key that nobody here has is refused for good, and so is one that the scheme has
+// made, by its own word, for another account than the one that has the key by now; but not a payment that was
+// credited before the key was removed. What was refused once stays refused.
+func (f *Feed) arrived(n scheme.Notice, done func(error)) {
+	p := f.payee(n)
+	if !f.arrivals.begin(n.EndToEnd, !p.ours || p.moved) {
 		done(fmt.Errorf("notice of %s: %w", n.EndToEnd, errInWork))
 		return
 	}
@@ -61,17 +73,21 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		f.arrivals.end(n.EndToEnd)
 		done(err)
 	}
+	if f.payee(n) != p { // the key has changed hands before begin
+		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, errInWork))
+		return
+	}
 	if f.Refused != nil && f.Refused(n.EndToEnd) {
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, scheme.ErrNoPayee))
 		return
 	}
 	var err error
-	if !ours || moved {
+	if !p.ours || p.moved {
 		_, err = f.receiver(scheme.Notice{EndToEnd: n.EndToEnd})
 	}
 	switch {
-	case err == nil && ours && !moved || errors.Is(err, errNotThere) && ours:
-		f.Notice(id, n.Arrived, ended)
+	case err == nil && p.ours && !p.moved || errors.Is(err, errNotThere) && p.ours:
+		f.Notice(p.account, n.Arrived, ended)
 	case err == nil: // a repeat of what was credited
 		ended(nil)
 	case !errors.Is(err, errNotThere):

@@ -152,3 +152,30 @@ func TestCreditsOneOwner(t *testing.T) {
 		t.Errorf("still at work: %v", f.arrivals.work)
 	}
 }
+
+// TestKeyMovesMeanwhile checks that a payment is credited once where its key changes hands, and the
+// scheme's next copy is credited, after the first copy has looked the key up and before it begins.
+func TestKeyMovesMeanwhile(t *testing.T) {
+	f := newArrivalFeed(t)
+	var credited []ledger.AccountID
+	f.Notice = func(id ledger.AccountID, _ ledger.Command, done func(error)) {
+		credited, f.stored = append(credited, id), true
+		done(nil)
+	}
+	owner, moved, first := ledger.AccountID(7), false, true
+	f.Key = func(string) (ledger.AccountID, bool) { return owner, true }
+	f.Moved = func(string) bool {
+		was := moved
+		if first {
+			first = false
+			owner, moved = 8, true
+			f.expect("the second copy", f.take(false), nil)
+		}
+		return was
+	}
+	f.expect("the first copy", f.take(false), errInWork)
+	f.expect("the first copy again", f.take(false), nil)
+	if len(credited) != 1 || credited[0] != 8 {
+		t.Errorf("credited to %v", credited)
+	}
+}

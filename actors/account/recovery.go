@@ -12,7 +12,6 @@ import (
 // load restores the machine from the journal. If a read fails, the account has no machine
 // afterwards; the next command, or the next search for idle accounts, calls load again.
 func (s *Shell) load() {
-	before := s.unread
 	s.machine, s.unread = nil, nil
 	err, panicked := s.contain(s.restore)
 	switch {
@@ -20,13 +19,24 @@ func (s *Shell) load() {
 		s.quarantine(errors.New("restore panicked"))
 	case wal.IsUnread(err):
 		s.machine, s.unread = nil, err
-		s.Log.Error("account: not read; tried again when it is needed", "account", s.id.String(), "error", err)
-		if before == nil && s.Config.Alerts != nil {
-			s.Config.Alerts.Raise(s.id, ledger.Alert{Kind: AlertDamage, Message: "account: not read, tried again when it is needed: " + err.Error()})
-		}
+		s.tellUnread("account: not read; tried again when it is needed", err)
 	case err != nil:
 		s.quarantine(err)
 	}
+}
+
+// unreadQuiet is the time between two alerts of an account about reads that fail, in ms.
+const unreadQuiet = 60 * 60 * 1000
+
+// tellUnread logs that a read has failed. It raises an alert, but not again within the hour.
+func (s *Shell) tellUnread(what string, err error) {
+	s.Log.Error(what, "account", s.id.String(), "error", err)
+	now := s.Now().Clock
+	if s.Config.Alerts == nil || s.toldUnread != 0 && now-s.toldUnread < unreadQuiet {
+		return
+	}
+	s.toldUnread = now
+	s.Config.Alerts.Raise(s.id, ledger.Alert{Kind: AlertDamage, Message: what + ": " + err.Error()})
 }
 
 // restore makes the machine. An account of the registry that has no record yet is opened.
@@ -115,7 +125,7 @@ func (s *Shell) reviveWork() error {
 // The kinds of alerts about accounts that cannot work.
 const (
 	AlertQuarantine = "quarantine" // the account was quarantined
-	AlertDamage     = "damage"     // the account could not be restored, because a read failed
+	AlertDamage     = "damage"     // a read failed: the account, or a row or record of it, is read again when it is needed
 )
 
 // quarantine stops the account: it refuses every later command. The connections of requests

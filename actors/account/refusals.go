@@ -53,7 +53,7 @@ func (r *Refusals) Load(scan ScanFunc) error {
 	})
 }
 
-// Has reports whether a payment was refused.
+// Has reports whether a payment was refused, and that is durable.
 func (r *Refusals) Has(endToEnd string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,26 +71,27 @@ func (r *Refusals) Refuse(n scheme.Notice, done func(error)) {
 	alert := ledger.Alert{Kind: AlertRefused, Message: fmt.Sprintf(
 		"payment %s of %d base units was refused: the PIX key that was paid to is nobody's here, or another account's by now; the scheme gives it back", n.EndToEnd, n.Arrived.Amount,
 	)}
-	r.mu.Lock()
-	r.ids[n.EndToEnd] = at
-	r.mu.Unlock()
 	row := wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaRefused + n.EndToEnd), Value: binary.BigEndian.AppendUint64(nil, uint64(at))}
-	r.Journal.Append(&wal.Entry{Ops: []wal.Op{r.Alerts.Row(id, alert, at), row}, Shared: true, Out: []wal.Out{refusal{r.Alerts, id, alert, n.EndToEnd, done}}})
+	r.Journal.Append(&wal.Entry{Ops: []wal.Op{r.Alerts.Row(id, alert, at), row}, Shared: true, Out: []wal.Out{refusal{r, id, alert, n.EndToEnd, at, done}}})
 }
 
 // refusal is the Out of a refused payment's entry.
 type refusal struct {
-	alerts   Alerts
+	of       *Refusals
 	account  ledger.AccountID
 	alert    ledger.Alert
 	endToEnd string
+	at       ledger.Millis
 	done     func(error)
 }
 
 // Release implements wal.Out.
 func (r refusal) Release(err error) {
 	if err == nil {
-		r.alerts.Raised(r.account, r.alert)
+		r.of.mu.Lock()
+		r.of.ids[r.endToEnd] = r.at
+		r.of.mu.Unlock()
+		r.of.Alerts.Raised(r.account, r.alert)
 		err = scheme.ErrNoPayee
 	}
 	r.done(fmt.Errorf("payment %s: %w", r.endToEnd, err))

@@ -158,3 +158,33 @@ func TestLoadOfDamagedRefusal(t *testing.T) {
 		}
 	}
 }
+
+// noJournal is a journal that refuses every entry.
+type noJournal struct{}
+
+func (noJournal) Append(e *wal.Entry) wal.Ticket {
+	for _, o := range e.Out {
+		o.Release(wal.ErrClosed)
+	}
+	return 0
+}
+
+// TestRefusalCountsOnceDurable checks that a refusal is known only once it is durable: not while it
+// is written, nor where it could not be written.
+func TestRefusalCountsOnceDurable(t *testing.T) {
+	f := newRefusing(t)
+	waiting := waltest.NewInMemory()
+	for name, j := range map[string]interface {
+		Append(e *wal.Entry) wal.Ticket
+	}{"waits": waiting, "is refused": noJournal{}} {
+		f.Journal = j
+		outcome := errPending
+		f.Refuse(scheme.Notice{EndToEnd: name}, func(err error) { outcome = err })
+		if f.Has(name) || errors.Is(outcome, scheme.ErrNoPayee) {
+			t.Errorf("an entry that %s: known %v, answered %v", name, f.Has(name), outcome)
+		}
+	}
+	if waiting.Settle(); !f.Has("waits") {
+		t.Error("durable, and not known")
+	}
+}

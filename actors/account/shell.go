@@ -23,19 +23,20 @@ var errPassivated = errors.New("account: passivated")
 // its own: the machine decides everything.
 type Shell struct {
 	*Dependencies
-	id       ledger.AccountID
-	machine  *Machine // nil: it could not be restored; see load
-	unread   error    // why it could not
-	waiting  map[ledger.TxID][]waiter
-	running  map[ledger.TxID]carried // payouts for which a child actor was started that has not reported yet
-	idle     []*actor.PID            // child actors that carry no payout at present
-	actor    actor.Context           // nil in a shell without actors
-	broken   error                   // why the account is quarantined or passivated; nil: it is neither
-	panics   []time.Time
-	undone   atomic.Pointer[undo] // list of entries that the journal refused; the next message takes back what they changed
-	refusals atomic.Uint64        // number of entries that the journal has refused since the shell was made
-	seen     uint64               // value of refusals when the shell took the message that it now handles
-	flying   atomic.Int64         // guarded entries whose result the journal has not reported yet
+	id         ledger.AccountID
+	machine    *Machine      // nil: it could not be restored; see load
+	unread     error         // why it could not
+	toldUnread ledger.Millis // when the newest alert about a failed read was raised; 0: never
+	waiting    map[ledger.TxID][]waiter
+	running    map[ledger.TxID]carried // payouts for which a child actor was started that has not reported yet
+	idle       []*actor.PID            // child actors that carry no payout at present
+	actor      actor.Context           // nil in a shell without actors
+	broken     error                   // why the account is quarantined or passivated; nil: it is neither
+	panics     []time.Time
+	undone     atomic.Pointer[undo] // list of entries that the journal refused; the next message takes back what they changed
+	refusals   atomic.Uint64        // number of entries that the journal has refused since the shell was made
+	seen       uint64               // value of refusals when the shell took the message that it now handles
+	flying     atomic.Int64         // guarded entries whose result the journal has not reported yet
 }
 
 // NewShell makes the shell of one account, restored from the journal or new. The shell runs
@@ -126,6 +127,9 @@ func (s *Shell) attempt(m *call) {
 		case wal.IsDamage(err):
 			s.quarantine(err) // the account does not guess what the damaged row or record said
 			continue
+		case wal.IsUnread(err):
+			s.tellUnread("account: a row or record not read; tried again when it is needed", err)
+			err = fmt.Errorf("%w: %w", ledger.ErrInternal, err)
 		case !errors.Is(err, ledger.ErrBusy):
 			s.Log.Error("account: command", "account", s.id.String(), "error", err)
 			err = fmt.Errorf("%w: %w", ledger.ErrInternal, err)

@@ -2,10 +2,12 @@ package account
 
 import (
 	"errors"
+	"sync"
 	"syscall"
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/wal"
 )
 
 // fault makes the next reads of the store fail, as many as the test has set.
@@ -37,6 +39,55 @@ func TestUnreadAccount(t *testing.T) {
 	}
 	w.fund(1, 5)
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
+}
+
+// TestUnreadAlerts checks that reads which go on failing raise an alert, of an account that works and
+// of one that cannot be restored, and no more than one an hour.
+func TestUnreadAlerts(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: 1})
+	told := &toldAlerts{}
+	w.deps.Config.Alerts = told
+	w.fund(1, 10_000)
+	w.fund(2, 10_000)
+	w.eventually("rest", func() bool { return w.Passivate() == 0 })
+	w.totals(2) // it is in memory
+	w.unread.Store(1_000_000)
+	for n := range byte(3) {
+		for id := range 2 {
+			if _, err := w.Do(ledger.AccountID(id+1), payoutTo(id+1, under(n+1))); !errors.Is(err, syscall.EIO) {
+				t.Errorf("account %d: %v", id+1, err)
+			}
+		}
+	}
+	if told.count(1) != 1 || told.count(2) != 1 {
+		t.Errorf("alerts: %d and %d", told.count(1), told.count(2))
+	}
+	w.unread.Store(0)
+}
+
+// toldAlerts counts the alerts about reads that failed, by account.
+type toldAlerts struct {
+	mu   sync.Mutex
+	told map[ledger.AccountID]int
+}
+
+func (a *toldAlerts) Raise(id ledger.AccountID, alert ledger.Alert) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == nil {
+		a.told = map[ledger.AccountID]int{}
+	}
+	if alert.Kind == AlertDamage {
+		a.told[id]++
+	}
+}
+func (a *toldAlerts) Raised(ledger.AccountID, ledger.Alert)                    {}
+func (a *toldAlerts) Row(ledger.AccountID, ledger.Alert, ledger.Millis) wal.Op { return wal.Op{} }
+
+func (a *toldAlerts) count(id ledger.AccountID) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.told[id]
 }
 
 // TestUnreadAfterRefusal checks that an account which cannot be restored after a refused entry

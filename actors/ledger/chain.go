@@ -20,6 +20,8 @@ type Chain struct {
 	Moved   *Moved // the row of an older id with the same Suffix, which is written under its full id so that the new id's row can take the key by Suffix
 	Foreign bool   // another account has used EndToEnd, or an id that the engine computed with the same last 11 characters
 
+	Spent bool // the id that a payout would take now was rejected within this minute: the scheme would take no other payment under it
+
 	UnderSuffix bool // the merchant chose EndToEnd, but the engine had computed the same id before, so its row is under the suffix
 }
 
@@ -55,7 +57,7 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	case others.busy(window) || fresh == others.endToEnd && !others.noMoney:
 		return Chain{EndToEnd: others.endToEnd, Attempt: attempt, Shared: use.row, Holder: others.holder}, g.full(&use)
 	case stale != "" && fresh == others.endToEnd:
-		return Chain{}, ErrBusy // it was rejected under that id within this minute: the scheme would take no other payment under it
+		return Chain{}, ErrBusy // see Spent
 	case stale != "":
 		// The payout that waits takes the new id over when it is sent, so both stay in one row.
 		moved, err := g.moved(stale, row)

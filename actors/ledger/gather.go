@@ -43,6 +43,9 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		if f.Tx, err = g.transfer(c.ID, ""); err == nil && f.Tx != nil {
 			f.Chain, err = g.renewal(f.Tx)
 		}
+		if err == nil && f.Chain.Spent && c.Word == Approved {
+			err = ErrBusy
+		}
 	case ReceiveReturn:
 		if f.Tx, err = g.known(c.ID, c.EndToEnd); err == nil && f.Tx.Kind != TxPayout {
 			err = ErrUnknownTransfer

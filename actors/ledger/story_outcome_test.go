@@ -1,5 +1,7 @@
 package ledger
 
+import "fmt"
+
 func (b *bench) outcome(a args) ResolveTransfer {
 	id := b.ids[a["of"]]
 	c := ResolveTransfer{ID: id, EndToEnd: a["e2e"], Reason: a["code"]}
@@ -79,6 +81,10 @@ func (b *bench) decide(word string, a args) string {
 	c := DecideApproval{ID: b.ids[a["of"]], Word: Approved, Operator: a["by"]}
 	if word == "decline" {
 		c.Word = Declined
+	}
+	if a["busy"] != "" {
+		_, err := b.try(c, false)
+		return fmt.Sprintln(err)
 	}
 	return b.tell(b.stepAs(c, a["inactive"] != ""))
 }

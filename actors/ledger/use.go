@@ -152,7 +152,9 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	if c.Moved, err = g.moved(t.EndToEnd, &row); err != nil {
 		return Chain{}, err
 	}
-	if others.busy(g.account.Settings.RepeatWindow) && (others.endToEnd != t.EndToEnd || NeedsRenewal(t, now)) {
+	if busy := others.busy(g.account.Settings.RepeatWindow); !busy && NeedsRenewal(t, now) {
+		c.Spent = others.endToEnd == EndToEnd(g.stamp.Terms.OwnISPB, now.Clock, c.Suffix)
+	} else if busy && (others.endToEnd != t.EndToEnd || NeedsRenewal(t, now)) {
 		c.EndToEnd, c.Holder = others.endToEnd, others.holder
 	}
 	return c, nil

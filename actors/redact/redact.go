@@ -30,7 +30,7 @@ var personal = regexp.MustCompile(
 		`|\b[0-9]{2,3}[ .\p{Pd}]{1,3}[0-9]{4,5}[ .\p{Pd}]{1,3}[0-9]{4}\b` +
 		`|\b[0-9]{2}[ \p{Pd}]{1,3}[0-9]{8}\b` +
 		`|\b9 ?[0-9]{4}[ .\p{Pd}][0-9]{4}\b` + // a mobile phone's number
-		`|\b[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}/[0-9A-Z]{4}-[0-9]{2}\b`) // a CNPJ with letters
+		`|\b[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}\b`) // a CNPJ with letters
 
 // between is the punctuation that may stand between two digits of a document or a phone number.
 const between = `[\t\p{Z}\p{Pd}./()_]{0,3}`
@@ -44,7 +44,7 @@ const (
 var unchanged = regexp.MustCompile(`^(?:` + stamp + `|` + duration + `)$`)
 
 // Text returns a text without what identifies a person: of an e-mail address it leaves the
-// domain; of 11 digits or more, also with punctuation between them, and of a shorter phone
+// domain; of 11 digits or more, also with the usual punctuation between them, and of a shorter phone
 // number that can be told by its punctuation, nothing. The digits of end-to-end ids, UUIDs,
 // IPv4 addresses, times with their date and durations stay. Names of people cannot be
 // recognised: a text that may contain one must not be shown at all.

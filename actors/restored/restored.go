@@ -17,7 +17,7 @@ import (
 // Names of the values about a restore; see wal.MetaKey.
 const (
 	MetaMark  = "restored" // a Mark; there until an operator accepts the gap
-	MetaEpoch = "epoch"    // u64: how often a restored journal was taken into use; none: never
+	MetaEpoch = "epoch"    // u64: the number of the newest acceptance of a gap; none: there was none
 	MetaGap   = "gap"      // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
 )
 
@@ -54,8 +54,8 @@ func Find(v Values) (*Mark, error) {
 	return m, nil
 }
 
-// Epoch returns how often a restored journal was taken into use. It numbers the acceptances
-// and is shown in log and metrics; which cases wait for an operator follows from Gap.
+// Epoch returns the number of the newest acceptance of a gap; 0: there was none. Each is larger
+// than the one before; it is shown in log and metrics; which cases wait for an operator follows from Gap.
 func Epoch(v Values) (uint64, error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
 	switch {
@@ -113,7 +113,7 @@ type Accepted struct {
 // which on cases from before wait for an operator (ledger.Terms.Epoch);
 // and the mark is removed. write makes changes durable. A crash between two calls of it leaves
 // the mark, and the next start begins again. elsewhere is the largest epoch that is known of other
-// journals, such as one that was restored from the same snapshot: two lines never have one epoch.
+// journals, such as one that was restored from the same snapshot: the new one is larger.
 func Start(rows webhook.Rows, accept bool, elsewhere uint64, now ledger.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
 	m, err := Find(rows)
 	if err != nil || m == nil {

@@ -64,7 +64,7 @@ func (f alertForm) op(at ledger.Millis) wal.Op {
 		panic(fmt.Sprintf("engine: encode an alert: %v", err))
 	}
 	id := secret(10)
-	binary.BigEndian.PutUint16(id, uint16(alertsMade.Add(1)))
+	binary.BigEndian.PutUint32(id, alertsMade.Add(1))
 	name := alertName(at, "alr_"+alertIDs.EncodeToString(id))
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaAlert + name), Value: value}
 }

@@ -15,6 +15,9 @@ var ErrStopped = errors.New("stopped during the start")
 // closed.
 func Stopped(err error) bool { return solely(err, ErrStopped) }
 
+// Canceled reports whether work ended because its context did, and for no other reason.
+func Canceled(err error) bool { return solely(err, context.Canceled) }
+
 // stopped returns ErrStopped in place of the error of a start that ctx has ended. An error that
 // says anything else is returned as it is.
 func stopped(ctx context.Context, err error) error {
@@ -33,7 +36,7 @@ func solely(err, target error) bool {
 				return false
 			}
 		}
-		return true
+		return len(e.Unwrap()) > 0
 	case interface{ Unwrap() error }:
 		return solely(e.Unwrap(), target)
 	}

@@ -109,7 +109,7 @@ func (v *verification) run() error {
 	if err == nil {
 		v.progress.Stage = "tables"
 		v.tell(v.progress)
-		err = v.store.VerifyTables()
+		err = v.store.VerifyTables(v.ended)
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func TestVerifySnapshotStopped(t *testing.T) {
 			t.Fatalf("stopped after %d looks (%s): %v", looks, stage, err)
 		}
 	}
-	for _, stage := range []string{"checksum", "files", "records", "rows"} {
+	for _, stage := range []string{"checksum", "files", "records", "rows", "tables"} {
 		if !stopped[stage] {
 			t.Errorf("never stopped in %s; stopped in %v", stage, stopped)
 		}

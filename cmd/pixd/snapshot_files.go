@@ -85,7 +85,7 @@ func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.Sn
 	defer p.End()
 	o.Progress = shown(p)
 	v, err := do(*o)
-	if err != nil && ctx.Err() != nil {
+	if engine.Canceled(err) {
 		err = errors.New("stopped by a signal; what was unpacked is removed")
 	}
 	return v, err
