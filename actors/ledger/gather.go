@@ -41,10 +41,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 		err = g.attended(&f, &c)
 	case DecideApproval:
 		if f.Tx, err = g.transfer(c.ID, ""); err == nil && f.Tx != nil {
-			f.Chain, err = g.renewal(f.Tx)
-		}
-		if err == nil && f.Chain.Spent && c.Word == Approved {
-			err = ErrBusy
+			f.Chain, err = g.approval(f.Tx, c.Word)
 		}
 	case ReceiveReturn:
 		if f.Tx, err = g.known(c.ID, c.EndToEnd); err == nil && f.Tx.Kind != TxPayout {

@@ -160,6 +160,16 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	return c, nil
 }
 
+// approval is renewal for an operator's word about a payout. ErrBusy: it would be approved under an
+// id that the scheme has rejected; from the next minute on it gets another.
+func (g *gathering) approval(t *Transaction, word Approval) (Chain, error) {
+	c, err := g.renewal(t)
+	if err == nil && c.Spent && word == Approved {
+		err = ErrBusy
+	}
+	return c, err
+}
+
 // waits tells whether a payout waits to be sent: for approval or for directory capacity.
 func (t *Transaction) waits() bool { return t.Status == StatusPending || t.Status == StatusQueued }
 
