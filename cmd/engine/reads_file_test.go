@@ -57,7 +57,7 @@ func TestFailedFileRead(t *testing.T) {
 	switch {
 	case step > 0:
 	case testing.Short():
-		step = 37
+		step = 80
 	default:
 		step = 11
 	}

@@ -56,6 +56,9 @@ func (f *failingRounds) set(who ...string) {
 // TestRoundsGoOnAfterReads makes the looks of the scanner and of the webhooks' dispatcher and the
 // hourly drop of old alerts fail by reads, and checks that the next ones do the work that waited.
 func TestRoundsGoOnAfterReads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two hours of looks")
+	}
 	folder := halfDone(t)
 	synctest.Test(t, func(t *testing.T) {
 		var rounds failingRounds
