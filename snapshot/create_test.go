@@ -17,7 +17,7 @@ func TestCreateNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Symlink(at("file"), at("link")), os.Symlink(at("missing"), at("loose link"))); err != nil {
-		t.Skip(err) // this system lets nobody make links
+		t.Fatal(err)
 	}
 	for _, name := range []string{"file", "link", "loose link"} {
 		if err := createNew(at(name)); !errors.Is(err, fs.ErrExist) {
@@ -47,7 +47,7 @@ func TestCreatePrivateReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(victim, name); err != nil {
-		t.Skip(err) // this system lets nobody make links
+		t.Fatal(err)
 	}
 	file, err := createPrivate(Disk, name)
 	if err != nil {

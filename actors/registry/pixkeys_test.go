@@ -21,7 +21,7 @@ func keysOf(g *Registry) string {
 		a, _ := g.Account(id)
 		for _, name := range a.PixKeys {
 			k, ok := g.PixKey(name)
-			s += fmt.Sprintf("%d has %s (there %v, registered %v, ours %v) ", id, name, ok && k.Account == id, ok && k.Registered, g.Holds(name))
+			s += fmt.Sprintf("%d has %s (there %v, registered %v, ours %v, moved %v) ", id, name, ok && k.Account == id, ok && k.Registered, g.Holds(name), g.Moved(name))
 		}
 	}
 	for _, k := range g.Removals() {
@@ -32,7 +32,8 @@ func keysOf(g *Registry) string {
 }
 
 // TestRemoval checks that a removed key is nobody's and can be reserved by another account
-// while the scheme is still to be told, and that all of this survives a restart.
+// while the scheme is still to be told, that it is then known to have moved, and that all of
+// this survives a restart.
 func TestRemoval(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
@@ -40,8 +41,8 @@ func TestRemoval(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := open(t, s)
-	one := "1 has " + evp(1).Value + " (there true, registered false, ours false) "
-	two := "2 has " + evp(2).Value + " (there true, registered false, ours false) "
+	one := "1 has " + evp(1).Value + " (there true, registered false, ours false, moved false) "
+	two := "2 has " + evp(2).Value + " (there true, registered false, ours false, moved false) "
 	register(t, g, 1)
 	register(t, g, 2)
 	must := func(err error) {
@@ -66,7 +67,7 @@ func TestRemoval(t *testing.T) {
 	defer func() { must(s.Close()) }()
 	must(second(g.ReservePixKey(1, email)))
 	must(registered(g, "k"))
-	expect(one + "1 has k (there true, registered true, ours true) " + two)
+	expect(one + "1 has k (there true, registered true, ours true, moved false) " + two)
 	before, _ := g.Account(1)
 	must(second(g.RemovePixKey(1, "k")))
 	if !slices.Equal(before.PixKeys, []string{evp(1).Value, "k"}) {
@@ -74,7 +75,7 @@ func TestRemoval(t *testing.T) {
 	}
 	expect(one + two + "1 gave k back (true)")
 	must(second(g.ReservePixKey(2, email)))
-	expect(one + two + "2 has k (there true, registered false, ours false) 1 gave k back (true)")
+	expect(one + two + "2 has k (there true, registered false, ours false, moved true) 1 gave k back (true)")
 	must(second(g.RemovePixKey(2, "k"))) // the scheme heard nothing of the second owner: the first removal is all it must hear
 	expect(one + two + "1 gave k back (true)")
 	k, _ := g.Removal("k")
@@ -84,7 +85,12 @@ func TestRemoval(t *testing.T) {
 	expect(one + two)
 	must(second(g.ReservePixKey(2, email)))
 	must(second(g.RemovePixKey(2, evp(2).Value)))
-	expect(one + "2 has k (there true, registered false, ours false) 2 gave " + evp(2).Value + " back (true)")
+	expect(one + "2 has k (there true, registered false, ours false, moved true) 2 gave " + evp(2).Value + " back (true)")
+	must(registered(g, "k"))
+	expect(one + "2 has k (there true, registered true, ours true, moved true) 2 gave " + evp(2).Value + " back (true)")
+	if id, ours := g.KeyOwner("k"); id != 2 || !ours {
+		t.Errorf("%v has the key: %v", id, ours)
+	}
 }
 
 // TestLateRegistration checks that the scheme's answer to a registration from before a
@@ -119,54 +125,5 @@ func TestLateRegistration(t *testing.T) {
 		if open, ok := g.Removal("k"); !ok || open.Account != next {
 			t.Errorf("the answer to the first removal ended the second: %+v", open)
 		}
-	}
-}
-
-// TestMoved checks that a key which was removed from an account is known to have moved, for whoever
-// reserves it again, also after a restart and once the scheme has heard of the removal.
-func TestMoved(t *testing.T) {
-	fs := vfs.NewMem()
-	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := open(t, s)
-	register(t, g, 1)
-	register(t, g, 2)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	moved := func(want bool) {
-		t.Helper()
-		for _, when := range []string{"now", "after a restart"} {
-			if got := g.Moved("k"); got != want || g.Moved(evp(1).Value) {
-				t.Errorf("%s: moved %v, want %v", when, got, want)
-			}
-			must(s.Close())
-			if s, err = wal.Open(wal.Options{Dir: "journal", FS: fs}); err != nil {
-				t.Fatal(err)
-			}
-			g = open(t, s)
-		}
-	}
-	defer func() { must(s.Close()) }()
-	_, err = g.ReservePixKey(1, email)
-	must(err)
-	moved(false)
-	removed, err := g.RemovePixKey(1, "k")
-	must(err)
-	moved(false) // it is nobody's
-	must(g.UnlistedPixKey(removed))
-	k, err := g.ReservePixKey(2, email)
-	must(err)
-	moved(true)
-	k, _ = g.PixKey(k.Key)
-	must(g.RegisteredPixKey(k))
-	moved(true)
-	if id, ours := g.KeyOwner("k"); id != 2 || !ours {
-		t.Errorf("%v has the key: %v", id, ours)
 	}
 }
