@@ -273,6 +273,7 @@ func (b *refundBook) releases(l *life, r *ledger.Record, before *ledger.Account,
 }
 
 // raised checks after an entry that no part of a payment is free that one of its cases disputes.
+// What was freed after the time for returns stays free, also if the clock is doubted later.
 func (b *refundBook) raised(l *life, r *ledger.Record) {
 	made := l.trueTimeOf(r)
 	if !made.last {
@@ -280,10 +281,13 @@ func (b *refundBook) raised(l *life, r *ledger.Record) {
 	}
 	for _, other := range b.cases {
 		k := other.Case
-		if other.Account != r.Account || k.Short == 0 || b.over(k, made) {
+		if other.Account != r.Account || k.Short == 0 {
 			continue
 		}
-		if free := b.left(k.Original); free > 0 {
+		free := b.left(k.Original)
+		if b.over(k, made) {
+			b.passed[k.ID] = b.passed[k.ID] || free > 0
+		} else if free > 0 && !b.passed[k.ID] {
 			l.fail("record %d of %v (%v) leaves %d of %v free, and %v lacks %d", r.Seq, r.Account, r.Kind, free, k.Original, k.ID, k.Short)
 		}
 	}

@@ -26,6 +26,7 @@ type refundBook struct {
 	unrefunded map[ledger.TxID]int                     // how often cases of a payment have released what was not refunded
 	found      map[ledger.TxID]bool                    // refunds that a restored journal lacked
 	claims     map[ledger.AccountID]map[[16]byte][]ledger.Millis
+	passed     map[ledger.CaseID]bool // decided cases that left a free part of their payment, as the time for returns was over
 }
 
 // failedRefund is a refund for a case that failed. inDoubt: the scheme may have had an earlier
@@ -51,6 +52,7 @@ func newRefundBook() *refundBook {
 		map[ledger.TxID]int{},
 		map[ledger.TxID]bool{},
 		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
+		map[ledger.CaseID]bool{},
 	}
 }
 
