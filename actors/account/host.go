@@ -51,7 +51,8 @@ type Options struct {
 	Tail    Tail
 	Look    Look // reads accounts that are not in memory; nil: such a read restores the account
 	Scheme  scheme.Scheme
-	Tasks   Tasks // nil: the results of due tasks are ignored
+	Lanes   *transfer.Lanes // bounds the calls to a scheme in another process; nil: nothing does
+	Tasks   Tasks           // nil: the results of due tasks are ignored
 	// Opening returns the settings that a new account starts with; false: the registry has
 	// no such account.
 	Opening func(ledger.AccountID) (ledger.Settings, bool)
@@ -125,7 +126,7 @@ func NewHost(p Options) *Host {
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &Shell{Dependencies: &d.deps} },
 		append(scheduled, actor.WithSupervisor(overChildren{d}))...)
 	d.deps.ChildProps = transfer.Props(&transfer.Runner{
-		Context: d.running, Scheme: p.Scheme, Timeout: d.limits.SchemeTimeout, Work: &d.children.work,
+		Context: d.running, Scheme: p.Scheme, Timeout: d.limits.SchemeTimeout, Work: &d.children.work, Lanes: p.Lanes,
 	}, scheduled...)
 	if d.limits.JoinGrace == 0 {
 		d.limits.JoinGrace = 5 * time.Second

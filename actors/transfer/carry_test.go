@@ -107,6 +107,33 @@ var whole = scheme.Payment{
 // TestCarry checks, for each script of the scheme's answers, which calls Carry makes and
 // what it reports.
 func TestCarry(t *testing.T) {
+	inBothWays(t, testCarry)
+}
+
+// inBothWays runs a test with Carry, and with the same job in lanes.
+func inBothWays(t *testing.T, test func(t *testing.T, carries func(scheme.Scheme, Job) ledger.ResolveTransfer)) {
+	const timeout = 250 * time.Millisecond
+	t.Run("alone", func(t *testing.T) {
+		test(t, func(s scheme.Scheme, j Job) ledger.ResolveTransfer {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			return Carry(ctx, s, j)
+		})
+	})
+	t.Run("in lanes", func(t *testing.T) {
+		test(t, func(s scheme.Scheme, j Job) ledger.ResolveTransfer {
+			l := NewLanes()
+			defer func() {
+				if got := l.Counts(); got.Payments.InUse+got.Questions.InUse+got.Repeats != 0 {
+					t.Errorf("after the report: %+v", got)
+				}
+			}()
+			return l.carry(t.Context(), s, &j, timeout)
+		})
+	})
+}
+
+func testCarry(t *testing.T, carries func(scheme.Scheme, Job) ledger.ResolveTransfer) {
 	for _, c := range []struct {
 		doubt       bool
 		lines, call string
@@ -135,9 +162,7 @@ func TestCarry(t *testing.T) {
 		if c.doubt {
 			j.Goal = ledger.GoalResume
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-		out := Carry(ctx, s, j)
-		cancel()
+		out := carries(s, j)
 		if got := strings.Join(s.calls, " "); got != c.call || said(&out) != c.report || len(s.lines) > 0 {
 			t.Errorf("%s: called %q, want %q; reported %q, want %q", c.lines, got, c.call, said(&out), c.report)
 		}
@@ -150,7 +175,9 @@ func TestCarry(t *testing.T) {
 }
 
 // TestCarryRefund checks the same for refunds, which are sent with Return and need no lookup.
-func TestCarryRefund(t *testing.T) {
+func TestCarryRefund(t *testing.T) { inBothWays(t, testCarryRefund) }
+
+func testCarryRefund(t *testing.T, carries func(scheme.Scheme, Job) ledger.ResolveTransfer) {
 	for _, c := range []struct {
 		goal                ledger.Goal
 		lines, call, report string
@@ -164,9 +191,7 @@ func TestCarryRefund(t *testing.T) {
 		s := &scripted{t: t, lines: strings.Split(c.lines, "/")}
 		j := refunding
 		j.Goal = c.goal
-		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-		out := Carry(ctx, s, j)
-		cancel()
+		out := carries(s, j)
 		if got := strings.Join(s.calls, " "); got != c.call || said(&out) != c.report || len(s.lines) > 0 {
 			t.Errorf("%s: called %q, want %q; reported %q, want %q", c.lines, got, c.call, said(&out), c.report)
 		}

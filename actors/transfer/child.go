@@ -17,6 +17,7 @@ type Runner struct {
 	Scheme  scheme.Scheme
 	Timeout time.Duration   // most time for one job: lookup and submit together
 	Work    *sync.WaitGroup // counts running jobs; whoever sends a job to a child actor adds 1 first
+	Lanes   *Lanes          // nil: every job begins at once, and asks again at a pace of its own
 }
 
 // Brought is the message in which a child actor reports the outcome of a job to its
@@ -43,9 +44,17 @@ func (c *child) Receive(ctx actor.Context) {
 	if !ok {
 		return
 	}
-	within, cancel := context.WithTimeout(c.runner.Context, c.runner.Timeout)
-	defer cancel()
-	out := Carry(within, c.runner.Scheme, *j)
+	out := c.runner.carry(j)
 	ctx.Send(ctx.Parent(), &Brought{j, out, ctx.Self()})
 	c.runner.Work.Done()
+}
+
+// carry carries one job out.
+func (r *Runner) carry(j *Job) ledger.ResolveTransfer {
+	if r.Lanes != nil {
+		return r.Lanes.carry(r.Context, r.Scheme, j, r.Timeout)
+	}
+	within, cancel := context.WithTimeout(r.Context, r.Timeout)
+	defer cancel()
+	return Carry(within, r.Scheme, *j)
 }

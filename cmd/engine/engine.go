@@ -22,6 +22,7 @@ import (
 	"pixd/actors/restored"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
+	"pixd/actors/transfer"
 	"pixd/actors/webhook"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -40,6 +41,7 @@ type Engine struct {
 	terms     ledger.Terms
 	scheme    *schemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
+	lanes     *transfer.Lanes    // of the calls to a provider; nil: the simulator is in this process
 	feed      *account.Feed
 	registrar *registry.Registrar
 	refusals  *account.Refusals
@@ -114,7 +116,7 @@ func (e *Engine) open() error {
 			Present: e.present, Claims: account.NewClaims(e.Clock.Read(), claimsFilter), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
-		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Tasks: e.scanner,
+		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Lanes: e.lanes, Tasks: e.scanner,
 		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.registrar = &registry.Registrar{
@@ -177,6 +179,7 @@ func (e *Engine) connect() (err error) {
 		return err
 	}
 	o.Stated = e.stated
+	e.lanes, o.Conns = transfer.NewLanes(), transfer.Calls
 	e.provider, err = provider.New(o)
 	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,6 +33,7 @@ type Options struct {
 	Log    *slog.Logger
 
 	BookPage int // number of accounts for which Provider.Book asks at once; 0: 20,000
+	Conns    int // most connections for messages about payments; 0: 256
 }
 
 // ParseURL reads the base URL of the other side of the protocol: http or https, a host, and
@@ -51,14 +53,19 @@ type client struct {
 	Options
 	base      *url.URL
 	direction Direction
-	http      *http.Client
+	http      *http.Client // for messages about payments
+	rare      *http.Client // for all other messages
 	reported  atomic.Int64 // time in ms at which a failure was last logged
 }
 
-// maxConns is the largest number of connections to the other side that are open at once;
-// further requests wait, within their own deadlines. It is a quarter of the connections that
-// a listener of pixd accepts from other machines.
-const maxConns = 256
+// The largest numbers of connections to the other side that are open at once; further requests
+// wait, within their own deadlines. Messages about payments have Options.Conns, and others, such
+// as registrations of keys, their own, so that neither wait for each other. Together they are
+// fewer than half of the connections that a listener of pixd accepts from other machines.
+const (
+	maxConns  = 256
+	rareConns = 16
+)
 
 func newClient(o Options, d Direction) (*client, error) {
 	base, err := ParseURL(o.URL)
@@ -66,20 +73,34 @@ func newClient(o Options, d Direction) (*client, error) {
 		return nil, err
 	}
 	c := &client{Options: o, base: base, direction: d}
-	c.http = &http.Client{
+	c.http, c.rare = connected(&o, cmp.Or(o.Conns, maxConns)), connected(&o, rareConns)
+	return c, nil
+}
+
+// connected returns an HTTP client with a number of connections of its own.
+func connected(o *Options, conns int) *http.Client {
+	return &http.Client{
 		Transport: &http.Transport{
 			Proxy:               nil, // payments must not be routed by an environment variable
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 			TLSClientConfig:     o.TLS,
 			TLSHandshakeTimeout: 5 * time.Second,
-			MaxConnsPerHost:     maxConns, MaxIdleConnsPerHost: maxConns,
+			MaxConnsPerHost:     conns, MaxIdleConnsPerHost: conns,
 			IdleConnTimeout:        time.Minute, // shorter than the time after which pixd's own listeners close idle connections
 			MaxResponseHeaderBytes: 16 << 10,
 			DisableCompression:     true, // the signature covers the bytes as they were sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c, nil
+}
+
+// through returns the HTTP client for messages to a path.
+func (c *client) through(path string) *http.Client {
+	switch path {
+	case PathRegister, PathDeregister, PathReturned, PathBook:
+		return c.rare
+	}
+	return c.http
 }
 
 // post sends a message and returns the answer, of at most longest bytes. The answer's
@@ -100,7 +121,7 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 		"Content-Type": {"application/json"}, "User-Agent": {"pixd"},
 		HeaderTimestamp: {m.Timestamp}, HeaderMessageID: {m.ID}, HeaderSignature: {c.Secret.Sign(m)},
 	}
-	got, err := c.http.Do(r)
+	got, err := c.through(path).Do(r)
 	if err != nil {
 		if of := (*url.Error)(nil); errors.As(err, &of) {
 			err = of.Err // without the address, which the log line names already
@@ -159,7 +180,10 @@ func (c *client) failed(ctx context.Context, err error) error {
 }
 
 // close closes idle connections.
-func (c *client) close() { c.http.CloseIdleConnections() }
+func (c *client) close() {
+	c.http.CloseIdleConnections()
+	c.rare.CloseIdleConnections()
+}
 
 // unexpected returns an error that describes a signed answer which the protocol does not have
 // for the message. Of the answer it shows only the code of a refusal, because the rest may

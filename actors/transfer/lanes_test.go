@@ -1,0 +1,261 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pixd/actors/due"
+	"pixd/actors/ledger"
+	"pixd/actors/scheme"
+)
+
+// slow is a scheme that answers every call after a time, or with an error while it is down, and
+// counts the calls.
+type slow struct {
+	scheme.Unassigned
+	takes time.Duration
+	down  atomic.Bool
+	calls atomic.Int64
+	asked []time.Time // when each call of Ask began
+	mu    sync.Mutex
+}
+
+func (s *slow) call(ctx context.Context) error {
+	s.calls.Add(1)
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if s.down.Load() {
+		return errLost
+	}
+	return nil
+}
+
+func (s *slow) Lookup(ctx context.Context, _ scheme.Query) (ledger.Party, error) {
+	return ana, s.call(ctx)
+}
+
+func (s *slow) Submit(ctx context.Context, _ scheme.Payment) (scheme.State, error) {
+	return scheme.State{Progress: scheme.Settled}, s.call(ctx)
+}
+
+func (s *slow) Return(ctx context.Context, _ scheme.Refund) (scheme.State, error) {
+	return scheme.State{Progress: scheme.Settled}, s.call(ctx)
+}
+
+func (s *slow) Ask(ctx context.Context, _ ledger.TxID, _ string) (scheme.State, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
+	return scheme.State{Progress: scheme.Unknown}, s.call(ctx)
+}
+
+// greedy starts n jobs of one account. The returned function ends when all have reported, and
+// returns how many settled.
+func greedy(t *testing.T, l *Lanes, s scheme.Scheme, j Job, n int) func() int64 {
+	var work sync.WaitGroup
+	var settled atomic.Int64
+	j.Account = 1
+	for range n {
+		work.Go(func() {
+			if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result == ledger.TransferIsSettled {
+				settled.Add(1)
+			}
+		})
+	}
+	synctest.Wait()
+	return func() int64 { work.Wait(); return settled.Load() }
+}
+
+// TestGreedyBesideModest checks that payouts of one account, however many, add nothing to the
+// time of another's, nor to the time of a question about another's.
+func TestGreedyBesideModest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: 700 * time.Millisecond}
+		all := greedy(t, l, s, job, 4096)
+		if got := l.Counts(); got.Payments.InUse != paymentShare || got.Payments.Waiting != 4096-paymentShare {
+			t.Fatalf("%+v", got)
+		}
+		began := time.Now()
+		j := job
+		out := l.carry(t.Context(), s, &j, 10*time.Second)
+		if took := time.Since(began); out.Result != ledger.TransferIsSettled || took > 1400*time.Millisecond {
+			t.Errorf("another's payout takes %v: %s", took, said(&out))
+		}
+		began, j.Goal, j.Task = time.Now(), ledger.GoalVoid, &due.Task{}
+		out = l.carry(t.Context(), s, &j, 10*time.Second)
+		if took := time.Since(began); out.Result != ledger.TransferIsVoided || took > 700*time.Millisecond {
+			t.Errorf("a question about another's takes %v: %s", took, said(&out))
+		}
+		all()
+	})
+}
+
+// TestOneAccountsQuestions checks that questions of one account leave places for another's.
+func TestOneAccountsQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: time.Second}
+		j := job
+		j.Goal, j.Task = ledger.GoalVoid, &due.Task{}
+		all := greedy(t, l, s, j, 500)
+		if got := l.Counts(); got.Questions.InUse != questionShare || got.Payments.InUse != 0 {
+			t.Fatalf("%+v", got)
+		}
+		began := time.Now()
+		if l.carry(t.Context(), s, &j, 10*time.Second); time.Since(began) > time.Second {
+			t.Errorf("another's question takes %v", time.Since(began))
+		}
+		all()
+	})
+}
+
+// TestWaitIsNotTheJobsTime checks that a job which waits long for a place has all of its own
+// time afterwards, and that one which gets no place in that time is refused as never sent.
+func TestWaitIsNotTheJobsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: 4 * time.Second} // a payout takes 8 s of its 10 s
+		all := greedy(t, l, s, job, 2*paymentShare)
+		began := time.Now()
+		if settled := all(); settled != 2*paymentShare || time.Since(began) != 16*time.Second {
+			t.Errorf("%d of %d settled in %v", settled, 2*paymentShare, time.Since(began))
+		}
+		s.takes = time.Hour
+		for range paymentShare {
+			if l.payments.Take(t.Context(), job.Account) != nil {
+				t.Fatal("no place")
+			}
+		}
+		calls := s.calls.Load()
+		j := job
+		began = time.Now()
+		out := l.carry(t.Context(), s, &j, 10*time.Second)
+		if said(&out) != "refused dict_lookup_failed" || s.calls.Load() != calls || time.Since(began) != 10*time.Second {
+			t.Errorf("without a place: %s after %v", said(&out), time.Since(began))
+		}
+	})
+}
+
+// TestOutage checks that, while the scheme is down, all jobs in doubt together ask it a few
+// times, and that they come back at a rising rate once it is well.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: time.Millisecond}
+		s.down.Store(true)
+		const jobs = 3000
+		all := greedy(t, l, s, refunding, jobs)
+		time.Sleep(2 * time.Second)
+		if got := l.Counts(); got.Repeats != jobs || !got.Down || got.Payments.InUse != 0 {
+			t.Fatalf("%+v", got)
+		}
+		if n := s.calls.Load() - jobs; n > 5 {
+			t.Errorf("%d probes in two seconds", n)
+		}
+		s.down.Store(false)
+		back := time.Now()
+		if settled := all(); settled != jobs {
+			t.Errorf("%d of %d settled", settled, jobs)
+		}
+		perTick := map[time.Duration]int{}
+		for _, at := range s.asked {
+			if at.After(back) {
+				perTick[at.Sub(back)/pause]++
+			}
+		}
+		most, early := 0, 0
+		for tick, n := range perTick {
+			if most = max(most, n); tick < 12 {
+				early += n
+			}
+		}
+		if time.Since(back) > 5*time.Second || early > 256 || most < 1000 {
+			t.Errorf("back after %v; in each tick: %v", time.Since(back), perTick)
+		}
+		if got := l.Counts(); got.Down || got.Repeats != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestDueTasksWaitForTheProbe checks that due tasks ask nothing while the scheme is down, but
+// for one probe at a time, and report that nobody answered when their time is over.
+func TestDueTasksWaitForTheProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: time.Millisecond}
+		s.down.Store(true)
+		j := job
+		j.Goal, j.Task = ledger.GoalVoid, &due.Task{}
+		if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result != ledger.TransferIsNotHeard || s.calls.Load() != 1 {
+			t.Fatalf("%s after %d calls", said(&out), s.calls.Load())
+		}
+		began := time.Now()
+		all := greedy(t, l, s, j, 64)
+		all()
+		if took, n := time.Since(began), s.calls.Load()-1; took != 10*time.Second || n < 5 || n > 8 {
+			t.Errorf("%d calls of 64 due tasks in %v", n, took)
+		}
+		s.down.Store(false)
+		if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result != ledger.TransferIsVoided {
+			t.Errorf("when it is well: %s", said(&out))
+		}
+	})
+}
+
+// TestNewRequestsAreNotHeldBack checks that a new payout is tried at once while the scheme
+// seems to be down: it may be well again, or have failed for another payment alone.
+func TestNewRequestsAreNotHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{}
+		l.pace.failed(time.Now())
+		began, j := time.Now(), job
+		if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result != ledger.TransferIsSettled || time.Since(began) != 0 {
+			t.Errorf("%s after %v", said(&out), time.Since(began))
+		}
+		if l.Counts().Down {
+			t.Error("an answer does not end the outage")
+		}
+	})
+}
+
+// TestCutShort checks that a call which the job's own time cuts short does not count as a
+// failure of the scheme, and one that lasted does.
+func TestCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := NewLanes(), &slow{takes: time.Hour}
+		for own, down := range map[time.Duration]bool{tooShort - time.Millisecond: false, tooShort: true} {
+			j := job
+			if l.carry(t.Context(), s, &j, own); l.Counts().Down != down {
+				t.Errorf("a call of %v without an answer: down %v", own, !down)
+			}
+			l.pace.answered()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Second, cancel)
+		j := job
+		if l.carry(ctx, s, &j, 10*time.Second); l.Counts().Down {
+			t.Error("a call that the end of the process cut counts")
+		}
+	})
+}
+
+// TestPanicGivesThePlaceBack checks that a panic in a call leaks no place.
+func TestPanicGivesThePlaceBack(t *testing.T) {
+	l := NewLanes()
+	func() {
+		defer func() { _ = recover() }()
+		j := job
+		l.carry(t.Context(), panics{}, &j, time.Second)
+	}()
+	if got := l.Counts(); got.Payments.InUse != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+type panics struct{ scheme.Unassigned }
+
+func (panics) Lookup(context.Context, scheme.Query) (ledger.Party, error) { panic("lookup") }
