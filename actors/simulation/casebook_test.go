@@ -181,7 +181,8 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 	}
 	own, back := t.Refund.Case != nil, min(part, max(0, b.left(k.Original)))
 	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
-	if k.Held != r.HeldWas+back || k.Stopped != (old.Case.Stopped || own && !tooOld) || k.Held > 0 && k.DueAt != k.ReleaseAt || t.Transfer.Unsure && k.Unsure < expiryOf(t.EndToEnd) {
+	stops := old.Case.Stopped || own && !tooOld
+	if k.Held != r.HeldWas+back || k.Stopped != stops && !(k.Stopped && b.failed[r.Account].unanswered) || k.Held > 0 && k.DueAt != k.ReleaseAt || t.Transfer.Unsure && k.Unsure < expiryOf(t.EndToEnd) {
 		l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
 	}
 	if own && tooOld {

@@ -27,6 +27,7 @@ type outside struct {
 
 	lateRefunds []scheme.Refund        // the same of refunds
 	tries       map[ledger.TxID]int    // submissions of refunds that are refused for now
+	unanswered  map[ledger.TxID]bool   // refunds of which a submission had no answer
 	received    []string               // end-to-end ids of customers' payments, in order
 	reports     map[string]report      // payers' reports, by infraction id
 	reported    []string               // their ids, in order

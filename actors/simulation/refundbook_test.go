@@ -29,11 +29,12 @@ type refundBook struct {
 	passed     map[ledger.CaseID]bool // decided cases that left a free part of their payment, as the time for returns was over
 }
 
-// failedRefund is a refund for a case that failed. inDoubt: the scheme may have had an earlier
-// submit of it.
+// failedRefund is a refund for a case that failed. inDoubt: the engine knew that the scheme may
+// have had an earlier submit of it; unanswered: there was one without an answer, of which the
+// engine may have lost the memory with the child that made it.
 type failedRefund struct {
-	tx      *ledger.Transaction
-	inDoubt bool
+	tx                  *ledger.Transaction
+	inDoubt, unanswered bool
 }
 
 func newRefundBook() *refundBook {
@@ -121,7 +122,7 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 		}
 	}
 	if r.Kind == ledger.RefundFailed && len(t.Shares()) > 0 {
-		b.failed[r.Account] = failedRefund{t, b.newest[t.ID].Transfer.Doubt}
+		b.failed[r.Account] = failedRefund{t, b.newest[t.ID].Transfer.Doubt, l.outside.unanswered[t.ID]}
 	}
 	if r.Kind == ledger.RefundFailed && !fromScheme(t.ReasonCode) && t.ReasonCode != ledger.RefuseProvider.String() {
 		b.failsForNow(l, r)

@@ -61,7 +61,7 @@ func (l *life) restoredLife(t *taken) *life {
 func (o *outside) copied(l *life, t *taken) *outside {
 	c := &outside{
 		l: l, gone: o.gone, sent: t.sent, paid: maps.Clone(o.paid),
-		reports: maps.Clone(o.reports), reported: append([]string(nil), o.reported...), book: o.book,
+		unanswered: maps.Clone(o.unanswered), reports: maps.Clone(o.reports), reported: append([]string(nil), o.reported...), book: o.book,
 	}
 	for _, endToEnd := range o.received {
 		if _, there := t.last[o.paid[endToEnd].account]; there {

@@ -93,10 +93,23 @@ func (w wire) Submit(_ context.Context, p scheme.Payment) (state scheme.State, e
 	return state, w.answered(err)
 }
 
+// unsure notes that a submission of a refund had no answer.
+func (o *outside) unsure(id ledger.TxID) {
+	if o.unanswered == nil {
+		o.unanswered = map[ledger.TxID]bool{}
+	}
+	o.unanswered[id] = true
+}
+
 // Return implements scheme.Scheme. The refund may arrive, arrive later, arrive twice, or be
 // refused, as a payment (see Submit).
 func (w wire) Return(_ context.Context, p scheme.Refund) (state scheme.State, err error) {
 	m := &w.l.mood
+	defer func() {
+		if errors.Is(err, errLost) {
+			w.unsure(p.Tx)
+		}
+	}()
 	switch {
 	case w.cut():
 		return state, errLost
