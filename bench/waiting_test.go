@@ -42,9 +42,10 @@ func fillQueue(s *engine.Served, n int) {
 }
 
 func countQueued(s *engine.Served) (n int) {
-	lo, hi := ledger.QueueFrom(0)
-	if err := s.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { n++; return true, nil }); err != nil {
-		panic(err)
+	for _, r := range ledger.QueueRanges() {
+		if err := s.Store.Scan(r[0], r[1], func(_, _ []byte) (bool, error) { n++; return true, nil }); err != nil {
+			panic(err)
+		}
 	}
 	return n
 }

@@ -230,23 +230,30 @@ func ofFormat(t *testing.T, fs FS, format string) {
 
 func TestNewerFormatRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	ofFormat(t, fs, "3")
-	refuses(t, fs, Options{}, "written by a newer version", "format 3")
+	ofFormat(t, fs, "4")
+	refuses(t, fs, Options{}, "written by a newer version", "format 4")
 	for _, format := range []string{"0", "-1", "x", ""} {
 		ofFormat(t, fs, format)
 		refuses(t, fs, Options{}, `"format"`)
 	}
 }
 
-// TestFormatRaised checks that a store of the first format is opened, that an opening which does
+// TestFormatRaised checks that a store of an earlier format is opened, that an opening which does
 // not write leaves its format, and that one which does makes it this version's for good.
 func TestFormatRaised(t *testing.T) {
+	for _, earlier := range []string{"1", "2"} {
+		formatRaised(t, earlier)
+	}
+}
+
+func formatRaised(t *testing.T, earlier string) {
+	t.Helper()
 	fs, _ := closedStore(t, Options{})
-	ofFormat(t, fs, "1")
+	ofFormat(t, fs, earlier)
 	for _, c := range []struct {
 		readOnly bool
 		want     string
-	}{{true, "1"}, {false, "2"}, {true, "2"}} {
+	}{{true, earlier}, {false, "3"}, {true, "3"}} {
 		s, err := Open(Options{Dir: harnessDir, FS: fs, ReadOnly: c.readOnly, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)

@@ -216,7 +216,7 @@ func TestPlanted(t *testing.T) {
 		}, KindDue, "nothing is due"},
 		"not in the queue": {func(l *life) { delete(l.rows, l.row('q')) }, KindQueue, "has none"},
 		"a stray in it": {func(l *life) {
-			l.rows[string(ledger.QueueKey(0, l.last().ID))] = l.rows[l.row('q')]
+			l.rows[string(ledger.QueueKey(ledger.BucketInstitution.Queue(7), l.last().ID))] = l.rows[l.row('q')]
 		}, KindQueue, "stands for no queued payout"},
 	} {
 		l := whole(t)

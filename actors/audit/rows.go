@@ -21,6 +21,7 @@ type Waiting struct{ open, due, queued map[ledger.AccountID]int }
 // queue.
 func CountWaiting(r Rows) (Waiting, error) {
 	w := Waiting{map[ledger.AccountID]int{}, map[ledger.AccountID]int{}, map[ledger.AccountID]int{}}
+	queues := ledger.QueueRanges()
 	for _, c := range []struct {
 		into   map[ledger.AccountID]int
 		lo, hi []byte
@@ -28,7 +29,8 @@ func CountWaiting(r Rows) (Waiting, error) {
 	}{
 		{w.open, first(ledger.OpenRange()), second(ledger.OpenRange()), ownerOfOpen},
 		{w.due, first(ledger.AllDue()), second(ledger.AllDue()), ownerOfDue},
-		{w.queued, first(ledger.QueueFrom(0)), second(ledger.QueueFrom(0)), ownerOfQueued},
+		{w.queued, queues[0][0], queues[0][1], ownerOfQueued},
+		{w.queued, queues[1][0], queues[1][1], ownerOfQueued},
 	} {
 		err := r.Scan(c.lo, c.hi, func(k, v []byte) (bool, error) {
 			a, err := c.owner(k, v)
@@ -112,10 +114,7 @@ func (a *Account) Check(r Rows, w Waiting) error {
 
 // place returns the key of a queued payout's queue row.
 func (a *Account) place(id ledger.TxID) []byte {
-	if a.open[id].bucket == ledger.BucketClient {
-		return ledger.QueueKey(ledger.QueueID(a.ID), id)
-	}
-	return ledger.QueueKey(0, id)
+	return ledger.QueueKey(a.open[id].bucket.Queue(a.ID), id)
 }
 
 // must reports a difference where a payout in flight lacks the row under key; where the row
@@ -195,13 +194,18 @@ func (a *Account) strayDue(r Rows) error {
 }
 
 func (a *Account) strayQueued(r Rows) error {
-	lo, hi := ledger.QueueFrom(0)
-	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		q, err := ledger.DecodeQueued(k, v)
-		w, ok := a.open[q.ID]
-		if err == nil && q.Account == a.ID && (!ok || w.status != ledger.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
-			a.tell(KindQueue, q.ID.Public(ledger.TxPayout), "stands for no queued payout")
+	for _, queues := range ledger.QueueRanges() {
+		err := r.Scan(queues[0], queues[1], func(k, v []byte) (bool, error) {
+			q, err := ledger.DecodeQueued(k, v)
+			w, ok := a.open[q.ID]
+			if err == nil && q.Account == a.ID && (!ok || w.status != ledger.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
+				a.tell(KindQueue, q.ID.Public(ledger.TxPayout), "stands for no queued payout")
+			}
+			return true, err
+		})
+		if err != nil {
+			return err
 		}
-		return true, err
-	})
+	}
+	return nil
 }

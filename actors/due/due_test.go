@@ -2,6 +2,7 @@ package due
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"maps"
@@ -82,8 +83,21 @@ func (s *shelf) accept(a ledger.AccountID, n int) {
 	s.rows[string(ledger.OpenKey(a, ledger.TxID(txID(n))))] = []byte{1}
 }
 
-func (s *shelf) queue(l ledger.QueueID, n int) {
-	s.rows[string(ledger.QueueKey(l, ledger.TxID(txID(n))))] = []byte{0, 0, 0, 0, 0, 0, 0, 9}
+// The queues of these tests: the institution's queue of earlier versions, in which all payouts
+// are of account 9, and that of an account's own limit.
+var (
+	earlier = ledger.BucketInstitution.Queue(9)
+	own     = ledger.BucketClient.Queue(7)
+)
+
+func shared(a ledger.AccountID) ledger.Queue { return ledger.BucketShared.Queue(a) }
+
+func (s *shelf) queue(q ledger.Queue, n int) {
+	a := q.Account
+	if q == earlier {
+		a = 9
+	}
+	s.rows[string(ledger.QueueKey(q, ledger.TxID(txID(n))))] = binary.BigEndian.AppendUint64(nil, uint64(a))
 }
 
 func (s *shelf) Get(key []byte) ([]byte, bool, error) {
@@ -416,7 +430,7 @@ func TestUnreadable(t *testing.T) {
 			}
 		},
 		"a queue value": func(s *shelf) {
-			s.rows = map[string][]byte{string(ledger.QueueKey(0, ledger.TxID(txID(1)))): {1}}
+			s.rows = map[string][]byte{string(ledger.QueueKey(earlier, ledger.TxID(txID(1)))): {1}}
 		},
 	} {
 		s := newShelf()

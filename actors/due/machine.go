@@ -24,9 +24,9 @@ type Rows interface {
 type Task struct {
 	Account ledger.AccountID
 	ID      ledger.EntityID
-	Seq     uint64         // sequence of a record about the payout; 0 with Retry
-	Retry   bool           // directory capacity may be available again for the queued payout; false: the payout's due time has come
-	Queue   ledger.QueueID // the queue that the payout is in; set only with Retry
+	Seq     uint64       // sequence of a record about the payout; 0 with Retry
+	Retry   bool         // directory capacity may be available again for the queued payout; false: the payout's due time has come
+	Queue   ledger.Queue // the queue that the payout is in; set only with Retry
 
 	due ledger.Due // the due row that the task is from; empty with Retry
 }
@@ -59,7 +59,7 @@ type Bounds struct {
 	AtOnce   int // most tasks that run at once in one lane, tasks with Retry not counted
 	Look     int // most rows that one step reads with one cursor
 	Remember int // most postponed tasks of one lane that are remembered, and most quarantined accounts
-	Probes   int // most lookups of one queue that run at once, and most in a round in which none succeeds
+	Probes   int // most lookups for one limit that run at once, and most in a round in which none succeeds
 	Skip     int // most tries of a round that may end without a lookup and be replaced by another try
 }
 
@@ -79,16 +79,16 @@ type Machine struct {
 	lanes   []*lane                   // one lane for each ledger.Need
 	closed  map[ledger.AccountID]bool // accounts that have reported that they are quarantined
 
-	find   ledger.Millis // engine time at which to look for queues with payouts again
-	queues map[ledger.QueueID]*queue
-	order  []ledger.QueueID
+	find   ledger.Millis               // engine time at which to look for queues with payouts again
+	limits map[ledger.AccountID]*limit // see limitOf
+	order  []ledger.AccountID          // limits with queues
 }
 
 // New makes the machine of a process that starts. every is the time in ms between two
 // rounds of a queue.
 func New(every ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, queues: map[ledger.QueueID]*queue{},
+		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, limits: map[ledger.AccountID]*limit{},
 	}
 	for _, need := range ledger.Needs() {
 		m.lanes = append(m.lanes, newLane(m, need))

@@ -1,25 +1,50 @@
 package due
 
-import "pixd/actors/ledger"
+import (
+	"bytes"
+	"cmp"
+	"slices"
 
-// queue is what the machine knows about the queue of payouts for one directory limit.
-// Payouts are tried in rounds, each of which goes on where the previous one ended. A round
-// first tries up to Bounds.Probes payouts. For each payout whose lookup succeeds another
-// payout is tried, until the limit refuses again. A round begins at least one interval
-// (Machine.every) after the last try of the previous round ended, so any interval of that
-// length has no more tries than one round.
-type queue struct {
+	"pixd/actors/ledger"
+)
+
+// limit is what the machine knows about the payouts that wait for one directory limit: an
+// account's own, or the institution's, for which the payouts of many accounts wait, each in its
+// account's queue. Payouts are tried in rounds, in which the queues take turns. A round goes on
+// where the previous one ended. It first tries up to Bounds.Probes payouts. For each payout whose
+// lookup succeeds another payout is tried, until the limit refuses again. A round begins at least
+// one interval (Machine.every) after the last try of the previous round ended, so any interval of
+// that length has no more tries than one round.
+type limit struct {
 	next    ledger.Millis // engine time from which a round may begin
-	after   ledger.TxID   // id of the payout that was tried last; the next try takes the payout after it
-	from    ledger.TxID   // value of after when the round began
-	wrapped bool          // the round has reached the end of the queue and gone on at its beginning
-	over    bool          // the round has tried the whole queue
 	credit  int           // number of tries that may still start in this round
 	skipped int
 	flying  map[ledger.EntityID]bool
+
+	queues []*queue // those with payouts, in the order of their rows
+	turns  []*queue // those of which the round has not tried the whole queue, in the order of their turns
+	last   []byte   // the key of the first row of the queue whose turn was last
 }
 
-// runQueues begins the rounds whose time has come, and starts the next tries in each queue.
+// queue is one queue of a limit.
+type queue struct {
+	id      ledger.Queue
+	after   ledger.TxID // id of the payout that was tried last; the next try takes the payout after it
+	from    ledger.TxID // value of after when the round began
+	wrapped bool        // the round has reached the end of the queue and gone on at its beginning
+	over    bool        // the round has tried the whole queue
+}
+
+// limitOf returns the limit that payouts in a queue wait for: that of the account, or 0, the
+// institution's.
+func limitOf(q ledger.Queue) ledger.AccountID {
+	if q.Institution() {
+		return 0
+	}
+	return q.Account
+}
+
+// runQueues begins the rounds whose time has come, and starts the next tries for each limit.
 func (m *Machine) runQueues(s *step) error {
 	if s.now >= m.find {
 		if err := m.findQueues(s.rows); err != nil {
@@ -28,68 +53,114 @@ func (m *Machine) runQueues(s *step) error {
 		m.find = s.now + m.every/3
 	}
 	for _, id := range m.order {
-		q := m.queues[id]
-		if s.now >= q.next {
-			q.begin(m.bounds.Probes)
+		l := m.limits[id]
+		if s.now >= l.next {
+			l.begin(m.bounds.Probes)
 		}
-		for q.credit > 0 && !q.over {
-			before := len(s.tasks)
-			if err := m.pull(s, id, q); err != nil {
-				return err
-			}
-			if len(s.tasks) > before {
-				q.next = s.now + m.every
-			}
+		before := len(s.tasks)
+		if err := m.takeTurns(s, l); err != nil {
+			return err
+		}
+		if len(s.tasks) > before {
+			l.next = s.now + m.every
 		}
 	}
 	return nil
 }
 
-// begin begins a round at the payout after the one that was tried last.
-func (q *queue) begin(probes int) {
-	q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
-	q.credit, q.skipped = probes-len(q.flying), 0
+// begin begins a round: with the queue after the one whose turn was last, and in each queue with
+// the payout after the one that was tried last.
+func (l *limit) begin(probes int) {
+	l.credit, l.skipped = probes-len(l.flying), 0
+	at, found := slices.BinarySearchFunc(l.queues, l.last, func(q *queue, last []byte) int { return bytes.Compare(q.start(), last) })
+	if found {
+		at++
+	}
+	l.turns = append(append(l.turns[:0], l.queues[at:]...), l.queues[:at]...)
+	for _, q := range l.queues {
+		q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
+	}
+}
+
+// start is the key before the queue's first row.
+func (q *queue) start() []byte { return ledger.QueueKey(q.id, ledger.TxID{}) }
+
+// takeTurns starts tries in the queues in turn, as many as the limit's credit.
+func (m *Machine) takeTurns(s *step, l *limit) error {
+	for l.credit > 0 && len(l.turns) > 0 {
+		q := l.turns[0]
+		if err := m.pull(s, l, q, max(1, l.credit/len(l.turns))); err != nil {
+			return err
+		}
+		l.last, l.turns = q.start(), l.turns[1:]
+		if !q.over {
+			l.turns = append(l.turns, q)
+		}
+	}
+	return nil
 }
 
 // findQueues finds the queues that have at least one payout. It makes one scan for each
 // queue.
 func (m *Machine) findQueues(rows Rows) error {
-	queues := make(map[ledger.QueueID]*queue, len(m.queues))
+	known := map[ledger.Queue]*queue{}
+	limits := make(map[ledger.AccountID]*limit, len(m.limits))
+	for id, l := range m.limits {
+		for _, q := range l.queues {
+			known[q.id] = q
+		}
+		if l.queues = nil; len(l.flying) > 0 {
+			limits[id] = l // its queues may be empty now, but payouts of them are being tried
+		}
+	}
 	m.order = m.order[:0]
-	for next, more := ledger.QueueID(0), true; more; {
-		more = false
-		lo, hi := ledger.QueueFrom(next)
-		err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-			row, err := ledger.DecodeQueued(k, v)
-			if err != nil {
+	err := eachQueue(rows, func(found ledger.Queue) {
+		q, id := known[found], limitOf(found)
+		if q == nil {
+			q = &queue{id: found, wrapped: true}
+		}
+		l := cmp.Or(limits[id], m.limits[id])
+		if l == nil {
+			l = &limit{flying: map[ledger.EntityID]bool{}}
+		}
+		limits[id] = l
+		if len(l.queues) == 0 {
+			m.order = append(m.order, id)
+		}
+		if l.queues = append(l.queues, q); known[found] == nil {
+			l.turns = append(l.turns, q)
+		}
+	})
+	m.limits = limits
+	return err
+}
+
+// eachQueue calls fn for each queue that has a payout, in the order of the rows.
+func eachQueue(rows Rows, fn func(ledger.Queue)) error {
+	for _, r := range ledger.QueueRanges() {
+		for lo := r[0]; lo != nil; {
+			next := []byte(nil)
+			err := rows.Scan(lo, r[1], func(k, v []byte) (bool, error) {
+				row, err := ledger.DecodeQueued(k, v)
+				if err == nil {
+					fn(row.Queue)
+					_, next = ledger.QueueOf(row.Queue, ledger.TxID{})
+				}
 				return false, err
+			})
+			if err != nil {
+				return err
 			}
-			q := m.queues[row.Queue]
-			if q == nil {
-				q = &queue{flying: map[ledger.EntityID]bool{}}
-			}
-			queues[row.Queue] = q
-			m.order = append(m.order, row.Queue)
-			next, more = row.Queue+1, row.Queue != ^ledger.QueueID(0)
-			return false, nil
-		})
-		if err != nil {
-			return err
+			lo = next
 		}
 	}
-	for id, q := range m.queues {
-		if queues[id] == nil && len(q.flying) > 0 {
-			queues[id] = q // the queue is empty, but payouts of it are being tried
-		}
-	}
-	m.queues = queues
 	return nil
 }
 
-// pull starts tries of the next payouts, at most as many as the field credit says, and
-// stops at the end of the queue; the next call goes on at the queue's beginning.
-func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
-	lo, hi := ledger.QueueOf(id, q.after)
+// pull starts tries of the next payouts of a queue, at most n, and stops at the end of the
+// queue; the next call goes on at the queue's beginning.
+func (m *Machine) pull(s *step, l *limit, q *queue, n int) error {
+	lo, hi := ledger.QueueOf(q.id, q.after)
 	ended := true
 	err := s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		row, err := ledger.DecodeQueued(k, v)
@@ -100,15 +171,16 @@ func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 			q.over = true
 			return false, nil
 		}
-		if q.credit == 0 {
+		if n == 0 {
 			ended = false
 			return false, nil
 		}
 		q.after = row.ID
-		if !q.flying[ledger.EntityID(row.ID)] && !m.closed[row.Account] {
-			q.flying[ledger.EntityID(row.ID)] = true
-			q.credit--
-			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: id})
+		if !l.flying[ledger.EntityID(row.ID)] && !m.closed[row.Account] {
+			l.flying[ledger.EntityID(row.ID)] = true
+			l.credit--
+			n--
+			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
 		}
 		return true, nil
 	})
@@ -125,18 +197,18 @@ func (m *Machine) pull(s *step, id ledger.QueueID, q *queue) error {
 // endRetry takes the result of a try. The round may try another payout where the lookup
 // succeeded, or where no lookup was made (at most Bounds.Skip times).
 func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
-	q := m.queues[t.Queue]
-	if q == nil {
+	l := m.limits[limitOf(t.Queue)]
+	if l == nil {
 		return
 	}
-	delete(q.flying, t.ID)
+	delete(l.flying, t.ID)
 	if !r.Skipped && !r.failed() {
-		q.next = max(q.next, now+m.every)
+		l.next = max(l.next, now+m.every)
 	}
-	if (r.Skipped || r.failed()) && q.skipped < m.bounds.Skip { // no lookup was made
-		q.skipped++
+	if (r.Skipped || r.failed()) && l.skipped < m.bounds.Skip { // no lookup was made
+		l.skipped++
 	} else if r.Queued || r.failed() || r.Unheard {
 		return
 	}
-	q.credit = min(q.credit+1, m.bounds.Probes-len(q.flying))
+	l.credit = min(l.credit+1, m.bounds.Probes-len(l.flying))
 }

@@ -13,7 +13,7 @@ func TestShortQueue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	for _, n := range []int{3, 1, 2} {
-		s.queue(0, n)
+		s.queue(earlier, n)
 	}
 	for round := range 3 {
 		now := ledger.Millis(10_000 + 3200*round)
@@ -38,19 +38,19 @@ func TestLongQueue(t *testing.T) {
 	m := newMachine()
 	const n = 3*atOnce + 10
 	for i := range n {
-		s.queue(0, 1+i)
+		s.queue(earlier, 1+i)
 	}
-	s.queue(7, 5000)
+	s.queue(own, 5000)
 	seen := map[int]int{}
 	for round := range 4 {
 		now := ledger.Millis(10_000 + 3200*round)
 		long := 0
 		for _, one := range look(t, m, now, s) {
-			if one.Queue == 0 {
+			if one.Queue == earlier {
 				long++
 				seen[ids([]Task{one})[0]]++
-			} else if one.Queue != 7 {
-				t.Errorf("task in queue %d", one.Queue)
+			} else if one.Queue != own {
+				t.Errorf("task in queue %+v", one.Queue)
 			}
 			m.Done(one, Result{Queued: true}, now)
 		}
@@ -75,14 +75,14 @@ func TestCapacityReturns(t *testing.T) {
 	m := newMachine()
 	const n = 1000
 	for i := range n {
-		s.queue(0, 1+i)
+		s.queue(earlier, 1+i)
 	}
 	passed, most := 0, 0
 	flying := look(t, m, 10_000, s)
 	for len(flying) > 0 && passed < 500 {
 		most = max(most, len(flying))
 		one := flying[0]
-		delete(s.rows, string(ledger.QueueKey(0, ledger.TxID(one.ID))))
+		delete(s.rows, string(ledger.QueueKey(earlier, ledger.TxID(one.ID))))
 		m.Done(one, Result{}, 10_001)
 		passed++
 		flying = append(flying[1:], look(t, m, 10_001, s)...)
@@ -108,7 +108,7 @@ func TestSlowTries(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	for i := range atOnce + 5 {
-		s.queue(0, 1+i)
+		s.queue(earlier, 1+i)
 	}
 	first := look(t, m, 10_000, s)
 	for _, one := range first[10:] {
@@ -137,7 +137,7 @@ func TestSkipped(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	for i := range 3 * atOnce {
-		s.queue(0, 1+i)
+		s.queue(earlier, 1+i)
 	}
 	asked := 0
 	for v := look(t, m, 10_000, s); len(v) > 0; v = look(t, m, 10_000, s) {
@@ -151,5 +151,104 @@ func TestSkipped(t *testing.T) {
 	}
 	if asked != atOnce {
 		t.Errorf("%d asked behind those that are skipped", asked)
+	}
+}
+
+// turnsOf runs rounds in which the limit refuses every lookup, and returns for each account how
+// often it was tried, and in which round first.
+func turnsOf(t *testing.T, m *Machine, s *shelf, rounds int) (tries, first map[ledger.AccountID]int) {
+	t.Helper()
+	tries, first = map[ledger.AccountID]int{}, map[ledger.AccountID]int{}
+	for round := range rounds {
+		now := ledger.Millis(10_000 + 3200*round)
+		tasks := look(t, m, now, s)
+		if len(tasks) > atOnce {
+			t.Fatalf("%d tries in a round", len(tasks))
+		}
+		for _, one := range tasks {
+			if tries[one.Account]++; tries[one.Account] == 1 {
+				first[one.Account] = round
+			}
+			m.Done(one, Result{Queued: true}, now)
+		}
+	}
+	return tries, first
+}
+
+// TestAccountsTakeTurns checks that, while the institution's limit refuses, accounts take turns
+// and not payouts: one payout is tried in every round, however many another account has, and
+// also beside those that earlier versions queued for all accounts together.
+func TestAccountsTakeTurns(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for i := range 20_000 {
+		s.queue(shared(1), 1+i)
+		if i < 1000 {
+			s.queue(earlier, 1+i)
+		}
+	}
+	s.queue(shared(2), 30_000)
+	s.sort()
+	tries, first := turnsOf(t, m, s, 10)
+	if tries[2] != 10 || first[2] != 0 || tries[1] < 10*20 || tries[9] < 10*20 {
+		t.Errorf("tries in ten rounds: %v", tries)
+	}
+}
+
+// TestManyAccountsTakeTurns checks that, where more accounts wait than a round has tries, each
+// has its turn before any has its second.
+func TestManyAccountsTakeTurns(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	const accounts = 3 * atOnce
+	for a := range accounts {
+		for n := range 3 {
+			s.queue(shared(ledger.AccountID(a+1)), 10*a+n+1)
+		}
+	}
+	tries, _ := turnsOf(t, m, s, 3)
+	for a := range accounts {
+		if tries[ledger.AccountID(a+1)] != 1 {
+			t.Fatalf("tries in three rounds: %v", tries)
+		}
+	}
+}
+
+// TestJoinsTheRound checks that an account whose first payout is queued while lookups pass is
+// tried in turn with those that have many, before the round is over.
+func TestJoinsTheRound(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for i := range 1000 {
+		s.queue(shared(1), 1+i)
+	}
+	flying := look(t, m, 10_000, s)
+	s.queue(shared(2), 5000)
+	for at := ledger.Millis(10_000); at < 11_100; at += 50 {
+		one := flying[0]
+		delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+		m.Done(one, Result{}, at)
+		flying = flying[1:]
+		for _, next := range look(t, m, at, s) {
+			if next.Account == 2 {
+				return
+			}
+			flying = append(flying, next)
+		}
+	}
+	t.Error("the other account was not tried")
+}
+
+// TestCostOfTurns checks that a round reads no more rows than it tries, per account one more,
+// however many wait.
+func TestCostOfTurns(t *testing.T) {
+	for _, n := range []int{100, 50_000} {
+		s, m := newShelf(), newMachine()
+		for i := range n {
+			s.queue(shared(1), 1+i)
+		}
+		s.queue(shared(2), 60_000)
+		s.sort()
+		look(t, m, 10_000, s)
+		if s.read > 2*atOnce {
+			t.Errorf("of %d payouts a round reads %d rows", n, s.read)
+		}
 	}
 }

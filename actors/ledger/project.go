@@ -41,9 +41,9 @@ func openRows(rows []Row, r *Record) []Row {
 	}
 	switch r.Kind {
 	case PayoutQueued, PayoutRequeued:
-		rows = append(rows, Row{QueueKey(t.Payout.Bucket.queue(r.Account), t.ID), queueRow(r.Account)})
+		rows = append(rows, Row{QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID), queueRow(r.Account)})
 	case PayoutSending:
-		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.queue(r.Account), t.ID)})
+		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID)})
 	}
 	if r.DueWas == 0 {
 		return rows
@@ -109,7 +109,7 @@ func refundRow(rows []Row, r *Record) []Row {
 func endRows(rows []Row, r *Record) []Row {
 	t := r.Tx
 	if t.Payout.Bucket != 0 { // the payout may have a queue row
-		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.queue(r.Account), t.ID)})
+		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID)})
 	}
 	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
 }

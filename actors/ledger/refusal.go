@@ -99,7 +99,7 @@ var refusals = [...]refusalRow{
 	RefuseKeyBlocked:     {name: "dict_key_blocked", outside: true},
 	RefuseLookupFailed:   {name: "dict_lookup_failed", outside: true, forNow: true},
 	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: BucketClient, forNow: true},
-	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketInstitution, forNow: true},
+	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketShared, forNow: true},
 	RefuseProvider:       {name: "provider_rejected", outside: true},
 	RefuseProviderSchema: {name: "provider_schema_error", outside: true},
 	RefuseProviderOther:  {name: "provider_unknown_error", outside: true, forNow: true},

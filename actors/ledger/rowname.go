@@ -13,7 +13,7 @@ func RowName(key []byte) string {
 
 var rowNames = map[byte]string{
 	rowEndToEnd: "end-to-end", rowReceived: "received", rowDue: "due", rowHead: "head", rowID: "id",
-	rowIdempotency: "idempotency", rowOpen: "open", rowQueue: "queue", rowReference: "reference",
+	rowIdempotency: "idempotency", rowOpen: "open", rowQueue: "queue", rowSharedQueue: "queue", rowReference: "reference",
 	rowRefunds: "refund sums", rowCase: "case", rowCaseID: "case id", rowInfraction: "infraction", rowHolding: "holding",
 	rowPending: "pending delivery", rowDelivered: "delivery status", rowSubscription: "subscription",
 	rowStatement: "statement", rowItem: "item", rowExternal: "external id",

@@ -22,6 +22,7 @@ const (
 	rowCaseID       = 'n' // the row that finds a case by its id; global
 	rowOpen         = 'o' // a payout or refund in flight
 	rowQueue        = 'q' // a payout that waits for directory capacity; by queue
+	rowSharedQueue  = 'z' // a payout that waits for the institution's directory capacity; by account
 	rowReference    = 'r' // the row that finds a credit by its reference
 	rowPending      = 'p' // a webhook event that a subscription has yet to get; by subscription, then by due time
 	rowStatement    = 's' // a movement in the account's statement
@@ -37,7 +38,7 @@ const (
 // other rows are for lists, for the scanner of due times, and for restoring the account.
 func IsFact(key []byte) bool {
 	switch key[0] {
-	case rowStatement, rowHead, rowExternal, rowQueue, rowPending:
+	case rowStatement, rowHead, rowExternal, rowQueue, rowSharedQueue, rowPending:
 		return false
 	}
 	return true

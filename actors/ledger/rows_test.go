@@ -63,7 +63,7 @@ func TestRowKeys(t *testing.T) {
 	}
 	for k, fact := range map[string]bool{
 		string(OpenKey(a, id)): true, string(HeadKey(a)): false, string(StatementKey(a, 1)): false, string(ExternalKey(a, "x", 1)): false,
-		string(QueueKey(0, id)): false, string(ItemKey(a, 1)): true,
+		string(QueueKey(BucketClient.Queue(a), id)): false, string(QueueKey(BucketShared.Queue(a), id)): false, string(ItemKey(a, 1)): true,
 	} {
 		if IsFact([]byte(k)) != fact {
 			t.Errorf("%x is a fact: %v", k, !fact)
@@ -149,7 +149,9 @@ func TestReceivedRows(t *testing.T) {
 // TestQueueRows checks that a queue's payouts sort in the order of their requests, and
 // apart from other queues' payouts.
 func TestQueueRows(t *testing.T) {
-	for _, q := range []QueueID{0, 7, ^QueueID(0)} {
+	for _, q := range []Queue{
+		{BucketInstitution, 0}, {BucketClient, 7}, {BucketClient, LastAccountID}, {BucketShared, 1}, {BucketShared, 7}, {BucketShared, ^AccountID(0)},
+	} {
 		k := QueueKey(q, TxID{5})
 		got, err := DecodeQueued(k, queueRow(7))
 		if want := (Queued{q, 7, TxID{5}}); got != want || err != nil {
@@ -158,11 +160,17 @@ func TestQueueRows(t *testing.T) {
 		for after, in := range map[TxID]bool{{}: true, {4}: true, {5}: false} {
 			lo, hi := QueueOf(q, after)
 			if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != in {
-				t.Errorf("queue %d behind %v: %v", q, after, got)
+				t.Errorf("queue %+v behind %v: %v", q, after, got)
 			}
 		}
-		if lo, hi := QueueFrom(q); bytes.Compare(k, lo) < 0 || bytes.Compare(k, hi) >= 0 {
-			t.Errorf("%x is not from its queue on", k)
+		in := 0
+		for _, r := range QueueRanges() {
+			if bytes.Compare(r[0], k) <= 0 && bytes.Compare(k, r[1]) < 0 {
+				in++
+			}
+		}
+		if in != 1 {
+			t.Errorf("%x is in %d ranges of queue rows", k, in)
 		}
 	}
 }

@@ -246,7 +246,8 @@ type Bucket uint8
 // The directory's limits (DICT).
 const (
 	BucketClient      Bucket = 1 // limit on look-ups for one paying user
-	BucketInstitution Bucket = 2
+	BucketInstitution Bucket = 2 // limit of the institution, in one queue of all accounts; no longer given
+	BucketShared      Bucket = 3 // limit of the institution, in a queue of the account's own
 )
 
 // Reason is the reason code of the limit in events.

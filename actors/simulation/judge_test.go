@@ -117,7 +117,8 @@ func (l *life) atRest() {
 		return
 	}
 	for name, bounds := range map[string]func() (lo, hi []byte){
-		"open": ledger.OpenRange, "due": ledger.AllDue, "queue": func() (lo, hi []byte) { return ledger.QueueFrom(0) },
+		"open": ledger.OpenRange, "due": ledger.AllDue, "queue": func() (lo, hi []byte) { r := ledger.QueueRanges(); return r[0][0], r[0][1] },
+		"earlier queue": func() (lo, hi []byte) { r := ledger.QueueRanges(); return r[1][0], r[1][1] },
 	} {
 		_ = l.journal.Scan(first(bounds()), second(bounds()), func(k, _ []byte) (bool, error) {
 			l.fail("%s row %x is left", name, k)

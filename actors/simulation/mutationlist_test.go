@@ -320,8 +320,8 @@ var mutations = []mutation{
 	{
 		"tried-once", "what met the limit again counts as on its way, and is tried no more",
 		"actors/due/queue.go",
-		"\tdelete(q.flying, t.ID)\n\tif !r.Skipped",
-		"\tif !r.Queued {\n\t\tdelete(q.flying, t.ID)\n\t}\n\tif !r.Skipped",
+		"\tdelete(l.flying, t.ID)\n\tif !r.Skipped",
+		"\tif !r.Queued {\n\t\tdelete(l.flying, t.ID)\n\t}\n\tif !r.Skipped",
 	},
 	{
 		"address-kept", "an address that was taken off a credential's list is let in",

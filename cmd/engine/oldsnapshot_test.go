@@ -108,6 +108,7 @@ func addSnapshot(t *testing.T) {
 	w.paidOut(`{"amount":800,"pix_key":"returned@pix.test"}`)
 	w.paidOut(`{"amount":900,"pix_key":"silent@pix.test"}`)
 	w.paidOut(`{"amount":300,"pix_key":"client-limited@pix.test"}`)
+	w.paidOut(`{"amount":200,"pix_key":"bucket-exhausted@pix.test"}`)
 	if status, got := w.operate("PATCH", "/admin/accounts/"+w.ID, `{"approval_threshold":100000}`); status != 200 {
 		t.Fatal(status, got)
 	}

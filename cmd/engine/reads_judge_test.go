@@ -33,11 +33,12 @@ func underWay(e *Engine) (open []string, err error) {
 		}
 	}
 	due, afterDue := ledger.AllDue()
-	queued, afterQueued := ledger.QueueFrom(0)
+	queues := ledger.QueueRanges()
 	waits, afterWaits := ledger.AllPending()
 	return open, errors.Join(
 		e.Store.Scan(due, afterDue, note("due")),
-		e.Store.Scan(queued, afterQueued, note("queued")),
+		e.Store.Scan(queues[0][0], queues[0][1], note("queued")),
+		e.Store.Scan(queues[1][0], queues[1][1], note("queued")),
 		e.Store.Scan(waits, afterWaits, note("delivery")),
 	)
 }

@@ -17,7 +17,7 @@ var (
 		ledger.DueTransfer: "transfer", ledger.DueSending: "sending", ledger.DueQueued: "queued",
 		ledger.DueApproval: "approval", ledger.DueDoubt: "doubt", ledger.DueCase: "case",
 	}
-	buckets              = [...]string{ledger.BucketClient: "client", ledger.BucketInstitution: "institution"}
+	buckets              = [...]string{ledger.BucketClient: "client", ledger.BucketInstitution: "institution", ledger.BucketShared: "institution"}
 	approvals            = [...]string{ledger.Approved: "approved", ledger.Declined: "declined"}
 	styles               = [...]string{1: "camelCase"}
 	subscriptionStatuses = [...]string{
