@@ -15,9 +15,10 @@ type lane struct {
 	machine *Machine
 	need    ledger.Need
 	kinds   []*kind
-	first   int // index in kinds of the kind whose rows the next step reads first
-	fresh   int // number of running tasks that run for the first time
-	again   int // number of running tasks that ran before
+	first   int    // index in kinds of the kind whose rows the next step reads first
+	fresh   int    // number of running tasks that run for the first time
+	again   int    // number of running tasks that ran before
+	parked  parked // rows whose account has as many tasks running as its share
 	later   putOff
 	tokens  ledger.Millis // allowance for tasks that will probably change nothing, in thousandths of a task
 	counted ledger.Millis // engine time at which tokens were last added
@@ -54,7 +55,7 @@ const (
 )
 
 func newLane(m *Machine, need ledger.Need) *lane {
-	l := &lane{machine: m, need: need, later: newPutOff(m.bounds.Remember)}
+	l := &lane{machine: m, need: need, parked: newParked(), later: newPutOff(m.bounds.Remember)}
 	for _, k := range ledger.DueKinds() {
 		if k.Need() == need {
 			l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
@@ -88,7 +89,56 @@ func (l *lane) roomForFresh(now ledger.Millis) bool {
 	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
 }
 
-func (l *lane) count(v started, n int) {
+// shared tells whether an account has as many tasks running as its share of the lane.
+func (l *lane) shared(a ledger.AccountID) bool {
+	at := l.parked.accounts[a]
+	return at != nil && at.running >= l.machine.bounds.Share
+}
+
+// start starts the task of a row, or parks the row. False: there is no room for it.
+func (l *lane) start(s *step, d ledger.Due, v started) bool {
+	switch {
+	case !l.shared(d.Account):
+		s.begin(d, v)
+	case len(l.parked.ids) < l.machine.bounds.Remember:
+		l.parked.park(waiting{d, v})
+	default:
+		return false
+	}
+	return true
+}
+
+// startParked starts the tasks of parked rows, in turn.
+func (l *lane) startParked(s *step) error {
+	for l.roomForFresh(s.now) {
+		w, ok := l.parked.next(l.machine.bounds.Share)
+		if !ok {
+			return nil
+		}
+		if l.machine.closed[w.due.Account] {
+			continue
+		}
+		there, err := stands(s.rows, w.due)
+		if err != nil {
+			l.parked.park(w)
+			return err
+		}
+		if there {
+			s.begin(w.due, w.as)
+		}
+	}
+	return nil
+}
+
+// stands tells whether a due row still exists. Where it does not, the payout no longer waits and
+// needs no task.
+func stands(rows Rows, d ledger.Due) (bool, error) {
+	_, there, err := rows.Get(ledger.DueKey(d.Kind, d.At, d.Account, d.ID))
+	return there, err
+}
+
+func (l *lane) count(v started, a ledger.AccountID, n int) {
+	l.parked.count(a, n)
 	if v.again {
 		l.again += n
 	} else {
@@ -101,6 +151,9 @@ func (l *lane) count(v started, n int) {
 func (l *lane) step(s *step) error {
 	l.earn(s.now)
 	l.first++
+	if err := l.startParked(s); err != nil {
+		return err
+	}
 	for i := range l.kinds {
 		k := l.kinds[(l.first+i)%len(l.kinds)]
 		if err := l.look(s, &k.front, s.now); err != nil {
@@ -129,17 +182,16 @@ func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 		if !l.roomForFresh(s.now) {
 			return false, nil
 		}
-		s.begin(d, started{lane: l})
-		return true, nil
+		return l.start(s, d, started{lane: l}), nil
 	})
 	c.more, c.lookAt = !over, s.now+lookEvery
 	return err
 }
 
-// passes tells whether a row needs no task now: its task is running or postponed, or its
-// account is quarantined.
+// passes tells whether a row needs no task now: its task is running or postponed, the row is
+// parked, or its account is quarantined.
 func (l *lane) passes(d ledger.Due) bool {
-	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.machine.closed[d.Account]
+	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.parked.ids[d.ID] || l.machine.closed[d.Account]
 }
 
 // lookBack starts a few tasks of rows that the other cursors have missed.
@@ -160,6 +212,9 @@ func (l *lane) lookBack(s *step) error {
 		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d ledger.Due) (bool, error) {
 			if l.passes(d) || k.front.before(d) {
 				return true, nil
+			}
+			if l.shared(d.Account) {
+				return true, nil // the next look back finds it
 			}
 			if !l.room() || !l.spend() {
 				return false, nil
@@ -185,14 +240,14 @@ func (l *lane) putOffNow(s *step) error {
 		if l.machine.closed[p.due.Account] {
 			continue
 		}
-		// Where the due row no longer exists, the payout no longer waits and needs no task.
-		_, there, err := s.rows.Get(ledger.DueKey(p.due.Kind, p.due.At, p.due.Account, p.due.ID))
+		there, err := stands(s.rows, p.due)
 		if err != nil {
 			l.later.keep(p)
 			return err
 		}
-		if there {
-			s.begin(p.due, started{l, true, p.tries})
+		if there && !l.start(s, p.due, started{l, true, p.tries}) {
+			l.later.keep(p)
+			return nil
 		}
 	}
 	return nil

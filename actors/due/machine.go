@@ -57,15 +57,16 @@ func (r *Result) closed() bool { return errors.Is(r.Err, ledger.ErrQuarantined) 
 // least 1.
 type Bounds struct {
 	AtOnce   int // most tasks that run at once in one lane, tasks with Retry not counted
+	Share    int // most of them that are of one account
 	Look     int // most rows that one step reads with one cursor
-	Remember int // most postponed tasks of one lane that are remembered, and most quarantined accounts
+	Remember int // most postponed tasks of one lane that are remembered, most rows whose account has its share running, and most quarantined accounts
 	Probes   int // most lookups for one limit that run at once, and most in a round in which none succeeds
 	Skip     int // most tries of a round that may end without a lookup and be replaced by another try
 }
 
 // DefaultBounds returns the bounds of an engine.
 func DefaultBounds() Bounds {
-	return Bounds{AtOnce: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
+	return Bounds{AtOnce: 80, Share: 64, Look: 20_000, Remember: 100_000, Probes: 64, Skip: 5_000}
 }
 
 // Machine decides which tasks start. It has no goroutine, no clock, and no I/O except for
@@ -147,7 +148,7 @@ type started struct {
 // begin starts a task for the payout of a due row.
 func (s *step) begin(d ledger.Due, v started) {
 	v.lane.machine.working[d.ID] = v
-	v.lane.count(v, 1)
+	v.lane.count(v, d.Account, 1)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
@@ -163,7 +164,7 @@ func (m *Machine) resumed(s *step) error {
 			return nil
 		}
 		over, err := c.scan(s.rows, ledger.Latest, m.bounds.Look, func(d ledger.Due) (bool, error) {
-			if m.busy(d.ID) || m.closed[d.Account] {
+			if m.busy(d.ID) || l.parked.ids[d.ID] || m.closed[d.Account] {
 				return true, nil
 			}
 			if !l.room() {
@@ -171,7 +172,7 @@ func (m *Machine) resumed(s *step) error {
 			}
 			in, err := inHand(s.rows, d)
 			if in && err == nil {
-				s.begin(d, started{lane: l})
+				return l.start(s, d, started{lane: l}), nil
 			}
 			return true, err
 		})
@@ -212,7 +213,7 @@ func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
 		return false
 	}
 	delete(m.working, t.ID)
-	was.lane.count(was, -1)
+	was.lane.count(was, t.Account, -1)
 	alert = was.lane.heard(r, now)
 	if r.closed() && m.closed[t.Account] {
 		return alert

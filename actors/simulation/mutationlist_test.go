@@ -446,8 +446,8 @@ var mutations = []mutation{
 	{
 		"quarantine-takes-places", "each look at a quarantined account takes a place for good",
 		"actors/due/machine.go",
-		"\twas.lane.count(was, -1)\n\talert =",
-		"\tif !r.closed() {\n\t\twas.lane.count(was, -1)\n\t}\n\talert =",
+		"\twas.lane.count(was, t.Account, -1)\n\talert =",
+		"\tif !r.closed() {\n\t\twas.lane.count(was, t.Account, -1)\n\t}\n\talert =",
 	},
 	{
 		"reference-at-another-amount", "another amount under a used reference counts as a repeat, and is never credited",

@@ -122,7 +122,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, carries func(scheme.Scheme
 	})
 	t.Run("in lanes", func(t *testing.T) {
 		test(t, func(s scheme.Scheme, j Job) ledger.ResolveTransfer {
-			l := NewLanes()
+			l := newLanes()
 			defer func() {
 				if got := l.Counts(); got.Payments.InUse+got.Questions.InUse+got.Repeats != 0 {
 					t.Errorf("after the report: %+v", got)

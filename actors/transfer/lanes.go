@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"time"
+
 	"pixd/actors/fair"
 	"pixd/actors/ledger"
 )
@@ -12,6 +14,7 @@ type Lanes struct {
 	payments  *fair.Pool[ledger.AccountID] // jobs that are started for a request, a merchant's or an operator's
 	questions *fair.Pool[ledger.AccountID] // jobs of due tasks: they ask what became of a transfer, or try a queued one again
 	pace      pace
+	now       func() time.Duration
 }
 
 // The places of the lanes, each of which uses at most one connection to the scheme. An account
@@ -30,13 +33,15 @@ const (
 // Calls is the most calls that all lanes make at once.
 const Calls = paymentPlaces + questionPlaces
 
-// NewLanes makes lanes in which no job is at work.
-func NewLanes() *Lanes {
+// NewLanes makes lanes in which no job is at work. now is the time since any one moment, by a
+// clock that does not jump.
+func NewLanes(now func() time.Duration) *Lanes {
 	l := &Lanes{
+		now:       now,
 		payments:  fair.New[ledger.AccountID](fair.Bounds{Places: paymentPlaces, Share: paymentShare, Queue: waiting}),
 		questions: fair.New[ledger.AccountID](fair.Bounds{Places: questionPlaces, Share: questionShare, Queue: waiting}),
 	}
-	l.pace.limits = paceLimits
+	l.pace.limits, l.pace.now = paceLimits, now
 	return l
 }
 

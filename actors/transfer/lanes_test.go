@@ -13,6 +13,11 @@ import (
 	"pixd/actors/scheme"
 )
 
+func newLanes() *Lanes {
+	began := time.Now()
+	return NewLanes(func() time.Duration { return time.Since(began) })
+}
+
 // slow is a scheme that answers every call after a time, or with an error while it is down, and
 // counts the calls.
 type slow struct {
@@ -77,7 +82,7 @@ func greedy(t *testing.T, l *Lanes, s scheme.Scheme, j Job, n int) func() int64 
 // time of another's, nor to the time of a question about another's.
 func TestGreedyBesideModest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: 700 * time.Millisecond}
+		l, s := newLanes(), &slow{takes: 700 * time.Millisecond}
 		all := greedy(t, l, s, job, 4096)
 		if got := l.Counts(); got.Payments.InUse != paymentShare || got.Payments.Waiting != 4096-paymentShare {
 			t.Fatalf("%+v", got)
@@ -100,7 +105,7 @@ func TestGreedyBesideModest(t *testing.T) {
 // TestOneAccountsQuestions checks that questions of one account leave places for another's.
 func TestOneAccountsQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: time.Second}
+		l, s := newLanes(), &slow{takes: time.Second}
 		j := job
 		j.Goal, j.Task = ledger.GoalVoid, &due.Task{}
 		all := greedy(t, l, s, j, 500)
@@ -119,7 +124,7 @@ func TestOneAccountsQuestions(t *testing.T) {
 // time afterwards, and that one which gets no place in that time is refused as never sent.
 func TestWaitIsNotTheJobsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: 4 * time.Second} // a payout takes 8 s of its 10 s
+		l, s := newLanes(), &slow{takes: 4 * time.Second} // a payout takes 8 s of its 10 s
 		all := greedy(t, l, s, job, 2*paymentShare)
 		began := time.Now()
 		if settled := all(); settled != 2*paymentShare || time.Since(began) != 16*time.Second {
@@ -145,7 +150,7 @@ func TestWaitIsNotTheJobsTime(t *testing.T) {
 // times, and that they come back at a rising rate once it is well.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: time.Millisecond}
+		l, s := newLanes(), &slow{takes: time.Millisecond}
 		s.down.Store(true)
 		const jobs = 3000
 		all := greedy(t, l, s, refunding, jobs)
@@ -186,7 +191,7 @@ func TestOutage(t *testing.T) {
 // for one probe at a time, and report that nobody answered when their time is over.
 func TestDueTasksWaitForTheProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: time.Millisecond}
+		l, s := newLanes(), &slow{takes: time.Millisecond}
 		s.down.Store(true)
 		j := job
 		j.Goal, j.Task = ledger.GoalVoid, &due.Task{}
@@ -210,8 +215,8 @@ func TestDueTasksWaitForTheProbe(t *testing.T) {
 // seems to be down: it may be well again, or have failed for another payment alone.
 func TestNewRequestsAreNotHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{}
-		l.pace.failed(time.Now())
+		l, s := newLanes(), &slow{}
+		l.pace.failed()
 		began, j := time.Now(), job
 		if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result != ledger.TransferIsSettled || time.Since(began) != 0 {
 			t.Errorf("%s after %v", said(&out), time.Since(began))
@@ -226,7 +231,7 @@ func TestNewRequestsAreNotHeldBack(t *testing.T) {
 // failure of the scheme, and one that lasted does.
 func TestCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := NewLanes(), &slow{takes: time.Hour}
+		l, s := newLanes(), &slow{takes: time.Hour}
 		for own, down := range map[time.Duration]bool{tooShort - time.Millisecond: false, tooShort: true} {
 			j := job
 			if l.carry(t.Context(), s, &j, own); l.Counts().Down != down {
@@ -245,7 +250,7 @@ func TestCutShort(t *testing.T) {
 
 // TestPanicGivesThePlaceBack checks that a panic in a call leaks no place.
 func TestPanicGivesThePlaceBack(t *testing.T) {
-	l := NewLanes()
+	l := newLanes()
 	func() {
 		defer func() { _ = recover() }()
 		j := job

@@ -14,6 +14,7 @@ import (
 // as in the one before.
 type pace struct {
 	limits paceBounds
+	now    func() time.Duration // see NewLanes
 
 	mu      sync.Mutex
 	waiters list.List // of chan struct{}, closed when the job may ask; who waits longest is first
@@ -21,7 +22,7 @@ type pace struct {
 	down    bool          // no call was answered since one failed
 	probing bool          // while it is down: a job was let ask, and its call has not ended
 	wait    time.Duration // while it is down: the time between two probes
-	probe   time.Time     // while it is down: when the next job may ask
+	probe   time.Duration // while it is down: when the next job may ask
 	rate    int           // how many jobs may ask in the next tick; 0: all
 }
 
@@ -44,7 +45,7 @@ func (p *pace) answered() {
 }
 
 // failed takes that a call brought no answer.
-func (p *pace) failed(now time.Time) {
+func (p *pace) failed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -55,7 +56,7 @@ func (p *pace) failed(now time.Time) {
 	default:
 		return // it was down: the call of a new request says nothing more
 	}
-	p.probing, p.probe = false, now.Add(p.wait)
+	p.probing, p.probe = false, p.now()+p.wait
 }
 
 // away tells whether the scheme is down, so that due tasks wait before they ask.
@@ -67,11 +68,12 @@ func (p *pace) away() bool {
 
 // takeProbe lets one job ask if it is time for a probe. The next one may ask after the same
 // time, also where nobody hears what became of this one.
-func (p *pace) takeProbe(now time.Time) bool {
-	if now.Before(p.probe) {
+func (p *pace) takeProbe() bool {
+	now := p.now()
+	if now < p.probe {
 		return false
 	}
-	p.probing, p.probe = true, now.Add(p.wait)
+	p.probing, p.probe = true, now+p.wait
 	return true
 }
 
@@ -107,7 +109,7 @@ func (p *pace) ticked() {
 	defer p.mu.Unlock()
 	n := p.waiters.Len()
 	switch {
-	case p.down && p.takeProbe(time.Now()):
+	case p.down && p.takeProbe():
 		n = 1
 	case p.down:
 		n = 0

@@ -20,7 +20,7 @@ type placed struct {
 	most   time.Duration      // what is left of the time that it may wait for places
 	within context.Context    // with a place: ends when the job's own time is over; nil: it has no place
 	end    context.CancelFunc // with a place: ends within
-	began  time.Time          // with a place: when it got the place
+	began  time.Duration      // with a place: when it got the place
 }
 
 // carry is Carry in a lane. timeout is the job's own time, and the longest time that it waits for
@@ -50,24 +50,24 @@ func (l *Lanes) carry(ctx context.Context, s scheme.Scheme, j *Job, timeout time
 // before.
 func (p *placed) waits() bool {
 	p.leave()
-	began := time.Now()
+	began := p.lanes.now()
 	within, cancel := context.WithTimeout(p.ctx, p.left)
 	defer cancel()
 	may := p.lanes.pace.again(within)
-	p.left -= time.Since(began)
+	p.left -= p.lanes.now() - began
 	return may
 }
 
 // enter waits for a place; false: it got none in time.
 func (p *placed) enter() bool {
-	began := time.Now()
+	began := p.lanes.now()
 	waits, cancel := context.WithTimeout(p.ctx, p.most)
 	defer cancel()
 	if p.lanes.of(p.job).Take(waits, p.job.Account) != nil {
 		return false
 	}
-	p.began = time.Now()
-	p.most -= p.began.Sub(began)
+	p.began = p.lanes.now()
+	p.most -= p.began - began
 	p.within, p.end = context.WithTimeout(p.ctx, p.left)
 	return true
 }
@@ -79,7 +79,7 @@ func (p *placed) leave() {
 	}
 	p.end()
 	p.within = nil
-	p.left -= time.Since(p.began)
+	p.left -= p.lanes.now() - p.began
 	p.lanes.of(p.job).Give(p.job.Account)
 }
 
@@ -89,13 +89,13 @@ const tooShort = time.Second
 
 // perform performs one act, and notes whether the scheme has answered.
 func (p *placed) perform(m *Machine, act Act) Reply {
-	began := time.Now()
+	began := p.lanes.now()
 	r := Perform(p.within, p.scheme, m, act)
 	switch {
 	case !r.Failed:
 		p.lanes.pace.answered()
-	case p.ctx.Err() == nil && (!r.Expired || time.Since(began) >= tooShort):
-		p.lanes.pace.failed(time.Now())
+	case p.ctx.Err() == nil && (!r.Expired || p.lanes.now()-began >= tooShort):
+		p.lanes.pace.failed()
 	}
 	return r
 }

@@ -179,7 +179,8 @@ func (e *Engine) connect() (err error) {
 		return err
 	}
 	o.Stated = e.stated
-	e.lanes, o.Conns = transfer.NewLanes(), transfer.Calls
+	began := time.Now()
+	e.lanes, o.Conns = transfer.NewLanes(func() time.Duration { return time.Since(began) }), transfer.Calls
 	e.provider, err = provider.New(o)
 	e.scheme = &schemeCalls{Scheme: e.provider}
 	return err

@@ -42,7 +42,9 @@ func TestConnections(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	for range 2 {
-		work.Go(func() { _, _ = p.Lookup(ctx, scheme.Query{Tx: payout.Tx, Account: 7, EndToEnd: payout.EndToEnd, Key: payout.Key}) })
+		work.Go(func() {
+			_, _ = p.Lookup(ctx, scheme.Query{Tx: payout.Tx, Account: 7, EndToEnd: payout.EndToEnd, Key: payout.Key})
+		})
 		work.Go(func() { _, _ = p.Submit(ctx, payout) })
 		work.Go(func() { _, _ = p.Return(ctx, repayment) })
 		work.Go(func() { _, _ = p.Ask(ctx, payout.Tx, payout.EndToEnd) })

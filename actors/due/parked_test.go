@@ -1,0 +1,147 @@
+package due
+
+import (
+	"slices"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestAccountsShareALane checks that tasks of one account that do not end leave places for
+// another's, whose row is due after many rows of the first; and that the first account's rows
+// follow in order, each once, as its tasks end.
+func TestAccountsShareALane(t *testing.T) {
+	const greedy = 5000
+	for name, atTheStart := range map[string]bool{"due": false, "at the start": true} {
+		s, m := newShelf(), newMachine()
+		if !atTheStart {
+			look(t, m, 50, s)
+		}
+		for n := range greedy {
+			s.due(ledger.Millis(100+n), 1, n, ledger.DueDoubt)
+		}
+		s.due(100+greedy, 2, greedy, ledger.DueDoubt)
+		s.sort()
+		tasks := look(t, m, 10_000, s)
+		share := DefaultBounds().Share
+		if len(tasks) != share+1 || tasks[share].Account != 2 {
+			t.Fatalf("%s: %d tasks, the last of account %d", name, len(tasks), tasks[len(tasks)-1].Account)
+		}
+		ends(m, s, tasks[share], 10_000)
+		order, running := ids(tasks[:share]), tasks[:share]
+		gone := string(ledger.DueKey(ledger.DueDoubt, 100+greedy/2, 1, txID(greedy/2)))
+		delete(s.rows, gone) // its payout has settled while it waited for its turn
+		for now := ledger.Millis(10_001); len(running) > 0; now++ {
+			ends(m, s, running[0], now)
+			next := look(t, m, now, s)
+			order, running = append(order, ids(next)...), append(running[1:], next...)
+			if len(running) > share {
+				t.Fatalf("%s: %d of one account at once", name, len(running))
+			}
+		}
+		if len(order) != greedy-1 || !slices.IsSorted(order) || len(slices.Compact(slices.Clone(order))) != len(order) || slices.Contains(order, greedy/2) {
+			t.Errorf("%s: %d tasks of %d rows", name, len(order), greedy)
+		}
+		for _, l := range m.lanes {
+			if len(l.parked.ids) != 0 || len(l.parked.accounts) != 0 || l.parked.turns.Len() != 0 {
+				t.Errorf("%s: left: %+v", name, l.parked)
+			}
+		}
+	}
+}
+
+// TestParkedTakeTurns checks that accounts whose rows wait take turns.
+func TestParkedTakeTurns(t *testing.T) {
+	p := newParked()
+	for n, a := range []ledger.AccountID{1, 1, 1, 2, 3, 3} {
+		p.park(waiting{due: ledger.Due{Account: a, ID: txID(n)}})
+	}
+	p.count(3, 5)
+	var order []ledger.AccountID
+	for w, ok := p.next(5); ok; w, ok = p.next(5) {
+		order = append(order, w.due.Account)
+	}
+	if !slices.Equal(order, []ledger.AccountID{1, 2, 1, 1}) || len(p.ids) != 2 {
+		t.Errorf("%v, and %d wait", order, len(p.ids))
+	}
+	p.count(3, -5)
+	if w, ok := p.next(5); !ok || w.due.ID != txID(4) {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestRetriesShareALane checks that postponed tasks of one account, whose time has come, leave
+// places for another's too, and keep the number of their tries.
+func TestRetriesShareALane(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	const n = 200
+	for i := range n {
+		s.due(10, 1, i, ledger.DueDoubt)
+		s.accept(1, i)
+	}
+	for now, done := ledger.Millis(100), 0; done < n; now++ {
+		for _, one := range look(t, m, now, s) {
+			m.Done(one, Result{Open: true}, 100)
+			done++
+		}
+	}
+	s.due(5_000, 2, 900, ledger.DueDoubt)
+	tasks := look(t, m, 5_001, s)
+	share := DefaultBounds().Share
+	of1, of2 := 0, 0
+	for _, one := range tasks {
+		if one.Account == 1 {
+			of1++
+			if m.working[one.ID].tries != 1 || !m.working[one.ID].again {
+				t.Fatalf("%+v", m.working[one.ID])
+			}
+		} else {
+			of2++
+		}
+	}
+	if of1 > share || of1 == 0 || of2 != 1 {
+		t.Fatalf("%d and %d tasks", of1, of2)
+	}
+	m.Done(tasks[len(tasks)-1], Result{Open: true}, 5_001)
+	if again := look(t, m, 5_002, s); len(again) > 0 && m.working[again[0].ID].tries != 1 {
+		t.Errorf("a parked task starts with %+v", m.working[again[0].ID])
+	}
+}
+
+// TestParkedAreBounded checks that a cursor waits where no more rows can be kept, and goes on
+// later without losing one.
+func TestParkedAreBounded(t *testing.T) {
+	s := newShelf()
+	b := DefaultBounds()
+	b.Remember = 10
+	m := New(3000, b)
+	look(t, m, 50, s)
+	const n = 300
+	for i := range n {
+		s.due(ledger.Millis(100+i), 1, i, ledger.DueDoubt)
+	}
+	seen, running := 0, []Task{}
+	for now := ledger.Millis(10_000); now < 100_000 && seen < n; now += lookEvery {
+		next := look(t, m, now, s)
+		for _, l := range m.lanes {
+			if len(l.parked.ids) > b.Remember {
+				t.Fatalf("%d rows kept", len(l.parked.ids))
+			}
+		}
+		seen += len(next)
+		running = append(running, next...)
+		if len(running) > 0 {
+			ends(m, s, running[0], now)
+			running = running[1:]
+		}
+	}
+	if seen != n {
+		t.Errorf("%d of %d tasks", seen, n)
+	}
+}
+
+// ends ends a task whose payout waits no more.
+func ends(m *Machine, s *shelf, t Task, now ledger.Millis) {
+	delete(s.rows, string(ledger.DueKey(t.due.Kind, t.due.At, t.due.Account, t.due.ID)))
+	m.Done(t, Result{}, now)
+}
