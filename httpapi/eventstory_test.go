@@ -71,6 +71,11 @@ func (b *book) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { ret
 func (b *book) Carried(ledger.TxID) *ledger.Transaction { return nil }
 
 func (b *book) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
+func (b *book) Crowded([]byte, ledger.Millis) bool        { return false }
+func (b *book) Crowd([]byte, ledger.Millis)               {}
+func (b *book) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
+	return read()
+}
 
 func (b *book) Recent(ledger.TxID) *ledger.Transaction { return nil }
 

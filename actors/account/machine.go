@@ -77,6 +77,7 @@ type Machine struct {
 	sum     uint64 // checksum of the newest record
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
+	equals  equals
 	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
 
 	// The records and rows of the last Step, until Submitted takes them.
@@ -105,7 +106,7 @@ func (m *Machine) Trim(durable wal.Ticket) bool {
 	if !m.Resting(durable) {
 		return false
 	}
-	m.overlay, m.work = overlay{}, nil
+	m.overlay, m.work, m.equals = overlay{}, nil, equals{}
 	return true
 }
 
@@ -206,6 +207,7 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		e.Records = append(e.Records, s)
 		m.rows = ledger.Project(m.rows, r)
 		m.follow(r.Tx)
+		m.equals.follow(r.Tx)
 	}
 	if m.head.Seq/m.config.HeadEvery > e.Expect/m.config.HeadEvery {
 		m.rows = append(m.rows, m.headRow())

@@ -26,7 +26,12 @@ func (r reader) Record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
 func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Row(k) }
 func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
 func (r reader) RecentSums(ledger.TxID) *ledger.RefundSums                { return nil }
-func (r reader) Recent(ledger.TxID) *ledger.Transaction                   { return nil }
+func (r reader) Crowded([]byte, ledger.Millis) bool                       { return false }
+func (r reader) Crowd([]byte, ledger.Millis)                              {}
+func (r reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
+	return read()
+}
+func (r reader) Recent(ledger.TxID) *ledger.Transaction { return nil }
 
 // gather carries out a command with the facts that the ledger itself gathers.
 func (l *life) gather(c ledger.Command) {

@@ -43,25 +43,29 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	print := Fingerprint{Account: g.account.ID, Amount: c.Amount, KeyType: c.Key.Type, Key: c.Key.Value}
 	secret := g.stamp.Terms.Secret
 	attempt, row, err := g.newestAttempt(print)
+	suffix := print.Suffix(secret, attempt)
 	if err != nil || row == nil {
-		return Chain{Suffix: print.Suffix(secret, attempt), Attempt: attempt}, err
+		return Chain{Suffix: suffix, Attempt: attempt}, err
+	}
+	key := SuffixKey(suffix)
+	if g.Crowded(key, g.stamp.Clock) {
+		return Chain{}, ErrBusy
 	}
 	use, err := g.use(row)
 	if err != nil {
 		return Chain{}, err
 	}
-	suffix := print.Suffix(secret, attempt)
 	fresh := EndToEnd(g.stamp.Terms.OwnISPB, g.stamp.Clock, suffix)
 	others, stale := use.sendable()
 	switch window := g.account.Settings.RepeatWindow; {
 	case others.busy(window) || fresh == others.endToEnd && !others.noMoney:
-		return Chain{EndToEnd: others.endToEnd, Attempt: attempt, Shared: use.row, Holder: others.holder}, g.full(&use)
+		return Chain{EndToEnd: others.endToEnd, Attempt: attempt, Shared: use.row, Holder: others.holder}, g.full(&use, key)
 	case stale != "" && fresh == others.endToEnd:
 		return Chain{}, ErrBusy // see Spent
 	case stale != "":
 		// The payout that waits takes the new id over when it is sent, so both stay in one row.
 		moved, err := g.moved(stale, row)
-		return Chain{Suffix: suffix, Attempt: attempt, Shared: use.row, Moved: moved}, errors.Join(err, g.full(&use))
+		return Chain{Suffix: suffix, Attempt: attempt, Shared: use.row, Moved: moved}, errors.Join(err, g.full(&use, key))
 	case use.noMoney:
 		attempt++
 		return Chain{Suffix: print.Suffix(secret, attempt), Attempt: attempt}, nil
@@ -87,14 +91,19 @@ func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
 // list of all of them. Above the limit a request gets ErrBusy.
 const maxRepeats = 1000
 
-// full returns ErrBusy where the end-to-end id has so many payouts that no other may be
-// added.
-func (g *gathering) full(u *use) error {
+// crowdedFor is how long, in ms, a request is refused without a count after one was refused, while
+// none of the payouts ends.
+const crowdedFor = 1000
+
+// full returns ErrBusy where the end-to-end id, whose row has this key, has so many payouts that
+// no other may be added.
+func (g *gathering) full(u *use, key []byte) error {
 	most := g.stamp.Terms.MaxRepeats
 	if most == 0 {
 		most = maxRepeats
 	}
 	if u.matter >= most {
+		g.Crowd(key, g.stamp.Clock+crowdedFor)
 		return ErrBusy
 	}
 	return nil
@@ -158,6 +167,9 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 		if row.Account != g.account.ID {
 			return Chain{EndToEnd: endToEnd, Foreign: true}, nil
 		}
+		if g.Crowded(key, g.stamp.Clock) {
+			return c, ErrBusy
+		}
 		use, err := g.use(&row)
 		if err != nil {
 			return c, err
@@ -170,7 +182,7 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 		if c.UnderSuffix = i == 0; c.UnderSuffix || use.sent || len(use.row.Members) > 0 {
 			c.Shared, c.Holder = use.row, use.holder
 		}
-		return c, g.full(&use)
+		return c, g.full(&use, key)
 	}
 	return c, nil
 }

@@ -31,6 +31,14 @@ type Reader interface {
 	// RecentSums returns the newest refund sums of a payment that the account received, where
 	// they are in memory; nil where they must be read from their row.
 	RecentSums(original TxID) *RefundSums
+	// Equal returns the newest state of one of the account's payouts that shares its
+	// end-to-end id with many. read reads it; it need not be called where the state is in memory.
+	Equal(id TxID, read func() (*Transaction, error)) (*Transaction, error)
+	// Crowded tells whether the payouts in the end-to-end row with this key were found to be so
+	// many that no other may be added, and none of them has ended since.
+	Crowded(key []byte, now Millis) bool
+	// Crowd notes that they are so many. At the instant until they must be counted again.
+	Crowd(key []byte, until Millis)
 }
 
 // ErrUnknownTransfer says that a result was reported for a payout or refund that the account

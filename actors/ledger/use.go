@@ -23,7 +23,7 @@ type use struct {
 
 func (g *gathering) use(row *EndToEndRow) (use, error) {
 	u := use{noMoney: true, now: g.stamp.Reading}
-	first, err := g.state(row.ID, row.Seq)
+	first, err := g.member(row, Member{row.ID, row.Seq})
 	if err != nil {
 		return u, err
 	}
@@ -34,7 +34,7 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 	thin := *row
 	thin.Members = nil
 	for _, member := range row.Members {
-		t, err := g.state(member.ID, member.Seq)
+		t, err := g.member(row, member)
 		if err != nil {
 			return u, err
 		}
@@ -45,6 +45,18 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 	}
 	u.row, u.matter = &thin, u.matter+len(thin.Members)
 	return u, nil
+}
+
+// fewMembers is how many payouts of one end-to-end id are read anew with each command. Of more,
+// the states are kept in memory: each further one, and each outcome, reads them all.
+const fewMembers = 8
+
+// member reads the newest state of one payout of a row.
+func (g *gathering) member(row *EndToEndRow, m Member) (*Transaction, error) {
+	if len(row.Members) <= fewMembers {
+		return g.state(m.ID, m.Seq)
+	}
+	return g.Equal(m.ID, func() (*Transaction, error) { return g.state(m.ID, m.Seq) })
 }
 
 // take adds one transaction. It returns whether the transaction still matters: it is in
@@ -139,7 +151,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	}
 	others := use{now: now}
 	for _, member := range row.all() {
-		other, err := g.state(member.ID, member.Seq)
+		other, err := g.member(&row, member)
 		if err != nil {
 			return Chain{}, err
 		}
@@ -187,7 +199,7 @@ func (g *gathering) holder(t *Transaction) (*TxID, error) {
 		if m.ID == t.ID {
 			continue
 		}
-		other, err := g.state(m.ID, m.Seq)
+		other, err := g.member(row, m)
 		if err != nil {
 			return nil, err
 		}
