@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pixd/actors/fair"
@@ -142,89 +143,77 @@ func TestWhichReadsTakeAPlace(t *testing.T) {
 	}
 }
 
-// heldStore is a store in which each read of account 1 waits until the test lets it go on. It
-// notes in which order reads begin.
+// heldStore is an empty store in which each read of account 1 waits until the test lets it go on.
+// It notes in which order reads begin.
 type heldStore struct {
-	store
+	Journal
 	mu    sync.Mutex
 	began []wal.Stream
 	next  chan error // what the read that goes on returns
 }
 
-func (s *heldStore) Look(stream wal.Stream, read func(View) error) error {
+func (s *heldStore) Look(stream wal.Stream, _ func(View) error) error {
 	s.mu.Lock()
 	s.began = append(s.began, stream)
 	s.mu.Unlock()
 	if stream == 1 {
 		return <-s.next
 	}
-	return s.store.Look(stream, read)
-}
-
-func (s *heldStore) order() []wal.Stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.began)
+	return nil
 }
 
 // TestGreedyBesideModest has one account ask for far more lists than it has places. Only one of
 // them runs, 16 wait, and the rest is refused at once. Another account's list is read beside it,
 // and where all other places are taken, it is the next to be read.
 func TestGreedyBesideModest(t *testing.T) {
-	j := &heldStore{store: store{newBook(t).store}, next: make(chan error)}
-	h := Over(j)
-	h.scanTime = time.Minute
-	var work sync.WaitGroup
-	results := make(chan error, 1+scanQueue)
-	for range 1 + scanQueue {
-		work.Go(func() { results <- filtered(h, 1) })
-	}
-	await(t, h, fair.Counts{InUse: 1, Waiting: scanQueue})
-	for range 3 {
-		if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) {
-			t.Errorf("beyond the queue: %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		j := &heldStore{next: make(chan error)}
+		h := Over(j)
+		failed := errors.New("the disk fails")
+		ask := func(a ledger.AccountID) {
+			go func() {
+				if err := filtered(h, a); err != nil && !errors.Is(err, failed) {
+					t.Errorf("account %v, in its turn: %v", a, err)
+				}
+			}()
+			synctest.Wait()
 		}
-	}
-	if err := filtered(h, 2); err != nil {
-		t.Errorf("beside the greedy account: %v", err)
-	}
-	for a := ledger.AccountID(10); a < 13; a++ {
-		if err := h.scans.Take(t.Context(), a); err != nil {
-			t.Fatal(err)
+		stands := func(want fair.Counts) {
+			t.Helper()
+			synctest.Wait()
+			if got := h.Counts(); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
 		}
-	}
-	work.Go(func() {
-		if err := filtered(h, 2); err != nil {
-			t.Errorf("in its turn: %v", err)
+		for range 1 + 16 {
+			ask(1)
+		}
+		stands(fair.Counts{InUse: 1, Waiting: 16})
+		for range 3 {
+			began := time.Now()
+			if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) || time.Since(began) != 0 {
+				t.Errorf("beyond the queue: %v after %v", err, time.Since(began))
+			}
+		}
+		ask(2)
+		stands(fair.Counts{InUse: 1, Waiting: 16, Refused: 3}) // account 2 was read at once
+		for a := ledger.AccountID(10); a < 13; a++ {
+			if err := h.scans.Take(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask(2)
+		stands(fair.Counts{InUse: 4, Waiting: 17, Refused: 3})
+		j.next <- failed
+		stands(fair.Counts{InUse: 4, Waiting: 15, Refused: 3})
+		for range 16 {
+			j.next <- nil
+		}
+		stands(fair.Counts{InUse: 3, Refused: 3})
+		if len(j.began) != 17+2 || !slices.Equal(j.began[:4], []wal.Stream{1, 2, 2, 1}) {
+			t.Errorf("reads began in the order %v", j.began)
 		}
 	})
-	await(t, h, fair.Counts{InUse: 4, Waiting: scanQueue + 1, Refused: 3})
-	failed := errors.New("the disk fails")
-	j.next <- failed
-	for range scanQueue {
-		j.next <- nil
-	}
-	work.Wait()
-	if got := j.order(); len(got) != scanQueue+3 || !slices.Equal(got[:4], []wal.Stream{1, 2, 2, 1}) {
-		t.Errorf("reads began in the order %v", got)
-	}
-	close(results)
-	for err := range results {
-		if err != nil && !errors.Is(err, failed) {
-			t.Errorf("a read in its turn: %v", err)
-		}
-	}
-	await(t, h, fair.Counts{InUse: 3, Refused: 3})
-}
-
-// await waits until the places stand as wanted.
-func await(t *testing.T, h *History, want fair.Counts) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); h.Counts() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%+v, want %+v", h.Counts(), want)
-		}
-	}
 }
 
 // TestCostOfAnExternalID checks that what a lookup by external id and the first pages of a list
