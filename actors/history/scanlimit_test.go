@@ -51,7 +51,9 @@ func filtered(h *History, a ledger.AccountID) error {
 // withoutPlace runs a read of an account while the account has its share of the places already
 // and a read may take little time.
 func withoutPlace(h *History, a ledger.AccountID, read func() error) error {
-	if err := h.scans.Take(context.Background(), a); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := h.scans.Take(ctx, a); err != nil {
 		return err
 	}
 	defer h.scans.Give(a)
@@ -80,8 +82,10 @@ func TestScansAreBounded(t *testing.T) {
 	if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) {
 		t.Errorf("a slow read: %v", err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
 	for n := range 4 {
-		if err := h.scans.Take(t.Context(), ledger.AccountID(10+n)); err != nil {
+		if err := h.scans.Take(ctx, ledger.AccountID(10+n)); err != nil {
 			t.Fatal(err)
 		}
 	}
