@@ -159,7 +159,7 @@ func TestCloseKeepsHeads(t *testing.T) {
 	w.eventually("what waits for the entry", func() bool { return w.gate.passed() == 3 }) // the credit, and for 1 and 2
 	select {
 	case err := <-closed:
-		t.Errorf("closed while an entry is in flight: %v", err)
+		t.Fatalf("closed while an entry is in flight: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	before := w.store.Submitted()
@@ -204,7 +204,8 @@ func TestCloseAfterRefusal(t *testing.T) {
 	go func() { closed <- w.Close() }()
 	select {
 	case err := <-closed:
-		t.Errorf("closed before the refusal was reported: %v", err)
+		close(gate)
+		t.Fatalf("closed before the refusal was reported: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(gate)
