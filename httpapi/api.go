@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"net/netip"
 	"runtime/debug"
-	"sync"
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 )
@@ -67,6 +67,7 @@ type Options struct {
 	Banks          Banks  // names of other institutions, beside the built-in ones
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
+	Receipts       *fair.Pool[ledger.AccountID] // places in which PDFs are drawn, of NewReceiptPlaces; nil: New makes them
 
 	RateLimit       int // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit int // largest number of failed credentials of one address in a minute; 0: no limit
@@ -83,14 +84,13 @@ type service struct {
 	Options
 	requests *Limiter // counts the requests of each address
 	failures *Limiter // counts the failed credentials of each address
-
-	// drawing is held while a receipt is drawn as a PDF, which takes a core for about 10 ms and
-	// 13 MB. So payments never wait for more than one.
-	drawing sync.Mutex
 }
 
 // New returns the handler of the merchant API.
 func New(o Options) fasthttp.RequestHandler {
+	if o.Receipts == nil {
+		o.Receipts = NewReceiptPlaces()
+	}
 	s := &service{Options: o, requests: NewLimiter(o.RateLimit), failures: NewLimiter(o.FailedAuthLimit)}
 	return s.contain(s.router().Handler)
 }

@@ -1,8 +1,13 @@
 package httpapi
 
 import (
+	"context"
+	"runtime"
+	"time"
+
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/httpapi/receipt"
 )
@@ -41,7 +46,7 @@ func readReceipt(c *call) {
 
 // drawn answers with the receipt as a PDF.
 func (c *call) drawn(f *receipt.Facts) {
-	file, err := c.draw(f)
+	file, err := c.draw(c.key.Account, f)
 	if err != nil {
 		c.failed(err)
 		return
@@ -51,9 +56,30 @@ func (c *call) drawn(f *receipt.Facts) {
 	c.ctx.Response.SetBodyRaw(file)
 }
 
-func (s *service) draw(f *receipt.Facts) ([]byte, error) {
-	s.drawing.Lock()
-	defer s.drawing.Unlock()
+// The bounds on receipts that are drawn as PDFs. An account's are drawn one after another.
+const (
+	receiptShare = 1
+	receiptQueue = 16
+	receiptWait  = 5 * time.Second // the most time for which a request waits for its place
+)
+
+// NewReceiptPlaces makes the places in which receipts are drawn as PDFs. A drawing takes a
+// processor for about 15 ms, and 15 MB; there is a place for every second processor, so that
+// payments have the others.
+func NewReceiptPlaces() *fair.Pool[ledger.AccountID] {
+	places := max(1, runtime.GOMAXPROCS(0)/2)
+	return fair.New[ledger.AccountID](fair.Bounds{Places: places, Share: receiptShare, Queue: receiptQueue})
+}
+
+// draw draws a receipt of an account once the account has a place. ledger.ErrBusy: receiptQueue
+// of its receipts wait already, or none was free in time.
+func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), receiptWait)
+	defer cancel()
+	if s.Receipts.Take(ctx, a) != nil {
+		return nil, ledger.ErrBusy
+	}
+	defer s.Receipts.Give(a)
 	return receipt.PDF(*f)
 }
 

@@ -1,9 +1,17 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/httpapi/receipt"
 )
@@ -190,4 +198,121 @@ func TestReceiptWithoutAccount(t *testing.T) {
 	f.expect(sent{method: "GET", path: receiptPath}, 500, shape1("500", "internal error"))
 	f.engine.err = ledger.ErrBusy
 	f.expect(sent{method: "GET", path: receiptPath, headers: []string{"Accept", typePDF}}, 503, `{"error":{"status":503,…`)
+}
+
+// TestReceiptRefused checks the answer where an account may not wait for a place, and that only a
+// PDF needs one.
+func TestReceiptRefused(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	f := receipted(t, &tx)
+	o := f.options()
+	o.Receipts = fair.New[ledger.AccountID](fair.Bounds{Places: 2, Share: 1})
+	f.handler = New(o)
+	if err := o.Receipts.Take(t.Context(), merchant); err != nil {
+		t.Fatal(err)
+	}
+	look := sent{method: "GET", path: receiptPath, headers: []string{"Accept", typePDF}}
+	if g := f.expect(look, 503, shape1("503", ledger.ErrBusy.Error())); g.header("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", g.header("Retry-After"))
+	}
+	if g := f.send(sent{method: "GET", path: receiptPath}); g.status != 200 {
+		t.Errorf("as JSON: %d", g.status)
+	}
+	o.Receipts.Give(merchant)
+	if g := f.send(look); g.status != 200 || o.Receipts.Counts() != (fair.Counts{Refused: 1}) {
+		t.Errorf("%d, %+v", g.status, o.Receipts.Counts())
+	}
+}
+
+// TestReceiptsInTurns has one account ask for far more PDFs than may wait. Sixteen wait, and the
+// rest is refused at once. Another account's PDF is the next to be drawn.
+func TestReceiptsInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Options: Options{Receipts: fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})}}
+		if err := s.Receipts.Take(t.Context(), merchant); err != nil { // the greedy account's first
+			t.Fatal(err)
+		}
+		const other = merchant + 1
+		var mu sync.Mutex
+		var drawn []ledger.AccountID
+		ask := func(a ledger.AccountID) {
+			go func() {
+				file, err := s.draw(a, &receipt.Facts{Kind: ledger.TxPayout})
+				if err != nil || len(file) == 0 {
+					t.Errorf("%v: %d bytes (%v)", a, len(file), err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				drawn = append(drawn, a)
+			}()
+			synctest.Wait()
+		}
+		for range receiptQueue {
+			ask(merchant)
+		}
+		for range 3 {
+			began := time.Now()
+			if _, err := s.draw(merchant, &receipt.Facts{}); !errors.Is(err, ledger.ErrBusy) || time.Since(began) != 0 {
+				t.Errorf("beyond the queue: %v after %v", err, time.Since(began))
+			}
+		}
+		ask(other)
+		if got := s.Receipts.Counts(); got != (fair.Counts{InUse: 1, Waiting: 16 + 1, Refused: 3}) {
+			t.Errorf("%+v", got)
+		}
+		s.Receipts.Give(merchant)
+		synctest.Wait()
+		if at := slices.Index(drawn, other); len(drawn) != receiptQueue+1 || at > 1 { // its goroutine may note it a moment late
+			t.Errorf("of %d the other account's is number %d", len(drawn), at+1)
+		}
+		if got := s.Receipts.Counts(); got != (fair.Counts{Refused: 3}) {
+			t.Errorf("at rest %+v", got)
+		}
+	})
+}
+
+// TestReceiptWaitEnds checks that a request which gets no place in time is refused, and waits no
+// longer.
+func TestReceiptWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Options: Options{Receipts: NewReceiptPlaces()}}
+		if err := s.Receipts.Take(t.Context(), merchant); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.draw(merchant, &receipt.Facts{}); !errors.Is(err, ledger.ErrBusy) || time.Since(began) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		s.Receipts.Give(merchant)
+		if got := s.Receipts.Counts(); got != (fair.Counts{}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestReceiptPlaces checks that payments keep half of the processors, and that an account has one
+// place.
+func TestReceiptPlaces(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for cores, want := range map[int]int{1: 1, 2: 1, 8: 4} {
+		before := runtime.GOMAXPROCS(cores)
+		p := NewReceiptPlaces()
+		runtime.GOMAXPROCS(before)
+		got := 0
+		for a := range ledger.AccountID(16) {
+			if p.Take(ended, a) == nil {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d places on %d processors, want %d", got, cores, want)
+		}
+		if p.Give(0); want > 1 {
+			p.Give(1)
+			if p.Take(ended, 0) != nil || p.Take(ended, 0) == nil {
+				t.Error("an account has another number of places than one")
+			}
+		}
+	}
 }

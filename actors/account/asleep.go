@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"time"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -12,10 +13,10 @@ import (
 type Look func(stream wal.Stream, read func(*wal.View) error) error
 
 // readAsleep answers ReadAccount for an account that is not in memory, without restoring it:
-// from the head row and the records after it. False where the account is in memory, was never
-// opened, or cannot be read; the account's actor then answers.
+// from the head row and the records after it. False where the account's actor must answer: the
+// account is in memory or is read often, was never opened, or cannot be read.
 func (d *Host) readAsleep(id ledger.AccountID, e *entry) (ledger.Answer, bool) {
-	if d.look == nil || e.awake() {
+	if d.look == nil || !d.sleepsOn(e) {
 		return ledger.Answer{}, false
 	}
 	var head ledger.Account
@@ -29,11 +30,19 @@ func (d *Host) readAsleep(id ledger.AccountID, e *entry) (ledger.Answer, bool) {
 	return ledger.Answer{Head: &head}, true
 }
 
-// awake tells whether the account is in memory.
-func (e *entry) awake() bool {
+// sleepsOn tells whether an account that is read stays out of memory: it is not in memory, and
+// was neither used nor read for Limits.IdleAfter. So an account that is read again and again
+// comes into memory at the second read, whatever the number of records after its head row, and
+// one that is read rarely takes no memory but its entry.
+func (d *Host) sleepsOn(e *entry) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.pid != nil
+	if e.pid != nil {
+		return false
+	}
+	before, now := e.used, d.deps.Now().Clock
+	e.used = now
+	return before == 0 || now-before >= ledger.Millis(d.limits.IdleAfter/time.Millisecond)
 }
 
 // headOf reads an account's head as it is in a view.

@@ -2,9 +2,11 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -47,6 +49,13 @@ func TestReadAsleep(t *testing.T) {
 	}
 }
 
+// awake tells whether the account is in memory.
+func (e *entry) awake() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pid != nil
+}
+
 // head reads an account's head.
 func (w *harness) head(id ledger.AccountID) *ledger.Account {
 	w.t.Helper()
@@ -60,7 +69,12 @@ func (w *harness) head(id ledger.AccountID) *ledger.Account {
 // TestReadsWhilePassivated checks that reads see every credit that was answered, and never an
 // older balance than an earlier read, while the account comes into memory and leaves it.
 func TestReadsWhilePassivated(t *testing.T) {
-	w := newHarness(t, Limits{IdleAfter: 1})
+	for _, idle := range []time.Duration{1, 3 * time.Millisecond} { // the second one lets some reads bring the account into memory
+		t.Run(idle.String(), func(t *testing.T) { readsWhilePassivated(t, newHarness(t, Limits{IdleAfter: idle})) })
+	}
+}
+
+func readsWhilePassivated(t *testing.T, w *harness) {
 	const credits = 400
 	var told atomic.Int64 // the balance that answers have told
 	var stop atomic.Bool
@@ -93,5 +107,85 @@ func TestReadsWhilePassivated(t *testing.T) {
 // look is the store's Look; it notes the stream.
 func (w *harness) look(stream wal.Stream, read func(*wal.View) error) error {
 	w.looked.Store(uint64(stream))
+	w.looks.Add(1)
 	return w.store.Look(stream, read)
+}
+
+// tailReads counts the records that accounts read while they are restored.
+type tailReads struct {
+	Tail
+	records atomic.Int64
+}
+
+func (r *tailReads) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
+	return r.Tail.Read(stream, from, prev, func(w wal.Record) error {
+		r.records.Add(1)
+		return fn(w)
+	})
+}
+
+// restarted is a second host over the harness's store, as after a crash: no account of the first
+// one had its head row written.
+func (w *harness) restarted(limits Limits) (*Host, *tailReads) {
+	o := w.options(limits)
+	r := &tailReads{Tail: w.store}
+	o.Tail = r
+	d := NewHost(o)
+	w.t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return d, r
+}
+
+// TestReadAgainAndAgain checks that an account which is read again and again replays the records
+// after its head row for the first two reads alone, however many these are, and shows the newest
+// balance.
+func TestReadAgainAndAgain(t *testing.T) {
+	for credits := 1; credits <= 9; credits++ {
+		t.Run(fmt.Sprint(credits), func(t *testing.T) { readAgain(t, credits) })
+	}
+}
+
+func readAgain(t *testing.T, credits int) {
+	w := newHarness(t, Limits{})
+	for range credits {
+		w.fund(1, 5)
+	}
+	at, newest := w.headRow(1)
+	d, tail := w.restarted(Limits{SchemeTimeout: time.Second})
+	for n := range 50 {
+		a, err := d.Do(1, ledger.ReadAccount{})
+		if err != nil || a.Head.Totals.Balance != ledger.Amount(5*credits) {
+			t.Fatalf("read %d: %+v (%v)", n, a.Head, err)
+		}
+	}
+	if looks, read := w.looks.Load(), tail.records.Load(); looks != 1 || read != int64(newest-at) {
+		t.Errorf("%d records after the head row: 50 reads looked %d times, and replayed %d for memory", newest-at, looks, read)
+	}
+}
+
+// TestReadRarely checks that accounts which are read once, or once in a while, are not brought
+// into memory.
+func TestReadRarely(t *testing.T) {
+	w := newHarness(t, Limits{})
+	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+		w.fund(id, 5)
+	}
+	d, tail := w.restarted(Limits{IdleAfter: time.Minute, SchemeTimeout: time.Second})
+	for range 3 {
+		for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+			if _, err := d.Do(id, ledger.ReadAccount{}); err != nil {
+				t.Fatal(err)
+			}
+			if d.entry(id).awake() {
+				t.Errorf("%v is in memory", id)
+			}
+		}
+		w.clock.Add(60_000)
+	}
+	if looks := w.looks.Load(); looks != 3*harnessAccounts || tail.records.Load() != 0 {
+		t.Errorf("%d looks, %d records", looks, tail.records.Load())
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/transfer"
+	"pixd/wal"
 )
 
 // TestClose checks what Close does while the scheme does not answer: the connection of a
@@ -107,5 +108,135 @@ func TestNoPassivateAfterTheEnd(t *testing.T) {
 	seq := w.store.Submitted()
 	if w.Passivate() == 0 || w.store.Submitted() != seq {
 		t.Error("passivated after the end")
+	}
+}
+
+// headRow returns where an account's head row stands, and its newest record.
+func (w *harness) headRow(id ledger.AccountID) (at, newest uint64) {
+	w.t.Helper()
+	b, ok, err := w.store.Get(ledger.HeadKey(id))
+	if ok {
+		at, _ = HeadRowAt(b)
+	}
+	newest, _, lastErr := w.store.Last(wal.Stream(id))
+	if err := errors.Join(err, lastErr); err != nil {
+		w.t.Fatal(err)
+	}
+	return at, newest
+}
+
+// TestCloseKeepsHeads checks that after Close the head row of each account in memory includes its
+// newest record, also where a payout of the account is in flight or the last entry is not durable
+// yet, and that nothing is written for an account whose head row does so already.
+func TestCloseKeepsHeads(t *testing.T) {
+	w := newHarness(t, Limits{})
+	for n := range 20 {
+		w.fund(1, ledger.Amount(n+1)) // some are behind the newest head row, which is written every 8 records
+	}
+	w.fund(2, 1000)
+	w.scheme.hold(false)
+	payout := w.begin(2, payoutTo(1, nil))
+	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
+	w.fund(3, 5)
+	w.clock.Add(120_000)
+	w.must(1, ledger.ReadAccount{})
+	w.must(2, ledger.ReadAccount{})
+	if left := w.Passivate(); left != 2 {
+		t.Fatalf("%d in memory", left)
+	}
+	w.head(3)
+	w.head(3) // brings the account into memory, without a record
+	if !w.entry(3).awake() {
+		t.Error("not in memory")
+	}
+	w.gate.shutIt()
+	last := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	w.eventually("the credit's entry", func() bool { return w.gate.passed() > 0 })
+	closed := make(chan error)
+	go func() { closed <- w.Close() }()
+	w.eventually("the end", func() bool { return w.running.Err() != nil })
+	w.scheme.release()
+	w.eventually("what waits for the entry", func() bool { return w.gate.passed() == 3 }) // the credit, and for 1 and 2
+	select {
+	case err := <-closed:
+		t.Fatalf("closed while an entry is in flight: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	before := w.store.Submitted()
+	w.gate.open()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if n := w.store.Submitted() - before; n != 2 {
+		t.Errorf("%d entries were written for 2 head rows", n)
+	}
+	if err := w.write(&wal.Entry{}); err != nil { // now everything that Close has appended is written
+		t.Fatal(err)
+	}
+	for id := ledger.AccountID(1); id <= 3; id++ {
+		if at, newest := w.headRow(id); at != newest {
+			t.Errorf("the head row of %v stands at %d of %d records", id, at, newest)
+		}
+	}
+	<-last
+	<-payout
+	for id := ledger.AccountID(1); id <= 3; id++ {
+		if _, err := Restore(w.deps.Config, id, w.store); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCloseAfterRefusal checks that Close writes no head row which includes a record that the
+// journal has refused, also where the refusal is reported only after the account has handled its
+// last message.
+func TestCloseAfterRefusal(t *testing.T) {
+	w := newHarness(t, Limits{})
+	w.fund(1, 10)
+	reached, gate := make(chan struct{}), make(chan struct{})
+	w.deps.Journal = &refuser{Journal: w.gate.Journal, kind: ledger.Credited, before: func() {
+		close(reached)
+		<-gate
+	}}
+	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	<-reached
+	closed := make(chan error)
+	go func() { closed <- w.Close() }()
+	select {
+	case err := <-closed:
+		close(gate)
+		t.Fatalf("closed before the refusal was reported: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(gate)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	<-credit
+	if err := w.write(&wal.Entry{}); err != nil { // now everything that Close has appended is written
+		t.Fatal(err)
+	}
+	m, err := Restore(w.deps.Config, 1, w.store)
+	if err != nil || m.head.Totals.Balance != 10 {
+		t.Errorf("%+v (%v)", m, err)
+	}
+}
+
+// TestCloseAfterFailure checks that Close does not wait for head rows that a store which has
+// failed will never take.
+func TestCloseAfterFailure(t *testing.T) {
+	w := newHarness(t, Limits{ClosePatience: time.Minute})
+	w.fund(1, 10)
+	w.gate.shutIt()
+	w.Host.look = func(wal.Stream, func(*wal.View) error) error { return errRefused }
+	closed := make(chan error)
+	go func() { closed <- w.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("Close waits")
 	}
 }

@@ -23,6 +23,7 @@ import (
 // clock advances by a millisecond each time it is read.
 type harness struct {
 	looked atomic.Uint64 // stream of the newest read of an account that was not in memory
+	looks  atomic.Int64  // how many such reads there were
 	tasks  waitingTasks
 	*Host
 	t      *testing.T
@@ -56,19 +57,7 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		limits.SchemeTimeout = 10 * time.Second
 	}
 	w.tasks.waiting = map[due.Task][]func(due.Result){}
-	w.Host = NewHost(Options{
-		Tasks:  &w.tasks,
-		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
-		Journal: w.gate, Rows: storeRows{s}, Tail: s, Look: w.look, Scheme: w.scheme,
-		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
-			return settings(), id >= 1 && id <= harnessAccounts
-		},
-		Now: func() ledger.Reading {
-			now := ledger.Millis(w.clock.Add(1))
-			return ledger.Reading{Time: now + stampsAhead, Clock: now}
-		},
-		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
-	})
+	w.Host = NewHost(w.options(limits))
 	t.Cleanup(func() {
 		w.scheme.release()
 		w.gate.open()
@@ -82,6 +71,22 @@ func newHarness(t *testing.T, limits Limits) *harness {
 		}
 	})
 	return w
+}
+
+func (w *harness) options(limits Limits) Options {
+	return Options{
+		Tasks:  &w.tasks,
+		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
+		Journal: w.gate, Rows: storeRows{w.store}, Tail: w.store, Look: w.look, Scheme: w.scheme,
+		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+			return settings(), id >= 1 && id <= harnessAccounts
+		},
+		Now: func() ledger.Reading {
+			now := ledger.Millis(w.clock.Add(1))
+			return ledger.Reading{Time: now + stampsAhead, Clock: now}
+		},
+		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
+	}
 }
 
 func (w *harness) draw() (c [10]byte) {
@@ -252,12 +257,14 @@ type gated struct {
 // Release implements wal.Out.
 func (o gated) Release(err error) {
 	o.gate.mu.Lock()
-	defer o.gate.mu.Unlock()
-	if o.gate.shut {
+	shut := o.gate.shut
+	if shut {
 		o.gate.outs = append(o.gate.outs, o.out)
-		return
 	}
-	o.out.Release(err)
+	o.gate.mu.Unlock()
+	if !shut {
+		o.out.Release(err)
+	}
 }
 
 // Append implements Journal.
@@ -296,12 +303,12 @@ func (g *gate) passed() int {
 
 func (g *gate) open() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut = false
-	for _, out := range g.outs {
+	outs := g.outs
+	g.shut, g.outs = false, nil
+	g.mu.Unlock()
+	for _, out := range outs {
 		out.Release(nil)
 	}
-	g.outs = nil
 }
 
 // damage writes a head row that does not match the account's records.

@@ -92,7 +92,7 @@ type Host struct {
 type entry struct {
 	mu     sync.Mutex
 	pid    *actor.PID
-	used   ledger.Millis
+	used   ledger.Millis // when the newest message was sent, or the head was read without one; 0: never
 	inWork atomic.Int64
 	reads  atomic.Int64 // reads of the head in work, not counted in inWork: however much work waits, the head can be read
 	toTrim atomic.Bool  // whether the entry is in the host's toTrim list

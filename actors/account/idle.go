@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -99,50 +98,4 @@ func refuse(message any, why error) {
 func isWork(message any) bool {
 	_, is := message.(*call)
 	return is
-}
-
-// closePatience is how long, by default, Close waits for accounts and child actors to
-// finish their work.
-const closePatience = 10 * time.Second
-
-// errRestless says that, when Close gave up waiting, an account or a child actor was still
-// reading or writing.
-var errRestless = errors.New("account: accounts or their payouts do not come to rest")
-
-// Close cancels the child actors' calls to the scheme and waits for accounts and child
-// actors to finish; the next start of the engine resumes the payouts of these child actors.
-// When Close returns nil, no account and no child actor reads or writes any more, and the
-// journal and the store may be closed.
-func (d *Host) Close() error {
-	d.stop()
-	d.children.end()
-	timeout := time.NewTimer(d.limits.ClosePatience)
-	defer timeout.Stop()
-	last := append(d.closeAccounts(), d.children.over())
-	defer d.workers.close()
-	defer d.system.Shutdown()
-	for _, done := range last {
-		select {
-		case <-done:
-		case <-timeout.C:
-			return errRestless
-		}
-	}
-	return nil
-}
-
-// closeAccounts sends a closing message to every account in memory. It returns one channel
-// for each account, which is closed once the account has handled all earlier messages.
-func (d *Host) closeAccounts() (last []<-chan struct{}) {
-	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.pid != nil {
-			done := make(chan struct{})
-			d.root.Send(e.pid, &closing{done})
-			last = append(last, done)
-		}
-		return true
-	})
-	return last
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"pixd/actors/due"
@@ -29,8 +30,12 @@ type (
 	// passivate asks the account to write its head row and take no more commands. done gets
 	// true if the account did so, false if it was not idle.
 	passivate struct{ done chan<- bool }
-	// closing is the last message that an account gets.
-	closing struct{ done chan<- struct{} }
+	// closing is the last message that an account gets. heads counts the accounts whose head row
+	// is not appended yet; done is closed once the account is counted.
+	closing struct {
+		done  chan<- struct{}
+		heads *sync.WaitGroup
+	}
 )
 
 // NoticeMessage makes the message of a scheme's notice from the command that the notice

@@ -76,12 +76,15 @@ func replay(id ledger.AccountID, t tailReader) (head ledger.Account, sum, headAt
 	return head, sum, headAt, err
 }
 
+// headKept tells whether no record follows the newest head row.
+func (m *Machine) headKept() bool { return m.headAt == m.head.Seq }
+
 // Passivate makes the last entry of an account that leaves memory. If there are records
 // after the newest head row, the entry writes a new head row, so that the next restore
 // replays no record.
 func (m *Machine) Passivate() wal.Entry {
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Forget: true}
-	if m.headAt != m.head.Seq {
+	if !m.headKept() {
 		e.Ops = ops([]ledger.Row{m.headRow()})
 	}
 	return e

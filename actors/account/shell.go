@@ -98,6 +98,7 @@ func (s *Shell) Take(message any) {
 		m.done <- done
 	case *closing:
 		s.cut(context.Canceled)
+		s.keepHead(m.heads)
 		close(m.done)
 	}
 }

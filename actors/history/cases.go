@@ -58,7 +58,7 @@ func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perP
 	if status == 0 {
 		err = read(&scanLimit{})
 	} else {
-		err = h.limited(read)
+		err = h.limited(a, read)
 	}
 	if err != nil {
 		return nil, err

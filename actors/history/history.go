@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/wal"
 )
@@ -36,9 +37,9 @@ func (s store) Look(stream wal.Stream, read func(View) error) error {
 // History answers lookups.
 type History struct {
 	journal  Journal
-	scans    chan struct{} // has an element for each read that looks at many rows
+	scans    *fair.Pool[ledger.AccountID] // places of reads that look at many rows
 	scanTime time.Duration
-	few      int // see fewInFlight
+	many     int // see manyInFlight
 	known    known
 }
 
@@ -47,7 +48,8 @@ func New(s *wal.Store) *History { return Over(store{s}) }
 
 // Over makes a History over any journal.
 func Over(j Journal) *History {
-	return &History{journal: j, scans: make(chan struct{}, scansAtOnce), scanTime: scanTime, few: fewInFlight}
+	scans := fair.New[ledger.AccountID](fair.Bounds{Places: scansAtOnce, Share: scanShare, Queue: scanQueue})
+	return &History{journal: j, scans: scans, scanTime: scanTime, many: manyInFlight}
 }
 
 // Transaction finds an account's transaction by its id or its transaction_id; nil where

@@ -32,19 +32,17 @@ func (h *History) EndToEnd(a ledger.AccountID, id string) (t *ledger.Transaction
 
 // Reference finds an account's transaction by the merchant's external id; nil where there is
 // none. Of several it returns the newest that moved money, else the newest that still may,
-// else the newest.
+// else the newest. It looks at the newest fewRows of them alone.
 func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Transaction, err error) {
 	if external == "" || ledger.CleanExternalID(external) != external {
 		return nil, nil
 	}
-	err = h.limited(func(limit *scanLimit) error {
-		return h.look(a, func(v View) error {
-			seq, err := chosen(v, a, external, limit)
-			if err == nil && seq != 0 {
-				t, err = h.transaction(a, seq)
-			}
-			return err
-		})
+	err = h.look(a, func(v View) error {
+		seq, err := chosen(v, a, external)
+		if err == nil && seq != 0 {
+			t, err = h.transaction(a, seq)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -54,14 +52,12 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 
 // chosen returns the sequence of the newest record about the transaction that an external id
 // stands for; 0: there is none.
-func chosen(v View, a ledger.AccountID, external string, limit *scanLimit) (uint64, error) {
+func chosen(v View, a ledger.AccountID, external string) (uint64, error) {
 	var moved, open, newest uint64
+	rows := 0
 	lo, hi := ledger.ExternalRange(a, external)
 	err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
 		n, err := ledger.ExternalOrdinal(k)
-		if err == nil {
-			err = limit.over()
-		}
 		if err != nil {
 			return false, err
 		}
@@ -77,7 +73,8 @@ func chosen(v View, a ledger.AccountID, external string, limit *scanLimit) (uint
 		case newest == 0:
 			newest = row.Seq
 		}
-		return true, nil
+		rows++
+		return rows < fewRows, nil
 	})
 	for _, seq := range []uint64{moved, open, newest} {
 		if seq != 0 {

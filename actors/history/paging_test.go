@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync/atomic"
@@ -168,26 +169,38 @@ func TestDeepPagesReadFewRows(t *testing.T) {
 }
 
 // TestManyInFlight checks that a statement shows the newest of very many transactions in
-// flight, whichever way it finds them.
+// flight, whichever way it finds them, and that it needs a place to find more than it shows.
 func TestManyInFlight(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{})
 	var want []string
+	statement := func() ([]*ledger.Transaction, error) {
+		return h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 1})
+	}
 	for n := range mostInFlight + 20 {
+		if n == mostInFlight {
+			free := withoutPlace(h, 1, func() error { _, err := statement(); return err })
+			if all, err := statement(); free != nil || err != nil || len(all) != mostInFlight+1 {
+				t.Fatalf("of %d: %d (%v, %v)", n, len(all), err, free)
+			}
+		}
 		b.now++
 		p := b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.Facts{}, ledger.TransferIsAccepted)
 		want = append([]string{p.Public()}, want...)
 	}
-	for _, few := range []int{fewInFlight, 500} {
-		h.few = few
-		all, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 1})
+	if err := withoutPlace(h, 1, func() error { _, err := statement(); return err }); !errors.Is(err, ledger.ErrTooLong) {
+		t.Errorf("more in flight than are shown, without a place: %v", err)
+	}
+	for _, many := range []int{manyInFlight, mostInFlight + 10, 500} {
+		h.many = many
+		all, err := statement()
 		if err != nil || len(all) != mostInFlight+1 {
-			t.Fatalf("of %d: %d (%v)", few, len(all), err)
+			t.Fatalf("of %d: %d (%v)", many, len(all), err)
 		}
 		for i, tx := range all[:mostInFlight] {
 			if tx.Public() != want[i] {
-				t.Fatalf("of %d: place %d has %v, want %s", few, i, tx.Public(), want[i])
+				t.Fatalf("of %d: place %d has %v, want %s", many, i, tx.Public(), want[i])
 			}
 		}
 	}

@@ -2,37 +2,52 @@ package history
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 )
 
-// The bounds on reads that must look at many rows: how many run at once, and how long one may
-// take, its wait for the others included.
+// fewRows is the most rows that a read looks at without a place. A lookup by external id looks
+// at no more in any case.
+const fewRows = 1000
+
+// The bounds on reads that must look at more rows. Four of all accounts run at once: each takes
+// a processor, and requests must get the larger share of a small machine. An account's own run
+// one after another. scanTime is the most time of one, its wait included; scanQueue reads of
+// 100,000 rows each end in half of it.
 const (
 	scansAtOnce = 4
+	scanShare   = 1
+	scanQueue   = 16
 	scanTime    = 5 * time.Second
 )
 
-// scanLimit bounds one read. The zero value bounds nothing.
+// scanLimit bounds one read. The zero value is the limit of a read without a place.
 type scanLimit struct {
-	ctx  context.Context
+	ctx  context.Context // nil: the read has no place
 	rows int
 }
 
-// limited calls read once fewer than scansAtOnce other reads run. It returns
-// ledger.ErrTooLong where they and read together take longer than scanTime.
-func (h *History) limited(read func(*scanLimit) error) error {
+// errPlace says that a read without a place would have to look at more than fewRows.
+var errPlace = errors.New("history: the read needs a place")
+
+// limited calls read once the account has a place. It returns ledger.ErrTooLong where the wait
+// and read together take longer than scanTime, and at once where scanQueue of the account's
+// reads wait already.
+func (h *History) limited(a ledger.AccountID, read func(*scanLimit) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.scanTime)
 	defer cancel()
-	select {
-	case h.scans <- struct{}{}:
-		defer func() { <-h.scans }()
-	case <-ctx.Done():
+	if h.scans.Take(ctx, a) != nil {
 		return ledger.ErrTooLong
 	}
+	defer h.scans.Give(a)
 	return read(&scanLimit{ctx: ctx})
 }
+
+// Counts returns the figures of the places for reads that look at many rows.
+func (h *History) Counts() fair.Counts { return h.scans.Counts() }
 
 // over returns ledger.ErrTooLong once the read's time is over. It looks only now and then,
 // because it is called for each row.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"pixd/actors/ledger"
@@ -16,7 +17,7 @@ const mostInFlight = 1000
 // flight, of its creation. The filter's direction does not count.
 func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
 	f.Direction = ledger.AnyDirection
-	err = h.listed(a, &f, func(v View, limit *scanLimit) error {
+	err = h.listed(a, f.ByTime(), func(v View, limit *scanLimit) error {
 		if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) && f.Type != ledger.FilterTED && f.Type != ledger.FilterInternal {
 			if all, err = h.inFlight(v, a, &f, limit); err != nil {
 				return err
@@ -42,9 +43,10 @@ func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) 
 
 // Transactions returns one page of all of an account's transactions, the newest first. The
 // filter's span of time is that of the creation. If external is not empty, only transactions
-// with that external id count.
+// with that external id count; the pages that lie among the newest fewRows of them need no place.
 func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
-	err = h.listed(a, &f, func(v View, limit *scanLimit) error {
+	few := f.ByTime() && (external == "" || p.Number <= fewRows/p.Size)
+	err = h.listed(a, few, func(v View, limit *scanLimit) error {
 		x := itemsOf(a)
 		find := func() ([]numbered, error) { return x.page(v, &f, p, limit) }
 		if external != "" {
@@ -63,33 +65,50 @@ func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Fil
 	return all, nil
 }
 
-// listed runs a read of a list. Where the filter makes it look at many rows, it is bounded.
-func (h *History) listed(a ledger.AccountID, f *ledger.Filter, read func(View, *scanLimit) error) error {
-	if f.ByTime() {
-		return h.look(a, func(v View) error { return read(v, &scanLimit{}) })
+// listed runs a read of a list. few says that the read looks at few rows, unless it finds that
+// it needs a place; any other read needs one in any case.
+func (h *History) listed(a ledger.AccountID, few bool, read func(View, *scanLimit) error) error {
+	if few {
+		err := h.look(a, func(v View) error { return read(v, &scanLimit{}) })
+		if !errors.Is(err, errPlace) {
+			return err
+		}
 	}
-	return h.limited(func(limit *scanLimit) error {
+	return h.limited(a, func(limit *scanLimit) error {
 		return h.look(a, func(v View) error { return read(v, limit) })
 	})
 }
 
-// fewInFlight is how many transactions in flight are found one by one. Where there are more,
-// most of the newest transactions are in flight, so these are read instead.
-const fewInFlight = 10_000
+// manyInFlight is how many transactions in flight are found one by one at most. Where there are
+// more, most of the newest transactions are in flight, so these are read instead.
+const manyInFlight = 10_000
 
-// inFlight returns what is in flight, the newest first.
+// inFlight returns what is in flight, the newest first. More than fewRows are found only by a
+// read with a place.
 func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
 	x := itemsOf(a)
 	first, last, err := x.bounds(v, f)
 	if err != nil || first > last {
 		return nil, err
 	}
-	ids, err := openIDs(v, a, h.few)
-	if err != nil {
-		return nil, err
+	most := h.many
+	if limit.ctx == nil {
+		most = fewRows
 	}
-	if len(ids) >= h.few {
-		return h.newestInFlight(v, &x, *f, limit)
+	ids, err := openIDs(v, a, most+1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(ids) > most && limit.ctx == nil:
+		return nil, errPlace
+	case len(ids) > most:
+		newest := *f
+		newest.Status = ledger.FilterProcessing
+		rows, err := x.page(v, &newest, ledger.Page{Number: 1, Size: mostInFlight}, limit)
+		if err != nil {
+			return nil, err
+		}
+		return h.transactions(v, a, rows)
 	}
 	var rows []numbered
 	for _, id := range ids {
@@ -105,32 +124,13 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 	return h.transactions(v, a, rows[:min(len(rows), mostInFlight)])
 }
 
-// newestInFlight returns the newest of very many transactions in flight. Its limit bounds
-// nothing where the list as a whole needs no bound; this part of it does.
-func (h *History) newestInFlight(v View, x *index, f ledger.Filter, limit *scanLimit) (all []*ledger.Transaction, err error) {
-	f.Status = ledger.FilterProcessing
-	read := func(limit *scanLimit) error {
-		rows, err := x.page(v, &f, ledger.Page{Number: 1, Size: mostInFlight}, limit)
-		if err == nil {
-			all, err = h.transactions(v, x.account, rows)
-		}
-		return err
-	}
-	if limit.ctx != nil {
-		err = read(limit)
-	} else {
-		err = h.limited(read)
-	}
-	return all, err
-}
-
-// openIDs returns the ids of an account's transactions in flight, at most the first few.
-func openIDs(v View, a ledger.AccountID, few int) (ids []ledger.TxID, err error) {
+// openIDs returns the ids of an account's transactions in flight, at most the first ones.
+func openIDs(v View, a ledger.AccountID, most int) (ids []ledger.TxID, err error) {
 	lo, hi := ledger.OpenOf(a)
 	err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := ledger.DecodeOpenKey(k)
 		ids = append(ids, id)
-		return err == nil && len(ids) < few, err
+		return err == nil && len(ids) < most, err
 	})
 	return ids, err
 }
@@ -157,10 +157,14 @@ func (x *index) named(v View, external string, f *ledger.Filter, p ledger.Page, 
 	}
 	lo, hi := ledger.ExternalKey(x.account, external, first), append(ledger.ExternalKey(x.account, external, last), 0)
 	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
-		n, err := ledger.ExternalOrdinal(k)
-		if err == nil {
-			err = limit.over()
+		if err := limit.over(); err != nil {
+			return false, err
 		}
+		if skip > 0 && f.ByTime() { // its item need not be read to be passed over
+			skip--
+			return true, nil
+		}
+		n, err := ledger.ExternalOrdinal(k)
 		if err != nil {
 			return false, err
 		}

@@ -97,7 +97,7 @@ func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledg
 	if skip/uint64(p.Size) != uint64(p.Number-1) {
 		return nil, nil // the page lies beyond every list
 	}
-	err = h.limited(func(limit *scanLimit) error {
+	err = h.limited(t.Account, func(limit *scanLimit) error {
 		all = nil
 		return h.look(t.Account, func(v View) error {
 			lo, hi := ledger.DeliveriesOf(t, state, 0)

@@ -171,7 +171,8 @@ func TestLowDisk(t *testing.T) {
 	}
 	w.becomes("credited", 3*time.Second, func() bool { _, got := w.balance(); return strings.Contains(got, `"balance":1000075,`) })
 	if _, got := w.operate("GET", "/metrics", ""); !strings.Contains(got, `pixd_alerts_total{kind="low_disk"} 1`) ||
-		!strings.Contains(got, `pixd_http_requests_total{listener="merchant",status="503"}`) {
+		!strings.Contains(got, `pixd_http_requests_total{listener="merchant",status="503"}`) ||
+		!strings.Contains(got, `pixd_pool_in_use{pool="lists"} 0`) || !strings.Contains(got, `pixd_pool_in_use{pool="receipts"} 0`) {
 		t.Errorf("metrics: %s", got)
 	}
 	if status, got := w.operate("GET", "/admin/alerts?since=2026-01-01T00:00:00Z", ""); status != 200 || strings.Count(got, `"kind":"low_disk"`) != 1 ||

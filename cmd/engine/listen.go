@@ -182,16 +182,21 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	e.work.Go(func() { s.intake.run(e.ending) })
 	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand, &s.intake.late)
 	e.work.Go(func() { s.admission.watch(e.ending) })
-	s.merchant = httpapi.NewServer(httpapi.New(s.merchantOptions()), "merchant", c.Log)
+	o := s.merchantOptions()
+	s.meters.registry.MustRegister(pools{
+		"lists":    e.History.Counts,
+		"receipts": o.Receipts.Counts,
+	})
+	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
-	o, err := s.adminOptions(b)
+	operators, err := s.adminOptions(b)
 	if err == nil {
 		err = s.takeNotices()
 	}
 	if err != nil {
 		return errors.Join(err, e.Close())
 	}
-	operate := admin.New(o)
+	operate := admin.New(operators)
 	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)
@@ -260,7 +265,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
-		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret,
+		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
 	}

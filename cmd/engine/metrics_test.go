@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/httpapi"
 )
@@ -62,6 +63,33 @@ func TestMetrics(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(got)).Lint()
 	for _, p := range problems {
 		if strings.HasPrefix(p.Metric, "pixd_") {
+			t.Error(p)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPools checks the figures of pools, whose only label is the pool's name.
+func TestPools(t *testing.T) {
+	m := newMeters()
+	m.registry.MustRegister(pools{
+		"lists":    func() fair.Counts { return fair.Counts{InUse: 3, Waiting: 2, Refused: 1} },
+		"receipts": func() fair.Counts { return fair.Counts{Refused: 7} },
+	})
+	got := m.text(t)
+	for _, want := range []string{
+		`pixd_pool_in_use{pool="lists"} 3`, `pixd_pool_waiting{pool="lists"} 2`, `pixd_pool_refused_total{pool="lists"} 1`,
+		`pixd_pool_in_use{pool="receipts"} 0`, `pixd_pool_waiting{pool="receipts"} 0`, `pixd_pool_refused_total{pool="receipts"} 7`,
+	} {
+		if !strings.Contains(got, "\n"+want+"\n") {
+			t.Errorf("%s is not there:\n%s", want, got)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(got)).Lint()
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "pixd_pool") {
 			t.Error(p)
 		}
 	}

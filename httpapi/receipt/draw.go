@@ -38,7 +38,8 @@ var (
 	rule   = colour{218, 223, 226}
 )
 
-// PDF returns the receipt as a PDF file of one page.
+// PDF returns the receipt as a PDF file of one page. It may be called from several goroutines at
+// once.
 func PDF(f Facts) ([]byte, error) {
 	p := f.page()
 	d := open(&p, f.TransactionID, time.UnixMilli(int64(f.CompletedAt)).UTC())
@@ -75,10 +76,16 @@ func open(p *page, id string, made time.Time) *drawing {
 	pdf.SetAuthor(p.issuer, true)
 	pdf.SetLang("pt-BR")
 	pdf.SetAutoPageBreak(false, 0)
-	pdf.AddUTF8FontFromBytes(common, "", regular)
-	pdf.AddUTF8FontFromBytes(common, "B", bold)
+	addFont(pdf, common, "", regular)
+	addFont(pdf, common, "B", bold)
 	pdf.AddPage()
 	return &drawing{Fpdf: pdf}
+}
+
+// addFont opens a font. The library gets a copy, because it writes into the file of a font in
+// which several glyphs share a width.
+func addFont(pdf *fpdf.Fpdf, family, style string, file []byte) {
+	pdf.AddUTF8FontFromBytes(family, style, bytes.Clone(file))
 }
 
 // ink sets font and colour of the texts that follow; size is in points.

@@ -2,6 +2,7 @@ package receipt
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +109,28 @@ func TestSameBytes(t *testing.T) {
 	}
 	if !bytes.Contains(first, []byte("/CreationDate (D:20260921141320")) {
 		t.Error("not made when the transaction was completed")
+	}
+}
+
+// TestFontsStay checks that drawing receipts, at once and in any script, does not change the fonts
+// from which the next ones are drawn.
+func TestFontsStay(t *testing.T) {
+	sums := func() (all [3][32]byte) {
+		for i, font := range [][]byte{regular, bold, fallback()} {
+			all[i] = sha256.Sum256(font)
+		}
+		return all
+	}
+	before := sums()
+	f := facts(ledger.TxPayout)
+	f.Payer.Name, f.Recipient.Name = "Zé 王小明 김철수", "Ωμέγα Щ a\u0323\u0302"
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() { drawn(t, f) })
+	}
+	all.Wait()
+	if after := sums(); after != before {
+		t.Errorf("regular, bold and fallback: %v", [3]bool{after[0] == before[0], after[1] == before[1], after[2] == before[2]})
 	}
 }
 

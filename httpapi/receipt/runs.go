@@ -58,7 +58,7 @@ func (d *drawing) use(family string) {
 	}
 	if family == others && !d.opened {
 		d.opened = true
-		d.AddUTF8FontFromBytes(others, "", fallback())
+		addFont(d.Fpdf, others, "", fallback())
 	}
 	style := d.style
 	if family == others {
