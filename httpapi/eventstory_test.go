@@ -72,6 +72,8 @@ func (b *book) Carried(ledger.TxID) *ledger.Transaction { return nil }
 
 func (b *book) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
 func (b *book) Crowded([]byte, ledger.Millis) bool        { return false }
+func (b *book) OwedBehind() ledger.Amount                 { return 0 }
+func (b *book) NoteOwed(ledger.Amount)                    {}
 func (b *book) Crowd([]byte, ledger.Millis)               {}
 func (b *book) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
 	return read()

@@ -78,6 +78,7 @@ type Machine struct {
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
 	equals  equals
+	behind  ledger.Amount // see ledger.Reader.OwedBehind
 	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
 
 	// The records and rows of the last Step, until Submitted takes them.
@@ -208,6 +209,9 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		m.rows = ledger.Project(m.rows, r)
 		m.follow(r.Tx)
 		m.equals.follow(r.Tx)
+		if r.Case != nil {
+			m.behind = 0
+		}
 	}
 	if m.head.Seq/m.config.HeadEvery > e.Expect/m.config.HeadEvery {
 		m.rows = append(m.rows, m.headRow())

@@ -100,6 +100,12 @@ func (r *reader) RecentSums(original ledger.TxID) *ledger.RefundSums {
 	return r.machine.config.Recent.sumsOf(r.machine.head.ID, original)
 }
 
+// OwedBehind implements ledger.Reader.
+func (r *reader) OwedBehind() ledger.Amount { return r.machine.behind }
+
+// NoteOwed implements ledger.Reader.
+func (r *reader) NoteOwed(behind ledger.Amount) { r.machine.behind = behind }
+
 // claimant is the part of an idempotency row's key that names the claim itself, without the
 // row's tag and day.
 func claimant(key []byte) []byte { return key[3:] }

@@ -27,6 +27,8 @@ func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { retu
 func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
 func (r reader) RecentSums(ledger.TxID) *ledger.RefundSums                { return nil }
 func (r reader) Crowded([]byte, ledger.Millis) bool                       { return false }
+func (r reader) OwedBehind() ledger.Amount                                { return 0 }
+func (r reader) NoteOwed(ledger.Amount)                                   {}
 func (r reader) Crowd([]byte, ledger.Millis)                              {}
 func (r reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
 	return read()

@@ -205,6 +205,9 @@ func (g *gathering) owing(f *Facts, c Command) error {
 	if !short && t.Owed == 0 && !raises || quiet(c) {
 		return nil
 	}
+	if f.Case == nil && !raises && g.unreachable(f, c) {
+		return nil
+	}
 	newest := uint64(0) // ordinal of the newest case that the decision may be about
 	if f.Case != nil {
 		newest = f.Case.Ordinal
@@ -217,6 +220,7 @@ func (g *gathering) owing(f *Facts, c Command) error {
 		left += f.Case.Held // the command may release this hold, and newer cases then get the money
 	}
 	f.Holding = []Holding{}
+	behind, reached := Amount(0), false
 	lo, hi := HoldingsOf(g.account.ID)
 	err := g.Own(lo, hi, func(k, v []byte) (bool, error) {
 		h, err := DecodeHolding(k, v)
@@ -226,7 +230,10 @@ func (g *gathering) owing(f *Facts, c Command) error {
 		f.Holding = append(f.Holding, h)
 		left -= h.Held
 		if h.Owed {
-			owed -= h.Held
+			owed, reached = owed-h.Held, true
+		}
+		if !reached {
+			behind += h.Held
 		}
 		// Cases that are newer than all that matter need not be read.
 		last := owed == 0 && h.Ordinal >= newest
@@ -234,6 +241,9 @@ func (g *gathering) owing(f *Facts, c Command) error {
 	})
 	if err != nil {
 		return fmt.Errorf("cases that hold money: %w", err)
+	}
+	if t.Owed > 0 {
+		g.NoteOwed(behind)
 	}
 	for _, h := range f.Holding {
 		if !h.Owed {
@@ -247,6 +257,16 @@ func (g *gathering) owing(f *Facts, c Command) error {
 		}
 	}
 	return nil
+}
+
+// unreachable tells whether the command leaves no money for what cases are owed, because older
+// cases hold all that there can be. Many commands may find the same cases in the way.
+func (g *gathering) unreachable(f *Facts, c Command) bool {
+	left := g.account.Totals.Balance - g.account.Totals.Held + incoming(c)
+	if f.Tx != nil {
+		left += f.Tx.Amount + f.Tx.Fee // the command may release its hold
+	}
+	return left <= g.OwedBehind()
 }
 
 // owed reads a case for which refunds must be made, and what a refund needs.

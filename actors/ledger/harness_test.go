@@ -105,6 +105,8 @@ func (h *harness) Recent(TxID) *Transaction { return nil }
 // RecentSums implements Reader. No refund sums are in memory.
 func (h *harness) RecentSums(TxID) *RefundSums { return nil }
 func (h *harness) Crowded([]byte, Millis) bool { return false }
+func (h *harness) OwedBehind() Amount          { return 0 }
+func (h *harness) NoteOwed(Amount)             {}
 func (h *harness) Crowd([]byte, Millis)        {}
 func (h *harness) Equal(_ TxID, read func() (*Transaction, error)) (*Transaction, error) {
 	return read()

@@ -37,6 +37,11 @@ type Reader interface {
 	// Crowded tells whether the payouts in the end-to-end row with this key were found to be so
 	// many that no other may be added, and none of them has ended since.
 	Crowded(key []byte, now Millis) bool
+	// OwedBehind returns the newest amount of NoteOwed, if no case has changed since; else 0.
+	OwedBehind() Amount
+	// NoteOwed notes how much the cases hold at least that are older than the oldest case that is
+	// owed money.
+	NoteOwed(behind Amount)
 	// Crowd notes that they are so many. At the instant until they must be counted again.
 	Crowd(key []byte, until Millis)
 }
