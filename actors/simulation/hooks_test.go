@@ -67,7 +67,10 @@ func (l *life) newHooks() *hooks {
 	}
 	h.schedule = schedules[l.rng.IntN(len(schedules))]
 	if l.odds(2) {
-		for _, bound := range []*int{&h.bounds.Each, &h.bounds.Good, &h.bounds.Bad, &h.bounds.Look, &h.bounds.Find, &h.bounds.Remember} {
+		for _, bound := range []*int{
+			&h.bounds.Each, &h.bounds.Good.All, &h.bounds.Good.Account, &h.bounds.Failing.All, &h.bounds.Failing.Account,
+			&h.bounds.Slow.All, &h.bounds.Slow.Account, &h.bounds.Look, &h.bounds.Find, &h.bounds.Remember,
+		} {
 			*bound = [...]int{*bound, 4, 2, 1}[l.rng.IntN(4)]
 		}
 	}

@@ -643,9 +643,9 @@ var mutations = []mutation{
 	},
 	{
 		"schedule-begins-anew", "a process that remembers no failure, as after a crash, begins a delivery's schedule anew",
-		"actors/webhook/machine.go",
-		"\t\t\ttasks = append(tasks, q.begin(m.pools.begin(bad, now)))",
-		"\t\t\tt := q.begin(m.pools.begin(bad, now))\n\t\t\tif !bad {\n\t\t\t\tt.Tries = 0\n\t\t\t}\n\t\t\ttasks = append(tasks, t)",
+		"actors/webhook/turns.go",
+		"\t\ttasks = append(tasks, q.begin(m.begin(c, q.target, now)))",
+		"\t\tt := q.begin(m.begin(c, q.target, now))\n\t\tif c == good {\n\t\t\tt.Tries = 0\n\t\t}\n\t\ttasks = append(tasks, t)",
 	},
 	{
 		"resting-queue-forgotten", "a subscription of which nothing is due now is forgotten together with what is due later",
@@ -656,8 +656,8 @@ var mutations = []mutation{
 	{
 		"settled-before-durable", "a delivery's rows are read again before the result of its attempt is durable",
 		"actors/webhook/outcome.go",
-		"\tm.pools.end(t.attempt)\n",
-		"\tm.pools.end(t.attempt)\n\tdefer m.Settled(t)\n",
+		"\tm.end(t.attempt, r.Now)\n",
+		"\tm.end(t.attempt, r.Now)\n\tdefer m.Settled(t)\n",
 	},
 	{
 		"buried-only-when-due", "what is due later waits on after its subscription has ended",

@@ -36,9 +36,18 @@ type Measure struct {
 	Attempts        map[string]uint64 // number of attempts by result: "2xx" to "5xx", "error" without an answer
 	Delivered, Dead uint64            // deliveries that have ended since the start of the process
 	Running         int               // attempts that run now
+	Pools           map[string]InPool // by the name of the pool: "good", "failing" or "slow"
 	Due             int               // subscriptions with a delivery that is due or runs
 	Waiting         int               // subscriptions of which a delivery is due later
 	Failing         int               // subscriptions whose last attempt failed
+}
+
+// InPool are figures about one pool of attempts.
+type InPool struct {
+	Running int    // attempts that run now
+	Places  int    // most that may run at once
+	Waiting int    // subscriptions in line for a place
+	Aside   uint64 // how often a subscription came into line while its account had all places of its share
 }
 
 // Measure returns the figures of now.
@@ -49,8 +58,11 @@ func (d *Dispatcher) Measure() Measure {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m.Running = d.machine.pools.good + d.machine.pools.bad
 	m.Due, m.Waiting, m.Failing = d.machine.Counts()
+	m.Pools = d.machine.Pools()
+	for _, p := range m.Pools {
+		m.Running += p.Running
+	}
 	return m
 }
 

@@ -17,19 +17,24 @@ type Rows interface {
 }
 
 // Bounds limit how many attempts run at once and how much is kept in memory. Each is at least
-// 1.
+// 1. No more attempts than the places of the three pools run at once.
 type Bounds struct {
-	Each     int // most attempts of one subscription that run at once
-	Good     int // most attempts in all that run at once for subscriptions whose last attempt did not fail; slow ones do not count
-	Bad      int // no attempt for the others begins while so many run for them or are slow
-	Look     int // most rows that are read at once for one subscription
-	Find     int // most subscriptions that one step finds in the rows after a start
-	Remember int // most subscriptions whose failures are remembered while nothing of theirs is due
+	Each     int    // most attempts of one subscription that run at once
+	Good     Places // for subscriptions whose receivers answer well and in time
+	Failing  Places // for those whose last attempt failed
+	Slow     Places // for attempts that take longer than a second
+	Look     int    // most rows that are read at once for one subscription
+	Find     int    // most subscriptions that one step finds in the rows after a start
+	Remember int    // most subscriptions of which it is remembered that they fail, or that they are slow, while nothing of theirs is due
 }
 
-// DefaultBounds returns the bounds of an engine.
+// DefaultBounds returns the bounds of an engine. One account leaves a third of the places to
+// others. Of failing subscriptions one attempt runs at a time, and an account has at most 20.
 func DefaultBounds() Bounds {
-	return Bounds{Each: 16, Good: 128, Bad: 64, Look: 64, Find: 1000, Remember: 100_000}
+	return Bounds{
+		Each: 16, Good: Places{All: 192, Account: 128}, Failing: Places{All: 64, Account: 20}, Slow: Places{All: 480, Account: 320},
+		Look: 64, Find: 1000, Remember: 100_000,
+	}
 }
 
 // Machine decides which deliveries are attempted when, and what follows from an attempt's
@@ -42,15 +47,17 @@ type Machine struct {
 	bounds   Bounds
 	schedule []ledger.Millis // waits before the second and each later attempt
 
-	find   []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
-	queues map[ledger.Target]*queue
-	// ready are the queues in which something may be due, in the order in which they get their
-	// turn: those of good subscriptions, and those of bad ones. While no attempt may begin in a
-	// pool, its queues wait and nothing of theirs is read.
-	ready   [2][]*queue
+	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
+	queues  map[ledger.Target]*queue
 	waiting alarms // subscriptions of which something is due later
-	pools   pools
+	// pools also keep the queues in which something may be due, in the order in which they get
+	// their turn. While no attempt may begin in a pool, its queues wait and nothing of theirs is
+	// read.
+	pools   [classes]pool
+	begun   []*attempt                // attempts of good and failing subscriptions that began within the time patience, the oldest first
+	late    []*attempt                // those that are slow, and have no place among the slow ones
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
+	slow    map[ledger.Target]bool    // subscriptions whose newest attempt is slow
 	limit   int                       // see Limit
 	alerted map[told]ledger.Millis
 	life    ledger.Millis            // how long, in ms, a delivery is attempted; see slack
@@ -63,8 +70,11 @@ type Machine struct {
 func New(schedule []ledger.Millis, b Bounds) *Machine {
 	lo, _ := ledger.AllPending()
 	m := &Machine{
-		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{}, life: slack,
-		bad: map[ledger.Target]failure{}, alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{}, passed: map[ledger.Target]uint64{},
+		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{}, life: slack, bad: map[ledger.Target]failure{}, slow: map[ledger.Target]bool{},
+		alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{}, passed: map[ledger.Target]uint64{},
+	}
+	for c, places := range [classes]Places{good: b.Good, failing: b.Failing, slow: b.Slow} {
+		m.pools[c] = pool{places: places, shares: map[ledger.AccountID]*share{}}
 	}
 	for _, wait := range schedule {
 		m.life += wait
@@ -109,56 +119,23 @@ func (m *Machine) queue(t ledger.Target) *queue {
 	return q
 }
 
-// line gives the queue its turn.
-func (m *Machine) line(q *queue) {
-	if q.lined {
-		return
-	}
-	q.lined = true
-	line := &m.ready[0]
-	if _, bad := m.bad[q.target]; bad {
-		line = &m.ready[1]
-	}
-	*line = append(*line, q)
-}
-
-// Limit sets how many attempts may run at once in all, for good and for bad subscriptions each;
-// 0: as many as the bounds say.
+// Limit sets how many attempts one Tick begins at most in each pool; 0: as many as have a place.
 func (m *Machine) Limit(n int) { m.limit = n }
 
 // Tick returns the tasks to start now.
 func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
 	unread := m.findMore(rows)
-	m.pools.tick(now)
+	m.overdue(now)
 	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
 		m.line(m.queue(t))
 	}
-	for bad := range m.ready {
-		if tasks, err = m.turns(bad, now, rows, tasks); err != nil {
+	for c := range classes {
+		if tasks, err = m.turns(c, now, rows, tasks); err != nil {
 			unread = errors.Join(unread, err)
 		}
 	}
 	if unread != nil {
 		unread = fmt.Errorf("webhook: %w", unread)
-	}
-	return tasks, unread
-}
-
-// turns gives each queue of one line its turn, while attempts may begin in its pool. A queue
-// that has more to do goes to the end of the line.
-func (m *Machine) turns(line int, now ledger.Millis, rows Rows, tasks []Task) (_ []Task, unread error) {
-	for range len(m.ready[line]) {
-		if m.pools.full(line == 1, &m.bounds, m.limit) {
-			break
-		}
-		q := m.ready[line][0]
-		m.ready[line] = m.ready[line][1:]
-		q.lined = false
-		var err error
-		if tasks, err = m.turn(q, now, rows, tasks); err != nil {
-			m.waiting.set(q.target, now+unreadAgain)
-			unread = errors.Join(unread, fmt.Errorf("deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err))
-		}
 	}
 	return tasks, unread
 }
@@ -194,49 +171,6 @@ func (m *Machine) findMore(rows Rows) error {
 	return nil
 }
 
-// turn starts what one queue may start now.
-func (m *Machine) turn(q *queue, now ledger.Millis, rows Rows, tasks []Task) ([]Task, error) {
-	if q.subscription == nil {
-		s, err := rows.Subscription(q.target)
-		if err != nil {
-			return tasks, err
-		}
-		if s == nil { // only damage makes a delivery without a subscription; the command that verifies a store reports it
-			delete(m.queues, q.target)
-			return tasks, nil
-		}
-		q.subscription = s
-	}
-	if pause := m.bad[q.target].pause; pause > now && q.active() {
-		if len(q.running) == 0 {
-			m.sleep(q, pause)
-		}
-		return tasks, nil
-	}
-	_, bad := m.bad[q.target]
-	for len(q.running) < q.width(m.bounds.Each) {
-		if q.active() && m.pools.full(bad, &m.bounds, m.limit) {
-			m.line(q) // its turn comes again when an attempt has ended
-			return tasks, nil
-		}
-		if len(q.loaded) == 0 && q.mayLoad(now) {
-			if err := q.load(now, rows, m.bounds.Look); err != nil {
-				return tasks, err
-			}
-		}
-		switch {
-		case len(q.loaded) == 0:
-			m.rest(q)
-			return tasks, nil
-		case !q.active():
-			tasks = append(tasks, q.bury())
-		default:
-			tasks = append(tasks, q.begin(m.pools.begin(bad, now)))
-		}
-	}
-	return tasks, nil
-}
-
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as
 // one due time.
 func (m *Machine) rest(q *queue) {
@@ -251,7 +185,8 @@ func (m *Machine) rest(q *queue) {
 func (m *Machine) sleep(q *queue, until ledger.Millis) {
 	delete(m.queues, q.target)
 	if !q.active() {
-		delete(m.bad, q.target) // it does not count as failing any more
+		delete(m.bad, q.target) // it does not count as failing or slow any more
+		delete(m.slow, q.target)
 	}
 	m.waiting.set(q.target, until)
 }
@@ -276,6 +211,16 @@ func (m *Machine) Idle() bool { return m.find == nil && len(m.queues) == 0 }
 // for a due time, and of those whose last attempt failed.
 func (m *Machine) Counts() (due, waiting, failing int) {
 	return len(m.queues), m.waiting.heap.Len(), len(m.bad)
+}
+
+// Pools returns the figures of each pool, by its name.
+func (m *Machine) Pools() map[string]InPool {
+	all := map[string]InPool{}
+	for c := range m.pools {
+		p := &m.pools[c]
+		all[classNames[c]] = InPool{Running: p.running, Places: p.places.All, Waiting: p.waiting, Aside: p.aside}
+	}
+	return all
 }
 
 // failure is what is remembered of a subscription whose last attempt failed.

@@ -215,7 +215,7 @@ func TestAlertOnceAnHour(t *testing.T) {
 	dies := func(of ledger.Target, sequence uint64) bool {
 		r.shelf.subscribe(of, ledger.SubscriptionActive)
 		p := r.shelf.wait(of, sequence, r.now)
-		task := Task{Pending: p, Subscription: r.shelf.subscriptions[of], attempt: r.pools.begin(false, r.now)}
+		task := Task{Pending: p, Subscription: r.shelf.subscriptions[of], attempt: r.begin(good, of, r.now)}
 		task.Tries = uint8(len(schedule))
 		return r.answers(task, 500).Alert != ""
 	}

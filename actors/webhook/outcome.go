@@ -60,7 +60,7 @@ const alertEvery = 60 * 60 * 1000
 
 // Done takes the result of an attempt.
 func (m *Machine) Done(t Task, r Result) Outcome {
-	m.pools.end(t.attempt)
+	m.end(t.attempt, r.Now)
 	q := m.queue(t.Target)
 	if r.delivered() {
 		delete(m.bad, t.Target)

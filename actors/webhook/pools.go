@@ -1,69 +1,113 @@
 package webhook
 
-import "pixd/actors/ledger"
+import (
+	"container/list"
 
-// patience is how long, in ms, an attempt may run before it counts as slow.
-const patience = 1000
+	"pixd/actors/ledger"
+)
 
-// pools count the attempts that run. Those for subscriptions whose last attempt did not fail
-// have a pool of their own, so that receivers that fail cannot keep the others from their
-// events. An attempt that turns out to be slow moves to the pool of those that fail: receivers
-// that never answer fill the good pool only for the time patience, and not until each attempt
-// is given up.
-type pools struct {
-	good, bad int
-	begun     []*attempt // attempts that began in the good pool within the time patience, the oldest first
+// Places are how many attempts of a pool run at once.
+type Places struct {
+	All     int // most of all accounts together
+	Account int // most of one account: the rest is left to others
 }
 
-// attempt is an attempt that was begun.
-type attempt struct {
-	at        ledger.Millis
-	bad, over bool
+// pool counts the attempts of one class that run. It also has the line of the queues that wait
+// for a place. Accounts get their turns one after the other, and each turn is for the next of the
+// account's queues; so an account with many subscriptions gets no more turns than one with one.
+// An account that has all places of its share waits aside until one of its attempts ends.
+type pool struct {
+	places  Places
+	running int
+	waiting int // queues in line
+	shares  map[ledger.AccountID]*share
+	turns   []*share // accounts with queues in line, in the order of their turns
+	aside   uint64   // how often a queue came into line while its account had all places of its share
 }
 
-// full tells whether no more attempts may begin in a pool. limit is the most of each pool for
-// the present; 0: only the bounds count.
-func (p *pools) full(bad bool, b *Bounds, limit int) bool {
-	running, most := p.good, b.Good
-	if bad {
-		running, most = p.bad, b.Bad
+// share is what one account has of a pool.
+type share struct {
+	pool    *pool
+	account ledger.AccountID
+	running int
+	queues  list.List // those in line, of *queue
+	turning bool      // it is in pool.turns
+}
+
+func (p *pool) share(id ledger.AccountID) *share {
+	s := p.shares[id]
+	if s == nil {
+		s = &share{pool: p, account: id}
+		p.shares[id] = s
 	}
-	if limit > 0 {
-		most = min(most, limit)
-	}
-	return running >= most
+	return s
 }
 
-// begin counts an attempt.
-func (p *pools) begin(bad bool, now ledger.Millis) *attempt {
-	a := &attempt{at: now, bad: bad}
-	if bad {
-		p.bad++
-	} else {
-		p.good++
-		p.begun = append(p.begun, a)
+func (p *pool) full() bool  { return p.running >= p.places.All }
+func (s *share) full() bool { return s.running >= s.pool.places.Account }
+
+// add puts a queue at the end of its account's line.
+func (s *share) add(q *queue) {
+	q.share, q.place = s, s.queues.PushBack(q)
+	s.pool.waiting++
+	if s.full() {
+		s.pool.aside++
 	}
-	return a
+	s.line()
 }
 
-// end stops counting an attempt.
-func (p *pools) end(a *attempt) {
-	a.over = true
-	if a.bad {
-		p.bad--
-	} else {
-		p.good--
+// remove takes a queue out of the line.
+func (s *share) remove(q *queue) {
+	s.queues.Remove(q.place)
+	q.share, q.place = nil, nil
+	s.pool.waiting--
+	s.forget()
+}
+
+// line puts the account at the end of the line, unless it is in it, has no queue for it, or must
+// wait aside.
+func (s *share) line() {
+	if !s.turning && s.queues.Len() > 0 && !s.full() {
+		s.turning = true
+		s.pool.turns = append(s.pool.turns, s)
 	}
 }
 
-// tick moves attempts that have become slow.
-func (p *pools) tick(now ledger.Millis) {
-	for len(p.begun) > 0 && (p.begun[0].over || p.begun[0].at+patience <= now) {
-		if a := p.begun[0]; !a.over {
-			a.bad = true
-			p.good--
-			p.bad++
+// next takes the queue out of the line whose turn it is; nil where no account has a turn.
+func (p *pool) next() *queue {
+	for len(p.turns) > 0 {
+		s := p.turns[0]
+		p.turns = p.turns[1:]
+		s.turning = false
+		if s.full() || s.queues.Len() == 0 {
+			s.forget()
+			continue
 		}
-		p.begun = p.begun[1:]
+		q := s.queues.Front().Value.(*queue)
+		s.remove(q)
+		s.line()
+		return q
+	}
+	return nil
+}
+
+// take counts an attempt.
+func (s *share) take() {
+	s.running++
+	s.pool.running++
+}
+
+// release stops counting an attempt. Another of the account may begin.
+func (s *share) release() {
+	s.running--
+	s.pool.running--
+	s.line()
+	s.forget()
+}
+
+// forget drops a share of which nothing runs or waits.
+func (s *share) forget() {
+	if s.running == 0 && s.queues.Len() == 0 && !s.turning {
+		delete(s.pool.shares, s.account)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"pixd/actors/ledger"
 )
 
-// TestHanging checks that subscriptions that never answer do not keep another from its
-// deliveries for longer than patience, however many they are, and that they get no more once
-// their attempts have failed.
+// TestHanging checks that subscriptions of many accounts that never answer do not keep another
+// from its deliveries for longer than patience at a time, and not at all once their attempts have
+// failed.
 func TestHanging(t *testing.T) {
 	const hanging = 500
 	r := newRig(t, nil)
@@ -49,8 +49,8 @@ func TestHanging(t *testing.T) {
 		if r.now += 50; !served() {
 			t.Error("it waits for subscriptions that fail")
 		}
-		if len(hung) > DefaultBounds().Bad {
-			t.Fatalf("%d attempts for subscriptions that fail", len(hung))
+		if len(hung) > DefaultBounds().Slow.All {
+			t.Fatalf("%d attempts for subscriptions that hang", len(hung))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestPauseOfManyIsForgotten(t *testing.T) {
 // however many subscriptions have any, and that a damaged row stops nobody else.
 func TestStart(t *testing.T) {
 	const many = 3500
-	r := newRig(t, func(b *Bounds) { b.Good = 100 })
+	r := newRig(t, func(b *Bounds) { b.Good.All = 100 })
 	for n := range many {
 		of := ledger.Target{Account: ledger.AccountID(n/2 + 1), Number: uint32(n%2 + 1)}
 		r.shelf.subscribe(of, ledger.SubscriptionActive)
@@ -168,7 +168,7 @@ func TestDamagedRow(t *testing.T) {
 // cost a step nothing, and get their turn when an attempt ends.
 func TestFullPoolReadsNothing(t *testing.T) {
 	b := DefaultBounds()
-	b.Good = 3
+	b.Good.All = 3
 	rows, m := newShelf(), New(nil, b)
 	for n := 1; n <= 500; n++ {
 		rows.subscribe(target(n), ledger.SubscriptionActive)

@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"container/list"
+
 	"pixd/actors/ledger"
 )
 
@@ -8,7 +10,8 @@ import (
 type queue struct {
 	target       ledger.Target
 	subscription *ledger.Subscription // nil: it must be read
-	lined        bool                 // it is in Machine.ready
+	share        *share               // in whose line it waits for its turn; nil: in none
+	place        *list.Element        // in share.queues
 
 	// mark is the first row that was not read yet: rows before it are loaded, run, or are
 	// reported by Machine.Wake.

@@ -60,7 +60,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 // start begins a new process on the rows that are durable.
 func (w *world) start() {
-	w.machine = New([]ledger.Millis{1000, 5000}, Bounds{Each: 1 + w.rng.IntN(4), Good: 4, Bad: 2, Look: 1 + w.rng.IntN(4), Find: 1, Remember: 3})
+	w.machine = New([]ledger.Millis{1000, 5000}, Bounds{
+		Each: 1 + w.rng.IntN(4), Good: Places{4, 3}, Failing: Places{2, 1 + w.rng.IntN(2)}, Slow: Places{1 + w.rng.IntN(3), 2},
+		Look: 1 + w.rng.IntN(4), Find: 1, Remember: 3,
+	})
 	w.inbox, w.written, w.durable, w.tasks, w.attempts = Inbox{}, nil, nil, nil, map[delivered]bool{}
 }
 
@@ -167,8 +170,29 @@ func (w *world) tick() {
 		}
 		w.settles(t, w.machine.Buried(t), nil)
 	}
-	if p := w.machine.pools; p.good+p.bad != len(w.tasks) || p.good > 4 {
-		w.failf("%d attempts run, counted as %d and %d", len(w.tasks), p.good, p.bad)
+	w.counted()
+}
+
+// counted checks that each attempt is counted in a pool, that no pool has more than its places,
+// and that no account waits aside while it may begin something.
+func (w *world) counted() {
+	running := 0
+	for c := range w.machine.pools {
+		p := &w.machine.pools[c]
+		inPool, waiting := 0, 0
+		for id, s := range p.shares {
+			inPool, waiting = inPool+s.running, waiting+s.queues.Len()
+			if s.running > p.places.Account || s.running == 0 && s.queues.Len() == 0 && !s.turning || s.queues.Len() > 0 && !s.turning && !s.full() {
+				w.failf("%v: account %v has %d attempts and %d queues in line, %v", classNames[c], id, s.running, s.queues.Len(), s.turning)
+			}
+		}
+		if p.running > p.places.All || p.running != inPool || p.waiting != waiting {
+			w.failf("%s: %d attempts run, and %d of accounts; %d queues wait, and %d", classNames[c], p.running, inPool, p.waiting, waiting)
+		}
+		running += p.running
+	}
+	if running != len(w.tasks) {
+		w.failf("%d attempts run, counted as %d", len(w.tasks), running)
 	}
 }
 

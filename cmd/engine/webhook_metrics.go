@@ -16,7 +16,13 @@ var (
 	webhookEnded = prometheus.NewDesc("pixd_webhook_deliveries_ended_total",
 		"Deliveries that were acknowledged, or are dead.", []string{"status"}, nil)
 	webhookRunning = prometheus.NewDesc("pixd_webhook_attempts_running",
-		"Attempts that run now.", nil, nil)
+		"Attempts that run now, by pool: of receivers that answer well, of those that fail, and slow ones.", []string{"pool"}, nil)
+	webhookPlaces = prometheus.NewDesc("pixd_webhook_attempts_limit",
+		"Most attempts of a pool that may run at once; one account may have two thirds of them at most.", []string{"pool"}, nil)
+	webhookInLine = prometheus.NewDesc("pixd_webhook_subscriptions_in_line",
+		"Subscriptions that wait for a place in a pool.", []string{"pool"}, nil)
+	webhookAside = prometheus.NewDesc("pixd_webhook_account_limit_total",
+		"How often a subscription had to wait because its account had all the places of a pool that one account may have.", []string{"pool"}, nil)
 	webhookSubscriptions = prometheus.NewDesc("pixd_webhook_subscriptions",
 		"Subscriptions by state: due have a delivery that is due or runs, waiting one that is due later, and of failing ones the last attempt failed.", []string{"state"}, nil)
 	webhookOldest = prometheus.NewDesc("pixd_webhook_oldest_pending_seconds",
@@ -25,7 +31,9 @@ var (
 
 // Describe implements prometheus.Collector.
 func (w webhookMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{webhookAttempts, webhookEnded, webhookRunning, webhookSubscriptions, webhookOldest} {
+	for _, d := range []*prometheus.Desc{
+		webhookAttempts, webhookEnded, webhookRunning, webhookPlaces, webhookInLine, webhookAside, webhookSubscriptions, webhookOldest,
+	} {
 		out <- d
 	}
 }
@@ -41,7 +49,12 @@ func (w webhookMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
 	}
-	gauge(webhookRunning, float64(m.Running))
+	for name, p := range m.Pools {
+		gauge(webhookRunning, float64(p.Running), name)
+		gauge(webhookPlaces, float64(p.Places), name)
+		gauge(webhookInLine, float64(p.Waiting), name)
+		out <- prometheus.MustNewConstMetric(webhookAside, prometheus.CounterValue, float64(p.Aside), name)
+	}
 	gauge(webhookSubscriptions, float64(m.Due), "due")
 	gauge(webhookSubscriptions, float64(m.Waiting), "waiting")
 	gauge(webhookSubscriptions, float64(m.Failing), "failing")
