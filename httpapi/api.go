@@ -75,6 +75,12 @@ type Options struct {
 	// Closed returns the reason for which new work is refused before any check, or "" if it
 	// is not refused. A nil Closed refuses nothing.
 	Closed func() string
+	// Busy returns the reason for which new work is refused before any check because too many
+	// requests are in hand, or "". Those of an account for which Modest is true are not refused
+	// for it. A nil Busy refuses nothing.
+	Busy func() string
+	// Modest tells whether an account has fewer requests in work than its equal share.
+	Modest func(ledger.AccountID) bool
 
 	Now func() ledger.Millis
 	Log *slog.Logger

@@ -97,6 +97,8 @@ type fixture struct {
 	keys    *registry.Registry
 	handler fasthttp.RequestHandler
 	closed  string
+	busy    string
+	modest  ledger.AccountID
 	now     ledger.Millis
 }
 
@@ -118,6 +120,8 @@ func (f *fixture) options() Options {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },
+		Busy:   func() string { return f.busy },
+		Modest: func(id ledger.AccountID) bool { return id == f.modest },
 		Now:    func() ledger.Millis { return f.now }, Log: slog.New(slog.DiscardHandler),
 	}
 }

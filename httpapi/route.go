@@ -89,10 +89,33 @@ func (c *call) release() {
 // engine cannot take new work; empty: the request is not refused. Only POSTs are refused;
 // reads go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
-	if s.Closed == nil || !ctx.IsPost() {
+	if !ctx.IsPost() {
 		return ""
 	}
-	return s.Closed()
+	if s.Closed != nil {
+		if why := s.Closed(); why != "" {
+			return why
+		}
+	}
+	if s.Busy == nil {
+		return ""
+	}
+	why := s.Busy()
+	if why != "" && s.modest(ctx) {
+		return ""
+	}
+	return why
+}
+
+// modest tells whether a request names an API key of an account that has fewer requests in work
+// than its share. Whether it is that account's is for the checks to find out.
+func (s *service) modest(ctx *fasthttp.RequestCtx) bool {
+	id, _, message := readCredentials(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization))
+	if message != "" {
+		return false
+	}
+	key, known := s.Registry.APIKey(id)
+	return known && s.Modest(key.Account)
 }
 
 // Strict makes a router accept paths and methods exactly as they are registered: it makes no

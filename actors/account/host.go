@@ -29,7 +29,7 @@ type Journal interface {
 // Limits bound the work that one engine takes on at once.
 type Limits struct {
 	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; default 4,096
-	Transfers     int           // most payout and refund requests of all accounts that wait for an answer at once; default 16,384
+	Transfers     int           // most payout and refund requests of all accounts that wait for an answer at once; an account with less than its equal share is taken beyond it; default 16,384
 	SchemeTimeout time.Duration // the most time for the lookup and the submit of one payout together
 	IdleAfter     time.Duration // after this long without a request or other work an account is passivated; default 1 min
 
@@ -83,6 +83,7 @@ type Host struct {
 	}
 	entries   keyed.Map[ledger.AccountID, *entry]
 	transfers atomic.Int64
+	inWork    atomic.Int64 // accounts with requests or reads in work; one that has both counts twice
 	callers   sync.Pool
 	number    atomic.Uint64
 }
@@ -209,8 +210,8 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	if _, ok := c.(ledger.ReadAccount); ok {
 		lane = &e.reads
 	}
-	defer lane.Add(-1)
-	if lane.Add(1) > int64(d.limits.PerAccount) {
+	defer d.leave(lane)
+	if d.enter(lane) > int64(d.limits.PerAccount) {
 		return ledger.Answer{}, ledger.ErrBusy
 	}
 	switch c.(type) {
@@ -220,7 +221,7 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 		}
 	case ledger.RequestPayout, ledger.RequestRefund:
 		defer d.transfers.Add(-1)
-		if d.transfers.Add(1) > int64(d.limits.Transfers) {
+		if d.transfers.Add(1) > int64(d.limits.Transfers) && !d.modest(e, d.limits.Transfers, 1) {
 			return ledger.Answer{}, ledger.ErrBusy
 		}
 	}

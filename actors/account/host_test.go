@@ -119,7 +119,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 		otherCommands ledger.Command
 	}{
 		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
-		"all transfers": {Limits{Transfers: 2}, 2, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
+		"all transfers": {Limits{Transfers: 2}, 1, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, c.limits)

@@ -78,7 +78,7 @@ type Machine struct {
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
 	equals  equals
-	behind  ledger.Amount // see ledger.Reader.OwedBehind
+	behind  ledger.Amount                       // see ledger.Reader.OwedBehind
 	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
 
 	// The records and rows of the last Step, until Submitted takes them.

@@ -72,7 +72,7 @@ func newAdmission(c *Config, s *wal.Store, inHand *atomic.Int64, late *atomic.Bo
 	return d
 }
 
-// Closed returns why new work is refused; empty: new work is accepted. The call costs four
+// Closed returns why new work is refused; empty: new work is accepted. The call costs two
 // atomic loads.
 func (d *admission) Closed() string {
 	switch {
@@ -80,7 +80,14 @@ func (d *admission) Closed() string {
 		return closedDisk
 	case d.stalled.Load():
 		return closedStalled
-	case d.inHand.Load() > httpapi.MaxInHand, d.late.Load() && d.inHand.Load() > enoughInHand:
+	}
+	return ""
+}
+
+// Busy returns why new work of accounts with more than their share is refused; empty: it is
+// accepted. The call costs two or three atomic loads.
+func (d *admission) Busy() string {
+	if n := d.inHand.Load(); n > httpapi.MaxInHand || n > enoughInHand && d.late.Load() {
 		return closedBusy
 	}
 	return ""

@@ -122,11 +122,11 @@ func TestAdmissionAndJournal(t *testing.T) {
 func TestAdmissionAndRequests(t *testing.T) {
 	c := newClosable()
 	c.hand.Store(httpapi.MaxInHand)
-	if got := c.Closed(); got != "" {
+	if got := c.Busy(); got != "" {
 		t.Errorf("%q", got)
 	}
 	c.hand.Add(1)
-	if got := c.Closed(); got != closedBusy {
+	if got := c.Busy(); got != closedBusy {
 		t.Errorf("%q", got)
 	}
 }
@@ -142,7 +142,7 @@ func TestAdmissionAndIntake(t *testing.T) {
 	}{{false, enoughInHand + 1, ""}, {true, enoughInHand, ""}, {true, enoughInHand + 1, closedBusy}, {false, enoughInHand + 1, ""}} {
 		c.lateIntake.Store(s.late)
 		c.hand.Store(s.hand)
-		if got := c.Closed(); got != s.want {
+		if got := c.Busy(); got != s.want {
 			t.Errorf("late %v, %d in hand: %q", s.late, s.hand, got)
 		}
 	}
@@ -151,7 +151,7 @@ func TestAdmissionAndIntake(t *testing.T) {
 func BenchmarkClosed(b *testing.B) {
 	c := newClosable()
 	for b.Loop() {
-		if c.Closed() != "" {
+		if c.Busy() != "" {
 			b.Fatal("closed")
 		}
 	}

@@ -59,7 +59,7 @@ var knows = []struct {
 	{"httpapi/receipt", []string{"actors/ledger"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
-	{"httpapi/notices", []string{"actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
+	{"httpapi/notices", []string{"actors/fair", "actors/ledger", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{
 		"actors/ledger", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson",
 		"httpapi/control", "httpapi/signed",

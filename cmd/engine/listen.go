@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
+	"pixd/httpapi/notices"
 	"pixd/wal"
 )
 
@@ -42,6 +44,7 @@ type Served struct {
 	merchant, admin *fasthttp.Server
 	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
 	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
+	openNotices     *notices.Open                           // counts a provider's notices that are being worked on
 	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
 	failed          chan error                              // receives an error when a listener ends by itself
 }
@@ -183,10 +186,15 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand, &s.intake.late)
 	e.work.Go(func() { s.admission.watch(e.ending) })
 	o := s.merchantOptions()
-	s.meters.registry.MustRegister(pools{
-		"lists":    e.History.Counts,
-		"receipts": o.Receipts.Counts,
-	})
+	shared := pools{"lists": e.History.Counts, "receipts": o.Receipts.Counts}
+	if e.lanes != nil {
+		lanes := laneMetrics{e.lanes}
+		maps.Copy(shared, lanes.pools())
+		s.openNotices = notices.NewOpen()
+		shared["notices"] = s.openNotices.Counts
+		s.meters.registry.MustRegister(lanes)
+	}
+	s.meters.registry.MustRegister(shared)
 	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b)
@@ -267,7 +275,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
 		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.admission.Closed, Now: s.Clock.Now, Log: c.Log,
+		Closed: s.admission.Closed, Busy: s.admission.Busy, Modest: func(id ledger.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/fair"
+	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi/control"
@@ -21,16 +23,28 @@ type Options struct {
 	Guard *provider.Guard
 	Feed  scheme.Feed
 	Wait  time.Duration // the longest wait for a notice's effect to be durable; 0: 10 s
+	Open  *Open         // counts the notices that are being worked on; nil: they are counted by themselves
 	Log   *slog.Logger
 }
 
-// openAtOnce is the largest number of notices that were passed to Feed and have no outcome
-// yet.
-const openAtOnce = 4096
+// Open counts the notices that were passed to Feed and have no outcome yet, by the account that
+// they name.
+type Open = fair.Pool[ledger.AccountID]
+
+// The largest numbers of such notices: of all, and of those that name one account, or none.
+// One that is refused is sent again.
+const (
+	openAtOnce = 4096
+	openShare  = 1024
+)
+
+// NewOpen returns an Open in which nothing is counted.
+func NewOpen() *Open {
+	return fair.New[ledger.AccountID](fair.Bounds{Places: openAtOnce, Share: openShare})
+}
 
 type service struct {
 	Options
-	open    atomic.Int64
 	strange atomic.Int64 // number of notices that were refused because of their kind
 }
 
@@ -51,6 +65,9 @@ func (s *service) refused(err error) {
 func Routes(r *router.Router, o Options) {
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Second
+	}
+	if o.Open == nil {
+		o.Open = NewOpen()
 	}
 	s := &service{Options: o}
 	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.take))
@@ -78,14 +95,13 @@ func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, erro
 		}
 		return 0, nil, control.Bad("%v", err)
 	}
-	if s.open.Add(1) > openAtOnce {
-		s.open.Add(-1)
+	if s.Open.Take(ctx, n.Account) != nil {
 		end(false)
 		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "too many notices are being worked on: send it again")
 	}
 	done := make(chan error, 1)
 	s.Feed(n, func(err error) {
-		s.open.Add(-1)
+		s.Open.Give(n.Account)
 		end(err == nil)
 		done <- err
 	})

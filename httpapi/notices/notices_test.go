@@ -271,17 +271,38 @@ func TestPanics(t *testing.T) {
 	w.expect("a", settled, 200, "{}")
 }
 
-// TestManyAtOnce checks that a notice is refused while openAtOnce others are being handled.
+// TestManyAtOnce checks that a notice is refused while as many others are being handled as may be:
+// openShare that name its account, or openAtOnce in all; and that those of one account are in
+// nobody else's way.
 func TestManyAtOnce(t *testing.T) {
-	w := newHarness(t)
-	s := &service{Options: Options{Log: slog.New(slog.DiscardHandler), Feed: func(scheme.Notice, func(error)) { t.Error("taken") }}}
-	s.open.Store(openAtOnce)
-	var ctx fasthttp.RequestCtx
-	ctx.Request.SetBodyString(settled)
-	ended := ""
-	_, _, err := s.take(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
-	if err == nil || ended != "false" || s.open.Load() != openAtOnce || w.taken != 0 {
-		t.Errorf("%v, ended %s, %d open", err, ended, s.open.Load())
+	for name, c := range map[string]struct {
+		of    []ledger.AccountID // whose notices are open, openShare of each
+		taken bool
+	}{
+		"its own":         {[]ledger.AccountID{0}, false},
+		"another's":       {[]ledger.AccountID{7}, true},
+		"three others'":   {[]ledger.AccountID{7, 8, 9}, true},
+		"of all together": {[]ledger.AccountID{6, 7, 8, 9}, false},
+	} {
+		taken := 0
+		s := &service{Options: Options{
+			Wait: time.Second, Open: NewOpen(), Log: slog.New(slog.DiscardHandler),
+			Feed: func(_ scheme.Notice, done func(error)) { taken++; done(nil) },
+		}}
+		for _, a := range c.of {
+			for range openShare {
+				if err := s.Open.Take(t.Context(), a); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(settled)
+		ended := ""
+		_, _, err := s.take(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
+		if (err == nil) != c.taken || ended != fmt.Sprint(c.taken) || (taken == 1) != c.taken || s.Open.Counts().InUse != len(c.of)*openShare {
+			t.Errorf("%s: %v, ended %s, %+v", name, err, ended, s.Open.Counts())
+		}
 	}
 }
 
@@ -289,7 +310,7 @@ func TestManyAtOnce(t *testing.T) {
 // counted among the notices that are being handled.
 func TestRefusedAreNotOnTheirWay(t *testing.T) {
 	s := &service{Options: Options{
-		Wait: time.Second, Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
+		Wait: time.Second, Open: NewOpen(), Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
 	}}
 	for range 3 {
 		var ctx fasthttp.RequestCtx
@@ -298,7 +319,7 @@ func TestRefusedAreNotOnTheirWay(t *testing.T) {
 			t.Error("acknowledged")
 		}
 	}
-	if n := s.open.Load(); n != 0 {
+	if n := s.Open.Counts().InUse; n != 0 {
 		t.Errorf("%d on their way", n)
 	}
 }

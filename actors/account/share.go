@@ -1,0 +1,43 @@
+package account
+
+import (
+	"sync/atomic"
+
+	"pixd/actors/ledger"
+)
+
+// enter counts a request or a read of one account that is in work, and returns how many of them
+// there are.
+func (d *Host) enter(lane *atomic.Int64) int64 {
+	n := lane.Add(1)
+	if n == 1 {
+		d.inWork.Add(1)
+	}
+	return n
+}
+
+func (d *Host) leave(lane *atomic.Int64) {
+	if lane.Add(-1) == 0 {
+		d.inWork.Add(-1)
+	}
+}
+
+// Modest tells whether an account has fewer requests in work than its equal share: than most
+// divided by the number of accounts that have requests in work. Where most of all requests
+// together are in work, those of such an account are taken all the same.
+func (d *Host) Modest(id ledger.AccountID, most int) bool {
+	e, ok := d.entries.Get(id)
+	if !ok {
+		return d.inWork.Load() < int64(most)
+	}
+	return d.modest(e, most, 0)
+}
+
+// modest is Modest for an account of whose requests in work the given number do not count.
+func (d *Host) modest(e *entry, most int, without int64) bool {
+	accounts, own := d.inWork.Load(), e.inWork.Load()-without
+	if own <= 0 && without == 0 {
+		accounts++ // the account itself
+	}
+	return own < int64(most)/max(accounts, 1)
+}

@@ -1,0 +1,81 @@
+package account
+
+import (
+	"errors"
+	"testing"
+
+	"pixd/actors/ledger"
+)
+
+// TestModest checks who has less than an equal share of the requests in work.
+func TestModest(t *testing.T) {
+	w := newHarness(t, Limits{})
+	enter := func(id ledger.AccountID, n int) {
+		for range n {
+			w.enter(&w.entry(id).inWork)
+		}
+	}
+	modest := func(id ledger.AccountID, most int, want bool) {
+		t.Helper()
+		if got := w.Modest(id, most); got != want {
+			t.Errorf("account %d of %d in work, most %d: %v", id, w.Host.inWork.Load(), most, got)
+		}
+	}
+	modest(1, 1, true) // nothing is in work, and the account is not known yet
+	modest(1, 0, false)
+	enter(1, 100)
+	modest(1, 100, false)
+	modest(1, 101, true)
+	modest(2, 100, true)
+	modest(2, 1, false)
+	enter(2, 49)
+	modest(2, 100, true)
+	enter(2, 1)
+	modest(2, 100, false)
+	enter(3, 1)
+	modest(3, 6, true)
+	modest(3, 3, false)
+	for range 50 {
+		w.leave(&w.entry(2).inWork)
+	}
+	modest(3, 3, false)
+	modest(3, 4, true)
+	for id, n := range map[ledger.AccountID]int{1: 100, 3: 1} {
+		for range n {
+			w.leave(&w.entry(id).inWork)
+		}
+	}
+	if n := w.Host.inWork.Load(); n != 0 {
+		t.Errorf("%d accounts are left in work", n)
+	}
+}
+
+// TestTransfersOfAModestAccount checks that payouts of one account which wait do not keep
+// another's from being taken, though so many wait that the first gets no further one.
+func TestTransfersOfAModestAccount(t *testing.T) {
+	w := newHarness(t, Limits{Transfers: 4})
+	w.fund(1, 100_000)
+	w.fund(2, 100_000)
+	w.scheme.hold(false)
+	var all []<-chan response
+	for n := range 4 {
+		all = append(all, w.begin(1, payoutTo(n, nil)))
+	}
+	w.eventually("four submits", func() bool { return w.scheme.submits.Load() == 4 })
+	if _, err := w.Do(1, payoutTo(10, nil)); !errors.Is(err, ledger.ErrBusy) {
+		t.Errorf("a fifth of the first account: %v", err)
+	}
+	for n := range 2 {
+		all = append(all, w.begin(2, payoutTo(20+n, nil)))
+		w.eventually("the other's submit", func() bool { return w.scheme.submits.Load() == int64(5+n) })
+	}
+	if _, err := w.Do(2, payoutTo(30, nil)); !errors.Is(err, ledger.ErrBusy) {
+		t.Errorf("more than the other's share: %v", err)
+	}
+	w.scheme.release()
+	for _, done := range all {
+		if r := <-done; r.err != nil {
+			t.Error(r.err)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pixd/actors/fair"
+	"pixd/actors/transfer"
+)
+
+// laneMetrics collects the figures of the lanes to a scheme in another process.
+type laneMetrics struct{ lanes *transfer.Lanes }
+
+var (
+	schemeRepeats = prometheus.NewDesc("pixd_scheme_repeats_waiting",
+		"Payouts and refunds in doubt that wait until they may ask the scheme again.", nil, nil)
+	schemeDown = prometheus.NewDesc("pixd_scheme_down",
+		"1 while no call to the scheme was answered since one failed: one probe at a time is sent.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (l laneMetrics) Describe(out chan<- *prometheus.Desc) {
+	out <- schemeRepeats
+	out <- schemeDown
+}
+
+// Collect implements prometheus.Collector.
+func (l laneMetrics) Collect(out chan<- prometheus.Metric) {
+	c := l.lanes.Counts()
+	down := 0.0
+	if c.Down {
+		down = 1
+	}
+	out <- prometheus.MustNewConstMetric(schemeRepeats, prometheus.GaugeValue, float64(c.Repeats))
+	out <- prometheus.MustNewConstMetric(schemeDown, prometheus.GaugeValue, down)
+}
+
+// pools returns the figures of the lanes' places, by the lane's name.
+func (l laneMetrics) pools() pools {
+	return pools{
+		"payments":  func() fair.Counts { return l.lanes.Counts().Payments },
+		"questions": func() fair.Counts { return l.lanes.Counts().Questions },
+	}
+}
