@@ -40,6 +40,8 @@ func TestModest(t *testing.T) {
 	}
 	modest(3, 3, false)
 	modest(3, 4, true)
+	modest(2, 2, false) // with it three accounts would be at work
+	modest(2, 3, true)
 	for id, n := range map[ledger.AccountID]int{1: 100, 3: 1} {
 		for range n {
 			w.leave(&w.entry(id).inWork)
