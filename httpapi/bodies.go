@@ -3,6 +3,8 @@ package httpapi
 import (
 	"crypto/tls"
 	"net"
+	"net/netip"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -21,15 +23,19 @@ type bodies struct {
 	room  atomic.Int64 // bytes that can still be reserved
 	held  atomic.Int64 // number of reservations
 	small int64        // bytes; a body up to this length needs no reservation
+
+	mu sync.Mutex
+	by map[netip.Addr]int64 // bytes that each address has reserved
 }
 
 const (
-	bodiesRoom = 256 << 20 // bytes for all announced bodies together: 1,024 of the largest size
-	smallBody  = maxHeader
+	bodiesRoom  = 256 << 20      // bytes for all announced bodies together: 1,024 of the largest size
+	bodiesShare = bodiesRoom / 2 // bytes of them for one address, as --connections-per-ip counts addresses
+	smallBody   = maxHeader
 )
 
 func newBodies() *bodies {
-	b := &bodies{small: smallBody}
+	b := &bodies{small: smallBody, by: map[netip.Addr]int64{}}
 	b.room.Store(bodiesRoom)
 	return b
 }
@@ -38,6 +44,7 @@ func newBodies() *bodies {
 type reservation struct {
 	of    *bodies
 	bytes int64
+	ip    netip.Addr // the address that has reserved it; the zero Addr: none is counted
 }
 
 // take reserves memory for the body that a request announces, until its connection gives it
@@ -54,18 +61,44 @@ func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 	if k == nil {
 		return false // nobody would give it back
 	}
+	return b.takeFor(k, n)
+}
+
+// takeFor reserves n bytes for a connection.
+func (b *bodies) takeFor(k *counted, n int64) bool {
+	if !b.share(k.ip, n) {
+		return false
+	}
 	if b.room.Add(-n) < 0 {
 		b.room.Add(n)
+		b.share(k.ip, -n)
 		return false
 	}
 	b.held.Add(1)
-	k.reserve(&reservation{b, n})
+	k.reserve(&reservation{b, n, k.ip})
+	return true
+}
+
+// share counts n bytes more for an address; false: it would have more than its share.
+func (b *bodies) share(ip netip.Addr, n int64) bool {
+	if !ip.IsValid() {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > 0 && b.by[ip]+n > bodiesShare {
+		return false
+	}
+	if b.by[ip] += n; b.by[ip] == 0 {
+		delete(b.by, ip)
+	}
 	return true
 }
 
 // give returns a reservation's memory. A nil reservation has none.
 func (r *reservation) give() {
 	if r != nil {
+		r.of.share(r.ip, -r.bytes)
 		r.of.held.Add(-1)
 		r.of.room.Add(r.bytes)
 	}

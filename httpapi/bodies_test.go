@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -115,11 +116,58 @@ func TestReservationAfterClose(t *testing.T) {
 		steps(k, func() {
 			b.room.Add(-maxBody)
 			b.held.Add(1)
-			k.reserve(&reservation{b, maxBody})
+			k.reserve(&reservation{of: b, bytes: maxBody})
 		})
 		if held, room := b.held.Load(), b.room.Load(); held != 0 || room != bodiesRoom {
 			t.Errorf("%s: %d reservations, %d bytes of room", name, held, room)
 		}
 		b = newBodies()
+	}
+}
+
+// TestBodiesShare checks that one address cannot reserve all memory for bodies, that its bodies
+// are in no other's way, and that what it gives back is its own again, also where a body found no
+// room.
+func TestBodiesShare(t *testing.T) {
+	b := newBodies()
+	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	take := func(ip netip.Addr) (*counted, bool) {
+		k := &counted{ip: ip}
+		return k, b.takeFor(k, maxBody)
+	}
+	const most = bodiesShare / maxBody
+	var held []*counted
+	for n := range most {
+		k, ok := take(one)
+		if !ok {
+			t.Fatalf("body %d of %d is refused", n+1, most)
+		}
+		held = append(held, k)
+	}
+	if _, ok := take(one); ok {
+		t.Error("an address has more than its share")
+	}
+	for range 10 {
+		k, ok := take(other)
+		if !ok {
+			t.Fatal("another's body is refused")
+		}
+		held = append(held, k)
+	}
+	held[0].release()
+	again, ok := take(one)
+	if !ok {
+		t.Error("what was given back is not the address's again")
+	}
+	b.room.Store(0)
+	if _, ok := take(other); ok {
+		t.Error("no room is left, and a body is taken")
+	}
+	again.release()
+	for _, k := range held {
+		k.release()
+	}
+	if len(b.by) != 0 || b.held.Load() != 0 {
+		t.Errorf("left: %v, %d held", b.by, b.held.Load())
 	}
 }
