@@ -26,10 +26,16 @@ type Journal interface {
 	Tell(wal.Stream, []wal.Out)
 }
 
+// The default limits on requests in work.
+const (
+	DefaultPerAccount = 4096
+	DefaultTransfers  = 16384
+)
+
 // Limits bound the work that one engine takes on at once.
 type Limits struct {
-	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; default 4,096
-	Transfers     int           // most payout and refund requests of all accounts that wait for an answer at once; an account with less than its equal share is taken beyond it; default 16,384
+	PerAccount    int           // most requests of one account that are in work at once, and as many reads of its head; 0: DefaultPerAccount
+	Transfers     int           // most payout and refund requests of all accounts that wait for an answer at once; an account with less than its equal share is taken beyond it; 0: DefaultTransfers
 	SchemeTimeout time.Duration // the most time for the lookup and the submit of one payout together
 	IdleAfter     time.Duration // after this long without a request or other work an account is passivated; default 1 min
 
@@ -111,10 +117,10 @@ func NewHost(p Options) *Host {
 	}
 	d.deps.complete()
 	if d.limits.PerAccount == 0 {
-		d.limits.PerAccount = 4096
+		d.limits.PerAccount = DefaultPerAccount
 	}
 	if d.limits.Transfers == 0 {
-		d.limits.Transfers = 16384
+		d.limits.Transfers = DefaultTransfers
 	}
 	if d.limits.IdleAfter == 0 {
 		d.limits.IdleAfter = time.Minute
