@@ -22,7 +22,7 @@ type historic struct {
 	reads atomic.Int64
 
 	id                           ledger.AccountID
-	charge, payment, refunded    *ledger.Transaction // the newest of each
+	payment                      *ledger.Transaction
 	open                         *ledger.Case
 	webhook                      hook
 	oldest, oldestRef, oldestE2E string
@@ -42,7 +42,7 @@ func withHistory(t *testing.T, n int) *historic {
 	h.payment = h.do(ledger.ReceivePayment{EndToEnd: paidUnder(1_000_000), Amount: 100_000, Key: "k"}).Tx
 	h.do(ledger.OpenCase{Infraction: "open", EndToEnd: paidUnder(1_000_000), Amount: 100, Situation: "SCAM"})
 	h.open = h.do(ledger.OpenCase{Infraction: "open2", EndToEnd: paidUnder(1_000_000), Amount: 100, Situation: "SCAM"}).Case
-	h.charge = h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}}).Tx
+	h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}})
 	settled(t, h.Store)
 	return h
 }
