@@ -38,9 +38,9 @@ type History interface {
 	// Cases returns one page of the account's special-return cases, the newest first; only
 	// those in the status, if it is not 0. page counts from 1.
 	Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) ([]*ledger.Case, error)
-	// Subscriptions returns the account's webhook subscriptions that are not removed, the
-	// oldest first.
-	Subscriptions(a ledger.AccountID) ([]*ledger.Subscription, error)
+	// Subscriptions returns those of the account's webhook subscriptions that have these numbers,
+	// in their order, without those that are removed.
+	Subscriptions(a ledger.AccountID, numbers []uint32) ([]*ledger.Subscription, error)
 	// Deliveries returns one page of a subscription's deliveries in a state.
 	Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error)
 }

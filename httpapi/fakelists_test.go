@@ -61,10 +61,17 @@ func (l *fakeLists) find(kind string, a ledger.AccountID, id string) (*ledger.Tr
 
 var errRows = errors.New("rows are gone")
 
-func (l *fakeLists) Subscriptions(a ledger.AccountID) ([]*ledger.Subscription, error) {
+func (l *fakeLists) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
 	l.asked, l.account = "subscriptions", a
 	l.requests++
-	return l.subscriptions, l.err
+	for _, n := range numbers {
+		for _, s := range l.subscriptions {
+			if s.ID.Number() == n {
+				all = append(all, s)
+			}
+		}
+	}
+	return all, l.err
 }
 
 func (l *fakeLists) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error) {

@@ -87,7 +87,14 @@ func (o *object) kinds(m ledger.EventMask) {
 
 // listWebhooks is GET /webhooks.
 func listWebhooks(c *call) {
-	all, err := c.History.Subscriptions(c.key.Account)
+	a, err := c.Engine.Do(c.key.Account, ledger.ReadAccount{})
+	if err == nil && a.Head == nil {
+		err = ledger.ErrInternal
+	}
+	var all []*ledger.Subscription
+	if err == nil {
+		all, err = c.History.Subscriptions(c.key.Account, a.Head.SubscriptionNumbers())
+	}
 	if err != nil {
 		c.failed(err)
 		return
@@ -142,17 +149,15 @@ func (c *call) unknownWebhook() {
 // removed, it answers and returns false.
 func (c *call) ownWebhook() (ledger.Target, bool) {
 	id := c.webhookID()
-	all, err := c.History.Subscriptions(c.key.Account)
-	if err != nil {
+	all, err := c.History.Subscriptions(c.key.Account, []uint32{id.Number()})
+	switch {
+	case err != nil:
 		c.failed(err)
-		return ledger.Target{}, false
+	case len(all) != 1 || all[0].ID != id:
+		c.unknownWebhook()
+	default:
+		return ledger.Target{Account: c.key.Account, Number: id.Number()}, true
 	}
-	for _, s := range all {
-		if s.ID == id {
-			return ledger.Target{Account: c.key.Account, Number: id.Number()}, true
-		}
-	}
-	c.unknownWebhook()
 	return ledger.Target{}, false
 }
 

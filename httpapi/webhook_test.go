@@ -118,15 +118,20 @@ func TestListWebhooks(t *testing.T) {
 	f, _, s := hookFixture(t)
 	stopped := *s
 	stopped.ID, stopped.Status = ledger.NewSubscriptionID(merchant, 4, [4]byte{2}), ledger.SubscriptionStopped
-	f.lists.subscriptions = append(f.lists.subscriptions, &stopped)
+	other := *s
+	other.ID = ledger.NewSubscriptionID(merchant, 5, [4]byte{3}) // it was removed: the head has it no more
+	f.lists.subscriptions = append(f.lists.subscriptions, &stopped, &other)
+	f.engine.answer = ledger.Answer{Head: &ledger.Account{Subscriptions: []ledger.Subscribed{{Number: 3}, {Number: 4}}}}
 	one := func(s *ledger.Subscription, active string) string {
 		return `{"id":"` + s.ID.String() + `","url":"https://a.example/x?y=1&z","events":["pix.received","pix.completed"],"active":` + active + `,"created_at":"2026-09-21T14:13:20.000Z"}`
 	}
 	want := `{"worked":true,"data":[` + one(s, "true") + `,` + one(&stopped, "false") + `]}`
 	f.expect(sent{method: "GET", path: hooksPath}, 200, want)
 	f.expect(camelCased(sent{method: "GET", path: hooksPath}), 200, strings.ReplaceAll(want, "created_at", "createdAt"))
-	f.lists.subscriptions = nil
+	f.engine.answer = ledger.Answer{Head: &ledger.Account{}}
 	f.expect(sent{method: "GET", path: hooksPath}, 200, `{"worked":true,"data":[]}`)
+	f.engine.answer = ledger.Answer{}
+	f.expect(sent{method: "GET", path: hooksPath}, 500, `{"error":{"status":500,"message":"internal error"}}`)
 	f.expect(sent{method: "DELETE", path: hooksPath + "/" + s.ID.String()}, 200, `{"worked":true,"id":"`+s.ID.String()+`"}`)
 	if c, _ := f.engine.command.(ledger.EndSubscription); c.ID != s.ID || c.Stop {
 		t.Errorf("%+v", f.engine.command)

@@ -46,21 +46,24 @@ func (v viewed) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) 
 	return v.journal.Record(stream, seq)
 }
 
-// Subscriptions lists an account's webhook subscriptions that are not removed, the oldest
-// first.
-func (h *History) Subscriptions(a ledger.AccountID) (all []*ledger.Subscription, err error) {
+// Subscriptions reads those of an account's webhook subscriptions that have these numbers, without
+// those that are removed. The account's head has the numbers of the others: to look for them among
+// all that it ever had would cost more with each one that was removed.
+func (h *History) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
 	err = h.look(a, func(v View) error {
-		lo, hi := ledger.SubscriptionsOf(a)
-		all, _, err = h.subscriptions(v, lo, hi, nil, 1<<20)
-		return err
-	})
-	kept := all[:0]
-	for _, s := range all {
-		if s.Status != ledger.SubscriptionRemoved {
-			kept = append(kept, s)
+		all = nil
+		for _, n := range numbers {
+			s, err := Subscription(viewed{v, h.journal}, ledger.Target{Account: a, Number: n})
+			if err != nil {
+				return err
+			}
+			if s != nil && s.Status != ledger.SubscriptionRemoved {
+				all = append(all, s)
+			}
 		}
-	}
-	return kept, err
+		return nil
+	})
+	return all, err
 }
 
 // AllSubscriptions lists webhook subscriptions, removed ones included, by account: those of one

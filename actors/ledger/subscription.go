@@ -117,6 +117,15 @@ func (a *Account) checkSubscription(r *Record) error {
 	return nil
 }
 
+// SubscriptionNumbers returns the numbers of the account's subscriptions that are not removed, the
+// oldest first: at most MaxSubscriptions.
+func (a *Account) SubscriptionNumbers() (numbers []uint32) {
+	for _, s := range a.Subscriptions {
+		numbers = append(numbers, s.Number)
+	}
+	return numbers
+}
+
 // subscribed returns the index of a subscription in Subscriptions; -1 where there is none.
 func (a *Account) subscribed(number uint32) int {
 	return slices.IndexFunc(a.Subscriptions, func(s Subscribed) bool { return s.Number == number })

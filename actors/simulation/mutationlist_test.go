@@ -579,7 +579,7 @@ var mutations = []mutation{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/decide_refund.go",
 		"k.Stopped = k.Stopped || t.Refund.Case != nil && !again",
-		"k.Stopped = k.Stopped || t.Refund.Case != nil",
+		"k.Stopped = k.Stopped || t.Refund.Case != nil && (!again || again)",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",
@@ -819,7 +819,7 @@ var mutations = []mutation{
 		"tried-again-too-early", "an operator has a case refunded again while its failed refund may still settle",
 		"actors/ledger/decide_retry.go",
 		"d.stamp.Clock < until)",
-		"d.stamp.Clock < 0)",
+		"d.stamp.Clock < min(until, 0))",
 	},
 	{
 		"ends-after-a-restore", "a case of the snapshot ends by itself although the gap may have ended it",

@@ -210,7 +210,7 @@ func (r *readRun) look(e *Engine, id ledger.AccountID, tx *ledger.Transaction) e
 		},
 		"movements":    func() error { _, err := h.Movements(id, 1, 5); return err },
 		"cases":        func() error { _, err := h.Cases(id, 0, 1, 5); return err },
-		"subscription": func() error { _, err := h.Subscriptions(id); return err },
+		"subscription": func() error { _, err := h.Subscriptions(id, []uint32{1}); return err },
 		"delivered":    func() error { _, err := h.Deliveries(hook, ledger.DeliveryDelivered, page); return err },
 		"pending":      func() error { _, err := h.Deliveries(hook, ledger.DeliveryPending, page); return err },
 		"backlog":      func() error { _, _, err := h.Backlog(hook); return err },
