@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"pixd/actors/ledger"
 	"pixd/wal"
@@ -250,11 +251,47 @@ func (h *History) event(a ledger.AccountID, seq uint64, index uint8, sequence ui
 	return ledger.Event{}, &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: fmt.Sprintf("has no event %d", sequence)}
 }
 
+// eventTime returns the time of the record that caused an account's event. Each record says how
+// many events there were up to it, so it reads few of them. ledger.ErrNoDelivery: there is none.
+func (h *History) eventTime(v View, a ledger.AccountID, sequence uint64) (at ledger.Millis, err error) {
+	newest, err := v.Last(wal.Stream(a))
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	first := sort.Search(int(newest), func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		r, err := Record(h.journal, a, uint64(i)+1)
+		if err != nil {
+			failed = err
+			return true
+		}
+		if r.Totals.Events < sequence {
+			return false
+		}
+		at = r.Time
+		return true
+	})
+	switch {
+	case failed != nil:
+		return 0, failed
+	case sequence == 0 || uint64(first) == newest:
+		return 0, ledger.ErrNoDelivery
+	}
+	return at, nil
+}
+
 // Delivery returns one delivery of a subscription by the event's sequence; nil where there is
 // none.
 func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
 	err = h.look(t.Account, func(v View) error {
-		state, s, err := ledger.FindDelivery(v, t, sequence)
+		at, err := h.eventTime(v, t.Account, sequence)
+		if err != nil {
+			return err
+		}
+		state, s, err := ledger.FindDelivery(v, t, sequence, at)
 		if err != nil {
 			return err
 		}

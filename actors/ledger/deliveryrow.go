@@ -133,12 +133,11 @@ func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 }
 
 // FindDelivery returns what became of a delivery; ErrNoDelivery where the subscription never got
-// the event, or its row has expired. It reads all rows of deliveries that wait where the delivery
-// was not attempted yet: nothing leads to its row but the row's due time.
+// the event, or its row has expired. at is the time of the event's record: until the first attempt
+// the delivery's row is due then.
 func FindDelivery(r interface {
 	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-}, t Target, sequence uint64,
+}, t Target, sequence uint64, at Millis,
 ) (DeliveryState, *DeliveryStatus, error) {
 	for s := DeliveryPending; s <= DeliveryDead; s++ {
 		v, ok, err := r.Get(DeliveryKey(t, s, sequence))
@@ -150,19 +149,16 @@ func FindDelivery(r interface {
 			return s, status, err
 		}
 	}
-	var untried *DeliveryStatus
-	lo, hi := PendingOf(t)
-	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := DecodePending(k, v)
-		if err == nil && p.Sequence == sequence {
-			untried = p.Untried()
-		}
-		return untried == nil, err
-	})
-	if err == nil && untried == nil {
-		err = ErrNoDelivery
+	key := PendingKey(t, at, sequence)
+	v, ok, err := r.Get(key)
+	switch {
+	case err != nil:
+		return 0, nil, fmt.Errorf("ledger: delivery %d: %w", sequence, err)
+	case !ok:
+		return 0, nil, ErrNoDelivery
 	}
-	return DeliveryPending, untried, err
+	p, err := DecodePending(key, v)
+	return DeliveryPending, p.Untried(), err
 }
 
 // DeliveryItem is a webhook event for a subscription, and what became of it.

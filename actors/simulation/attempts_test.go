@@ -246,7 +246,7 @@ func (l *life) putBackThis(name deliveryName) {
 	if s.Status != ledger.SubscriptionActive || d.busy {
 		return
 	}
-	state, status, err := ledger.FindDelivery(l.hookRows(), name.Target, name.sequence)
+	state, status, err := ledger.FindDelivery(l.hookRows(), name.Target, name.sequence, d.now.due)
 	if err != nil || state != d.now.state || len(status.Attempts) != d.now.attempts {
 		l.fail("event %d for subscription %v is %+v, and %v %+v is found: %v", name.sequence, name.Target, d.now, state, status, err)
 		return

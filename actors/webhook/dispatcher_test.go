@@ -148,7 +148,7 @@ func (k *desk) becomes(sequence uint64, want string) (s *ledger.DeliveryStatus) 
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		k.rows(func(r *shelf) {
 			if got = r.stands(target(1), sequence); got == want {
-				_, s, _ = ledger.FindDelivery(r, target(1), sequence)
+				_, s, _ = findDelivery(r, target(1), sequence)
 			}
 		})
 		if got == want {

@@ -51,7 +51,7 @@ func TestBury(t *testing.T) {
 				continue
 			}
 			r.shelf.expectState(t, target(1), n+1, "dead")
-			_, s, _ := ledger.FindDelivery(r.shelf, target(1), n+1)
+			_, s, _ := findDelivery(r.shelf, target(1), n+1)
 			if s.Why != why || n < 2 && len(s.Attempts) != 1 || n > 2 && (len(s.Attempts) != 0 || s.CreatedAt != t0+2*second || s.Record != n+1) {
 				t.Errorf("delivery %d: %+v", n+1, s)
 			}
@@ -105,7 +105,7 @@ func TestAgain(t *testing.T) {
 		}
 		r.now += second
 		r.shelf.expectState(t, target(1), 7, state)
-		was, s, err := ledger.FindDelivery(r.shelf, target(1), 7)
+		was, s, err := findDelivery(r.shelf, target(1), 7)
 		if err != nil || r.attempts(target(1), 7) {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestAgain(t *testing.T) {
 		}
 		r.shelf.expectState(t, target(1), 7, "pending")
 	}
-	if _, _, err := ledger.FindDelivery(newShelf(), target(1), 7); err != ledger.ErrNoDelivery { //nolint:errorlint // the error itself is wanted
+	if _, _, err := findDelivery(newShelf(), target(1), 7); err != ledger.ErrNoDelivery { //nolint:errorlint // the error itself is wanted
 		t.Error(err)
 	}
 }
@@ -149,7 +149,7 @@ func TestAgainAtOnce(t *testing.T) {
 		order = append(order, running.Sequence)
 	}
 	for _, sequence := range []uint64{2, 4} {
-		was, s, err := ledger.FindDelivery(r.shelf, target(1), sequence)
+		was, s, err := findDelivery(r.shelf, target(1), sequence)
 		if err != nil {
 			t.Fatal(err)
 		}

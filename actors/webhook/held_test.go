@@ -15,12 +15,15 @@ import (
 // oneRow has one delivery that is due.
 type oneRow struct{ webhook.Rows }
 
-func (oneRow) Get([]byte) ([]byte, bool, error) { return nil, false, nil }
+var theRow = ledger.Pending{Target: ledger.Target{Account: 1, Number: 1}, Due: 1, Sequence: 1, Record: 1}
+
+func (oneRow) Get(key []byte) ([]byte, bool, error) {
+	return theRow.Value(), string(key) == string(theRow.Key()), nil
+}
 
 func (oneRow) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	p := ledger.Pending{Target: ledger.Target{Account: 1, Number: 1}, Due: 1, Sequence: 1, Record: 1}
-	if k := p.Key(); string(lo) <= string(k) && string(k) < string(hi) {
-		_, err := fn(k, p.Value())
+	if k := theRow.Key(); string(lo) <= string(k) && string(k) < string(hi) {
+		_, err := fn(k, theRow.Value())
 		return err
 	}
 	return nil
@@ -76,7 +79,9 @@ func TestRetryEnds(t *testing.T) {
 		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
 	})
 	done := make(chan error)
-	go func() { done <- d.Retry(ledger.Target{Account: 1, Number: 1}, 1) }()
+	go func() {
+		done <- d.Retry(ledger.Target{Account: 1, Number: 1}, ledger.Event{Sequence: 1, Record: &ledger.Record{Time: 1}})
+	}()
 	ended, end := context.WithCancel(context.Background())
 	end()
 	d.Run(ended)

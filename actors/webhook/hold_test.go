@@ -54,7 +54,7 @@ func TestHold(t *testing.T) {
 		if err != nil || p.Due != ledger.Held {
 			t.Errorf("%+v, %v", p, err)
 		}
-		state, status, err := ledger.FindDelivery(s, p.Target, p.Sequence)
+		state, status, err := findDelivery(s, p.Target, p.Sequence)
 		tried := p.Number == 1 && p.Sequence%2 == 1
 		if err != nil || state != ledger.DeliveryPending || status.Due != ledger.Held || status.NextAttempt() != 0 || (len(status.Attempts) == 1) != tried || (p.Tries == 1) != tried {
 			t.Errorf("%v %+v of %+v, %v", state, status, p, err)

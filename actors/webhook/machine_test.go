@@ -135,7 +135,7 @@ func TestSchedule(t *testing.T) {
 		if r.quiet(); !r.Idle() {
 			t.Error("something is left")
 		}
-		_, s, _ := ledger.FindDelivery(r.shelf, target(1), 1)
+		_, s, _ := findDelivery(r.shelf, target(1), 1)
 		if len(s.Attempts) != 10 || s.Attempts[0].Err != "no answer" || s.Attempts[9].Status != 500 || s.Due != 0 || s.Why != "" || s.CreatedAt != t0 {
 			t.Errorf("%+v", s)
 		}
@@ -203,7 +203,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%d: %+v", status, o)
 		}
 		r.shelf.expectState(t, target(1), 1, want)
-		if _, s, _ := ledger.FindDelivery(r.shelf, target(1), 1); (s.Why != "") != (status == 410) {
+		if _, s, _ := findDelivery(r.shelf, target(1), 1); (s.Why != "") != (status == 410) {
 			t.Errorf("%d: why %q", status, s.Why)
 		}
 	}

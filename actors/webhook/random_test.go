@@ -259,7 +259,7 @@ func (w *world) again() {
 	if w.attempts[d] {
 		w.failf("delivery %+v is put back in line during an attempt", d)
 	}
-	state, s, err := ledger.FindDelivery(w.shelf, d.Target, d.sequence)
+	state, s, err := findDelivery(w.shelf, d.Target, d.sequence)
 	if err != nil {
 		w.failf("%v", err)
 	}

@@ -7,16 +7,16 @@ import (
 	"pixd/wal"
 )
 
-// Retry puts one delivery back in line, whatever became of it: its next attempt is due now,
-// and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery;
+// Retry puts one delivery of an event back in line, whatever became of it: its next attempt is due
+// now, and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery;
 // ledger.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
 // the process ends first; the store failed.
-func (d *Dispatcher) Retry(t ledger.Target, sequence uint64) error {
+func (d *Dispatcher) Retry(t ledger.Target, e ledger.Event) error {
 	if err := d.takes(t); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	waits, err := d.again(t, sequence, done)
+	waits, err := d.again(t, e.Sequence, e.Record.Time, done)
 	if err != nil || !waits {
 		return err
 	}
@@ -86,7 +86,7 @@ func (d *Dispatcher) retryThese(t ledger.Target, all []uint64) (n int, err error
 	done := make(chan error, len(all))
 	started := 0
 	for _, sequence := range all {
-		waits, err := d.again(t, sequence, done)
+		waits, err := d.again(t, sequence, 0, done) // each has a status row
 		if err != nil && !errors.Is(err, ledger.ErrNoDelivery) {
 			return n, err
 		}
@@ -118,8 +118,9 @@ func (d *Dispatcher) takes(t ledger.Target) error {
 }
 
 // again puts one delivery back in line. waits is false where an attempt of it runs now: then
-// there is nothing to do. Else done gets a value once the change is durable.
-func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) (waits bool, err error) {
+// there is nothing to do. Else done gets a value once the change is durable. at is the time of the
+// event's record.
+func (d *Dispatcher) again(t ledger.Target, sequence uint64, at ledger.Millis, done chan<- error) (waits bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// A task whose end is durable, and not yet known to the machine, must not count as running.
@@ -127,7 +128,7 @@ func (d *Dispatcher) again(t ledger.Target, sequence uint64, done chan<- error) 
 	if d.machine.attempts(t, sequence) {
 		return false, nil
 	}
-	state, s, err := ledger.FindDelivery(d.Rows, t, sequence)
+	state, s, err := ledger.FindDelivery(d.Rows, t, sequence, at)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ func TestRetries(t *testing.T) {
 	status.Store(500)
 	retry := func(sequence uint64) {
 		t.Helper()
-		if err := k.Retry(target(1), sequence); err != nil {
+		if err := k.Retry(target(1), k.event(sequence)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,6 +69,11 @@ func TestRetries(t *testing.T) {
 	k.refusals()
 }
 
+// event is an event of account 1, whose record is of now.
+func (k *desk) event(sequence uint64) ledger.Event {
+	return ledger.Event{Sequence: sequence, Record: waiting(sequence, k.now())}
+}
+
 // waiting is the record of an event for subscription 1 of account 1.
 func waiting(sequence uint64, at ledger.Millis) *ledger.Record {
 	r := &ledger.Record{Account: 1, Seq: sequence, Time: at}
@@ -83,12 +88,12 @@ func (k *desk) refusals() {
 	for _, status := range []ledger.SubscriptionStatus{ledger.SubscriptionStopped, ledger.SubscriptionRemoved} {
 		k.rows(func(s *shelf) { s.subscribe(gone, status) })
 		_, err := k.RetryAll(gone)
-		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, 1), ledger.ErrSubscriptionEnded) {
+		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, k.event(1)), ledger.ErrSubscriptionEnded) {
 			k.t.Error(status, err)
 		}
 	}
 	_, err := k.RetryAll(target(77))
-	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), 1), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), 77), ledger.ErrNoDelivery) {
+	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), k.event(1)), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), k.event(77)), ledger.ErrNoDelivery) {
 		k.t.Error(err)
 	}
 }

@@ -121,3 +121,21 @@ func (s *shelf) expectState(t *testing.T, of ledger.Target, sequence uint64, wan
 
 // forget deletes a row.
 func (s *shelf) forget(k string) { s.apply([]wal.Op{{Kind: wal.OpDelete, Key: []byte(k)}}) }
+
+// findDelivery is ledger.FindDelivery for a delivery of which it is not known when its event was:
+// it looks at all rows of the subscription.
+func findDelivery(r Rows, t ledger.Target, sequence uint64) (ledger.DeliveryState, *ledger.DeliveryStatus, error) {
+	var at ledger.Millis
+	lo, hi := ledger.PendingOf(t)
+	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		p, err := ledger.DecodePending(k, v)
+		if err == nil && p.Sequence == sequence {
+			at = p.Due
+		}
+		return at == 0, err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return ledger.FindDelivery(r, t, sequence, at)
+}

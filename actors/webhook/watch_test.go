@@ -93,7 +93,7 @@ func TestWatch(t *testing.T) {
 	}
 	again := r.now
 	for sequence := uint64(2); sequence <= 3; sequence++ { // put back in line
-		state, s, err := ledger.FindDelivery(r.shelf, of, sequence)
+		state, s, err := findDelivery(r.shelf, of, sequence)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -26,6 +27,7 @@ type historic struct {
 	open                         *ledger.Case
 	webhook                      hook
 	oldest, oldestRef, oldestE2E string
+	waiting                      string // the event of the delivery that waits since the last
 }
 
 // withHistory makes an account that has had n of each kind of thing.
@@ -37,13 +39,20 @@ func withHistory(t *testing.T, n int) *historic {
 	})
 	h.id, _ = ledger.ParseAccountID(h.ID)
 	h.money(n)
-	h.people(n)
 	h.webhook = h.hooks("http://127.0.0.1:1/hook", `"pix.med.closed"`)
+	h.people(n) // each case that ends leaves a delivery that waits
 	h.payment = h.do(ledger.ReceivePayment{EndToEnd: paidUnder(1_000_000), Amount: 100_000, Key: "k"}).Tx
 	h.do(ledger.OpenCase{Infraction: "open", EndToEnd: paidUnder(1_000_000), Amount: 100, Situation: "SCAM"})
 	h.open = h.do(ledger.OpenCase{Infraction: "open2", EndToEnd: paidUnder(1_000_000), Amount: 100, Situation: "SCAM"}).Case
 	h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}})
 	settled(t, h.Store)
+	h.becomes("all wait", 20*time.Second, func() bool {
+		all := h.deliveries(h.webhook.ID, fmt.Sprintf("?per_page=1&page=%d", n))
+		if len(all) == 1 {
+			h.waiting = all[0].Event
+		}
+		return len(all) == 1
+	})
 	return h
 }
 
@@ -130,6 +139,7 @@ func (h *historic) requests() []costly {
 		post("/pix/refund", fmt.Sprintf(`{"amount":1,"original_transaction_id":%q}`, h.oldest), 202),
 		post("/med/"+h.open.ID.String()+"/defense", `{"justification":"it was delivered"}`, 200),
 		post("/webhooks", `{"events":["pix.received"],"url":"http://127.0.0.1:1/other"}`, 200),
+		post("/webhooks/"+h.webhook.ID+"/deliveries/"+h.waiting+"/retry", `{}`, 202),
 		post("/cpf/validate", `{"cpf":"12345678909"}`, 200),
 	}
 }

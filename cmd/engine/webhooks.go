@@ -35,7 +35,7 @@ func (s subscriptions) Retry(t ledger.Target, event ledger.EventID) error {
 	case d == nil || d.Event.ID != event:
 		return ledger.ErrNoDelivery
 	}
-	return s.e.webhooks.Retry(t, event.Sequence())
+	return s.e.webhooks.Retry(t, d.Event)
 }
 
 // newWebhooks makes the dispatcher of the merchants' webhooks.

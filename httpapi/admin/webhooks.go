@@ -14,7 +14,7 @@ import (
 // Webhooks puts deliveries of webhooks back in line. Errors: ledger.ErrNoDelivery,
 // ledger.ErrSubscriptionEnded.
 type Webhooks interface {
-	Retry(t ledger.Target, sequence uint64) error
+	Retry(t ledger.Target, e ledger.Event) error
 	RetryAll(t ledger.Target) (n int, err error)
 }
 
@@ -223,7 +223,7 @@ func (s *service) retryDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := retried(s.Webhooks.Retry(d.Target, d.Event.Sequence)); err != nil {
+	if err := retried(s.Webhooks.Retry(d.Target, d.Event)); err != nil {
 		return 0, nil, err
 	}
 	_, row, err := s.showDelivery(ctx)

@@ -15,8 +15,8 @@ type fakeWebhooks struct {
 	asked []ledger.DeliveryID
 }
 
-func (w *fakeWebhooks) Retry(t ledger.Target, sequence uint64) error {
-	w.asked = append(w.asked, ledger.DeliveryID{Target: t, Sequence: sequence})
+func (w *fakeWebhooks) Retry(t ledger.Target, e ledger.Event) error {
+	w.asked = append(w.asked, ledger.DeliveryID{Target: t, Sequence: e.Sequence})
 	return w.err
 }
 
