@@ -53,6 +53,10 @@ func TestMutations(t *testing.T) {
 			t.Logf("%-28s seed %s: %s", p.name, m[1], m[2])
 			continue
 		}
+		if strings.Contains(out, "[build failed]") {
+			t.Errorf("%s does not compile:\n%s", p.name, out)
+			continue
+		}
 		t.Errorf("%s was not found (%s):\n%s", p.name, p.breaks, out)
 	}
 	if found == 0 {

@@ -393,7 +393,7 @@ func (o *outside) refusesForNow(p scheme.Refund) error {
 	}
 	o.tries[p.Tx]++
 	switch n := o.tries[p.Tx]; {
-	case p.Tx[13]%3 != 0 || n == 1:
+	case p.Tx[13]%2 != 0 || n == 1:
 		o.l.count("fault: refund refused for now")
 		return &scheme.Refused{Code: forNow[int(p.Tx[14])%len(forNow)]}
 	case n == 2:
