@@ -41,12 +41,17 @@ func (s *session) merchantGet(ctx context.Context, m *merchant, path string, int
 	return last
 }
 
-// ask sends one request to the merchant API.
+// ask sends one GET to the merchant API.
 func (s *session) ask(ctx context.Context, m *merchant, path string) (status int, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.target.URL+"/api/external"+path, nil)
 	if err != nil {
 		return 0, nil, err
 	}
+	return s.send(r, m)
+}
+
+// send sends a request of a merchant.
+func (s *session) send(r *http.Request, m *merchant) (status int, body []byte, err error) {
 	r.Header.Set("Authorization", "ApiKey "+m.clientID+":"+m.secret)
 	answer, err := s.reader.Do(r)
 	if err != nil {

@@ -23,6 +23,7 @@ type Load struct {
 	Duration    time.Duration
 	Rate        int // requests per second; 0: as fast as they are answered
 	Source      Source
+	Expected    func(status int) bool // whether a request with this status counts as carried out; nil: where it is in 2xx
 
 	// Second is called about once a second with what was measured since the call before; it may
 	// complete that. nil: no seconds are recorded.
@@ -207,11 +208,18 @@ func (r *running) connection(n int) {
 		status, body, err := c.exchange(request)
 		answered := time.Now()
 		r.Source.Answer(i, status, body)
-		shard.take(status, err, answered.Sub(at), answered.Sub(sent))
+		shard.take(status, err, r.expects(status), answered.Sub(at), answered.Sub(sent))
 		if c.conn == nil && err != nil && !r.sleep(dialPause) {
 			return
 		}
 	}
+}
+
+func (l *Load) expects(status int) bool {
+	if l.Expected != nil {
+		return l.Expected(status)
+	}
+	return status/100 == 2
 }
 
 // tick calls Second about once a second until the load has ended, and once more then.

@@ -258,10 +258,10 @@ func TestDistribution(t *testing.T) {
 	t.Parallel()
 	r := newRecorder()
 	for i := range 10_000 {
-		r.shards[i%3].take(200, nil, time.Duration(i+1)*10*time.Microsecond, time.Hour)
+		r.shards[i%3].take(200, nil, true, time.Duration(i+1)*10*time.Microsecond, time.Hour)
 	}
-	r.shards[0].take(503, nil, time.Hour, time.Second)
-	r.shards[1].take(0, syscall.ECONNRESET, time.Second, time.Second)
+	r.shards[0].take(503, nil, false, time.Hour, time.Second)
+	r.shards[1].take(0, syscall.ECONNRESET, false, time.Second, time.Second)
 	s := r.turn()
 	got := r.result(2*time.Second, 7, time.Second)
 	near := func(got, want int64) bool { return got >= want*999/1000 && got <= want*1002/1000 }

@@ -161,6 +161,7 @@ func TestMeasureRefuses(t *testing.T) {
 		"--accounts 0: 1 to":                                                      func(o *Options) { o.Accounts = 0 },
 		"--ips 65537: 1 to 65536":                                                 func(o *Options) { o.Addresses = 65_537 },
 		"--connections -1: 1 to":                                                  func(o *Options) { o.Connections = -1 },
+		"--scenario neighbours has rates and":                                     func(o *Options) { o.Scenarios = []Scenario{Neighbours()} },
 		"--sync-delay is for an engine":                                           func(o *Options) { o.SyncDelay = time.Millisecond },
 		"folder for an engine: ":                                                  func(o *Options) { o.Target, o.TempDir = "", "/nonexistent/folder" },
 	} {

@@ -28,7 +28,10 @@ type pageView struct {
 	Verdict     pageVerdict
 	Columns     []string
 	Rows        []pageRow
-	Runs        []pageRun
+
+	NeighbourColumns, NeighbourLines []string
+	Neighbours                       []pageRow
+	Runs                             []pageRun
 }
 
 // A pageFact is a name and a value.
@@ -79,6 +82,9 @@ func (r *Report) WritePage(w io.Writer) error {
 		Interrupted: r.Interrupted,
 		Verdict:     r.Audit.verdict(),
 		Columns:     runColumns,
+	}
+	if len(r.Neighbours) > 0 {
+		v.NeighbourColumns, v.Neighbours, v.NeighbourLines = neighbourColumns, r.neighbourRows(), r.neighbourLines()
 	}
 	for i := range r.Runs {
 		run := &r.Runs[i]

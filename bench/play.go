@@ -40,6 +40,7 @@ func Play(args []string, b engine.Build) error {
 	flags.StringVar(&o.dir, "dir", "", "folder for what the role stores")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on")
 	flags.StringVar(&o.scheme, "scheme", "", "URL of the scheme, or of the simulator's engine")
+	flags.BoolVar(&o.neighbours, "neighbours", false, "call webhooks on this machine, and log no warnings: the scheme is down for a while")
 	flags.DurationVar(&o.sync, "sync-delay", 0, "what each sync takes longer")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -63,6 +64,7 @@ func Play(args []string, b engine.Build) error {
 type playFlags struct {
 	dir, listen, scheme string
 	sync                time.Duration
+	neighbours          bool
 }
 
 // The variables with the operators' token, and with the secret that an engine and a simulator
@@ -98,6 +100,9 @@ func (o *playFlags) config() engine.Config {
 	c.DataDir, c.Listen, c.AdminListen = o.dir, "127.0.0.1:0", "127.0.0.1:0"
 	c.Log, c.OnFailure = quiet(), failStop
 	c.AdminToken = os.Getenv(tokenVariable)
+	if o.neighbours {
+		c.WebhookInsecure, c.Log = true, logFrom(slog.LevelError)
+	}
 	if o.scheme != "" {
 		c.Scheme, c.SchemeSecret = o.scheme, os.Getenv(schemeSecret)
 	}
@@ -159,8 +164,10 @@ func attend(s served) error {
 }
 
 // quiet is a log of warnings and errors alone.
-func quiet() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func quiet() *slog.Logger { return logFrom(slog.LevelWarn) }
+
+func logFrom(l slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
 }
 
 // failStop ends a process whose journal cannot be written.

@@ -56,14 +56,14 @@ func newRecorder() *recorder {
 	return r
 }
 
-// take counts one request. latency counts from when the request was due, sent from when it was
-// sent.
-func (s *shard) take(status int, err error, latency, sent time.Duration) {
+// take counts one request, which was carried out where its status is the expected one. latency
+// counts from when the request was due, sent from when it was sent.
+func (s *shard) take(status int, err error, expected bool, latency, sent time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent++
 	switch {
-	case err == nil && status/100 == 2:
+	case err == nil && expected:
 		record(s.done, latency)
 		return
 	case err == nil:

@@ -13,6 +13,9 @@ type Report struct {
 	Engine    Target    `json:"engine"`
 	Runs      []Run     `json:"runs"`
 	Audit     Audit     `json:"audit"`
+	// Neighbours compares, for that scenario, a modest account's latencies alone with those beside a
+	// greedy one; empty: it was not run.
+	Neighbours []Neighbour `json:"neighbours,omitempty"`
 	// Interrupted says that the load was ended before its time: Runs has what was measured.
 	Interrupted bool `json:"interrupted"`
 }

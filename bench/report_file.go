@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/goccy/go-json"
 )
@@ -122,12 +123,32 @@ func (r *Report) check() error {
 	if a.Found < len(a.Differences) {
 		return fmt.Errorf("the audit lists %d differences and says that it found %d", len(a.Differences), a.Found)
 	}
+	for i := range r.Neighbours {
+		if err := r.Neighbours[i].check(); err != nil {
+			return fmt.Errorf("neighbour %d (%s): %w", i+1, legible(r.Neighbours[i].Way), err)
+		}
+	}
 	for i := range r.Runs {
 		if err := r.Runs[i].check(); err != nil {
 			return fmt.Errorf("run %d (%s): %w", i+1, legible(r.Runs[i].Scenario), err)
 		}
 	}
 	return nil
+}
+
+func (n *Neighbour) check() error {
+	err := outside(
+		figure{"the ratio of requests", n.Ratio, mostMicros},
+		figure{"the ratio of webhooks", n.Told, mostMicros},
+		figure{"the number of requests of the greedy account", float64(n.Greedy.Sent), mostCount},
+		figure{"the number of them that were carried out", float64(n.Greedy.Done), float64(n.Greedy.Sent)},
+		figure{"the number of webhooks that did not arrive", float64(n.Alone.Untold), mostCount},
+		figure{"the number of webhooks that did not arrive", float64(n.Beside.Untold), mostCount},
+	)
+	for _, e := range slices.Concat(n.Greedy.Errors, n.Alone.Errors, n.Beside.Errors) {
+		err = cmp.Or(err, outside(figure{"the number of errors", float64(e.Count), mostCount}))
+	}
+	return cmp.Or(err, n.Alone.Requests.check(), n.Alone.Webhooks.check(), n.Beside.Requests.check(), n.Beside.Webhooks.check())
 }
 
 func (r *Run) check() error {

@@ -9,6 +9,9 @@ import (
 // load runs the scenarios, one after the other, until the context ends.
 func (s *session) load(ctx context.Context, r *Report) error {
 	for i := range s.Scenarios {
+		if s.Scenarios[i].Name == neighbours {
+			return s.besideOthers(ctx, s.tag, r)
+		}
 		run, err := s.scenario(ctx, s.Scenarios[i], fmt.Sprintf("%s-%d-", s.tag, i))
 		if err != nil {
 			return err
@@ -68,26 +71,34 @@ func (s *session) loadOf(w *work, d time.Duration) Load {
 
 // measured runs the load whose figures count, and reports it.
 func (s *session) measured(ctx context.Context, w *work) (*Run, error) {
+	r, err := s.measuredLoad(ctx, w.scenario.Name, s.loadOf(w, s.Duration))
+	if err != nil {
+		return nil, err
+	}
+	if late := w.late.Load(); late > 0 {
+		r.Prepared = 1 - float64(late)/float64(r.Sent)
+	}
+	return r, nil
+}
+
+// measuredLoad runs a load, and reports it under a name.
+func (s *session) measuredLoad(ctx context.Context, name string, l Load) (*Run, error) {
 	before, err := s.sampler.take(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
 	processors := processorTime()
-	watch := &watch{session: s, scenario: w.scenario.Name, last: before}
-	l := s.loadOf(w, s.Duration)
+	watch := &watch{session: s, scenario: name, last: before}
 	l.Second = watch.second
 	result := l.Run(ctx)
 	stolen := processorTime().since(processors)
 	_, _ = watch.take() // the engine may have ended; the audit says so
 	r := &Run{
-		Scenario: w.scenario.Name, Rate: s.Rate, Connections: result.Connections, Accounts: len(s.merchants), Addresses: min(max(1, len(s.target.from)), result.Connections),
+		Scenario: name, Rate: l.Rate, Connections: result.Connections, Accounts: len(s.merchants), Addresses: min(max(1, len(l.From)), result.Connections),
 		Seconds: result.Elapsed.Seconds(), Sent: result.Sent, Done: result.Done, PerSecond: result.PerSecond(), Errors: result.counts(),
 		Latency: latencyOf(result.done), Refused: latencyOf(result.refused), Distribution: distributionOf(result.done), Series: result.Series,
 		Engine: Usage{CPU: watch.cpu, MaxMemory: watch.memory}, Generator: Usage{CPU: result.CPU.Seconds(), MaxMemory: ownMemory()},
 		Syncs: watch.last.syncs.since(before.syncs).latency(), Stolen: stolen, Prepared: 1,
-	}
-	if late := w.late.Load(); late > 0 {
-		r.Prepared = 1 - float64(late)/float64(result.Sent)
 	}
 	for _, u := range []*Usage{&r.Engine, &r.Generator} {
 		u.Cores = u.CPU / r.Seconds

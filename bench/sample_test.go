@@ -138,6 +138,7 @@ func sampleHostile() *Report {
 	report.Program, report.Engine = text, Target{URL: "javascript:alert(3)//" + text, Version: text, Commit: text, Sync: text}
 	report.Machine = Machine{CPU: text, Cores: 2, System: text, Go: text}
 	report.Audit.Scheme, report.Audit.Found, report.Audit.Differences = text, 1, []string{text}
+	report.Neighbours = []Neighbour{{Way: text, Says: text, Greedy: Greed{Sent: 1, Errors: []Count{{text, 1}}}}, {Way: text, Says: text, LeftOut: text}}
 	return report
 }
 
@@ -170,6 +171,7 @@ func samples() map[string]*Report {
 		"minutes":   sampleReport(sampleRun("mixed", 600, 8000)),
 		"different": sampleDifferent(),
 		"long":      sampleLong(),
+		"neighbour": sampleNeighbours(),
 		"hostile":   sampleHostile(),
 		"empty":     {},
 		"bare":      sampleReport(Run{Scenario: "balance"}),

@@ -27,7 +27,13 @@ type Scenario struct {
 	pattern []kind
 }
 
-// Scenarios returns every scenario, in the order of the canonical workload.
+// Neighbours returns the scenario that compares a modest account alone with the same beside
+// a greedy one. It is loaded alone, with accounts and rates of its own.
+func Neighbours() Scenario {
+	return Scenario{Name: neighbours, Says: "a modest account's latencies alone and beside a greedy one, for each way of being greedy"}
+}
+
+// Scenarios returns the scenarios of the canonical workload, in its order.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{"balance", "reads of the balance", []kind{balance}},
@@ -48,7 +54,7 @@ var mixed = []kind{
 // FindScenario returns the scenario with a name.
 func FindScenario(name string) (Scenario, error) {
 	names := ""
-	for _, s := range Scenarios() {
+	for _, s := range append(Scenarios(), Neighbours()) {
 		if s.Name == name {
 			return s, nil
 		}

@@ -42,6 +42,7 @@ type Options struct {
 	simApart bool   // our own engine's simulator is a process of its own
 	local    string // begins the recipients' e-mail addresses
 	domain   string // ends them; empty: @example.com
+	ways     []way  // of being greedy, that neighbours measures; nil: all
 }
 
 // The bounds and defaults of Options.
@@ -76,6 +77,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("--connections %d: 1 to %d", o.Connections, MostConnections)
 	case o.SyncDelay < 0 || o.SyncDelay > time.Minute:
 		return fmt.Errorf("--sync-delay %v: from 0s to 1m", o.SyncDelay)
+	case o.neighbours() && (o.Rate > 0 || o.Connections > 0):
+		return errors.New("--scenario neighbours has rates and connections of its own: leave --rate and --connections out")
 	case o.SyncDelay > 0 && o.Target != "":
 		return errors.New("--sync-delay is for an engine that pixbench starts itself, without --target")
 	}
@@ -116,9 +119,10 @@ type Progress struct {
 type session struct {
 	*Options
 	target    *target
-	process   *Process // nil: the engine is not our own
-	second    *Process // the simulator of our own engine; nil: it is in the engine
-	folder    string   // of our own engine
+	process   *Process     // nil: the engine is not our own
+	second    *Process     // the simulator of our own engine; nil: it is in the engine
+	startSim  func() error // starts second, again where it has ended; nil: it is in the engine
+	folder    string       // of our own engine
 	merchants []merchant
 	payments  []payment
 	answers   answers
@@ -191,11 +195,15 @@ func (s *session) open(ctx context.Context) error {
 	if s.sampler, err = newSampler(ctx, s.target.operator); err != nil {
 		return err
 	}
-	if err := s.enrol(ctx, s.Accounts); err != nil {
+	accounts := s.Accounts
+	if s.neighbours() {
+		accounts = 1 + len(s.waysOfGreed())
+	}
+	if err := s.enrol(ctx, accounts); err != nil {
 		return err
 	}
 	for i := range s.Scenarios {
-		if s.Scenarios[i].needs(refund) || s.Scenarios[i].needs(statement) {
+		if s.neighbours() || s.Scenarios[i].needs(refund) || s.Scenarios[i].needs(statement) {
 			return s.pay(ctx)
 		}
 	}
@@ -207,9 +215,15 @@ func (s *session) startOwn() (err error) {
 	if s.folder, err = os.MkdirTemp(s.TempDir, "pixbench-"); err != nil {
 		return fmt.Errorf("folder for an engine: %w", err)
 	}
+	if s.neighbours() {
+		s.simApart = true
+	}
 	token := newToken()
 	variables := []string{tokenVariable + "=" + token, schemeSecret + "=" + newToken()}
 	args := []string{"-dir", filepath.Join(s.folder, "engine"), "-sync-delay", s.SyncDelay.String()}
+	if s.neighbours() {
+		args = append(args, "-neighbours")
+	}
 	var sim string
 	if s.simApart {
 		if sim, err = freePort(); err != nil {
@@ -226,8 +240,16 @@ func (s *session) startOwn() (err error) {
 		return nil
 	}
 	s.Sim = &operator.Client{Base: "http://" + sim, Token: token}
-	s.second, err = StartProcess(roleSim, variables, "-dir", filepath.Join(s.folder, "sim"), "-listen", sim, "-scheme", s.Operator.Base, "-sync-delay", s.SyncDelay.String())
-	return err
+	s.startSim = func() (err error) {
+		s.second, err = StartProcess(roleSim, variables, "-dir", filepath.Join(s.folder, "sim"), "-listen", sim, "-scheme", s.Operator.Base, "-sync-delay", s.SyncDelay.String())
+		return err
+	}
+	return s.startSim()
+}
+
+// neighbours reports whether the load is of that scenario.
+func (o *Options) neighbours() bool {
+	return len(o.Scenarios) == 1 && o.Scenarios[0].Name == neighbours
 }
 
 // freePort returns an address of this machine that nobody listens on.

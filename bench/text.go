@@ -14,6 +14,21 @@ import (
 // failed, and the audit.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
+	if len(r.Neighbours) > 0 {
+		r.writeNeighbours(&b) // whose runs are in the files
+	} else {
+		r.writeRuns(&b)
+	}
+	if r.Interrupted {
+		b.WriteString("the load was interrupted: these are the figures until then\n")
+	}
+	r.Audit.write(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeRuns writes the table of the runs, and below it what failed.
+func (r *Report) writeRuns(b *strings.Builder) {
 	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"scenario", "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen"})
 	terminal.RightAligned(t, "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen")
@@ -22,14 +37,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	b.WriteString(t.Render() + "\n")
 	for i := range r.Runs {
-		r.Runs[i].remarks(&b)
+		r.Runs[i].remarks(b)
 	}
-	if r.Interrupted {
-		b.WriteString("the load was interrupted: these are the figures until then\n")
-	}
-	r.Audit.write(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func (r *Run) row() table.Row {

@@ -47,7 +47,7 @@ func (w *work) prepare(ctx context.Context, n int) {
 				}
 				if k, account := w.scenario.of(i, len(w.merchants)); k.writes() {
 					body = w.appendBody(body[:0], k, i)
-					copy(w.signatures[i*signatureLen:], w.sign(account, body))
+					copy(w.signatures[i*signatureLen:], w.merchants[account].sign(body))
 				}
 				if i%1000 == 0 {
 					w.show(Progress{Stage: "preparing", What: "signatures", Done: i, Of: n})
@@ -58,9 +58,9 @@ func (w *work) prepare(ctx context.Context, n int) {
 	wait.Wait()
 }
 
-// sign returns a signature of a body, which is in canonical form.
-func (w *work) sign(account int, body []byte) string {
-	s, err := httpapi.Sign([]byte(w.merchants[account].secret), body, false)
+// sign returns the signature of a body, which is in canonical form.
+func (m *merchant) sign(body []byte) string {
+	s, err := httpapi.Sign([]byte(m.secret), body, false)
 	if err != nil {
 		panic(err) // the body is our own
 	}
@@ -85,7 +85,7 @@ func (w *work) Request(b []byte, i int) []byte {
 		b = append(b, w.signatures[at:at+signatureLen]...)
 	} else {
 		w.late.Add(1)
-		b = append(b, w.sign(account, body)...)
+		b = append(b, m.sign(body)...)
 	}
 	b = append(b, "\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(len(body)), 10)
@@ -96,18 +96,23 @@ func (w *work) Request(b []byte, i int) []byte {
 // Answer implements Source.
 func (w *work) Answer(i, status int, body []byte) {
 	k, account := w.scenario.of(i, len(w.merchants))
-	if !k.writes() {
-		return
+	if k.writes() {
+		w.keep(i, account, request{kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1))}, status, body)
 	}
+}
+
+// keep keeps what request i of an account, which is a POST, was answered.
+func (s *session) keep(i, account int, r request, status int, body []byte) {
+	a := answered{account: account, kind: r.kind, amount: r.amount}
 	switch {
 	case status/100 == 2:
-		a := answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1)), status: status}
+		a.status = status
 		a.id, a.named = transactionID(body)
 		a.told = toldStatus(body)
-		w.answers.add(i, &a)
-	case status == 0, status/100 == 5 && status != 503:
-		w.answers.add(i, &answered{account: account, kind: k, amount: 100 * centavos(k, i, max(len(w.payments), 1))})
+	case status != 0 && (status/100 != 5 || status == 503):
+		return // nothing was done
 	}
+	s.answers.add(i, &a)
 }
 
 // publicID is a transaction_id, which has at most 26 characters.

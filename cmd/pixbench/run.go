@@ -34,7 +34,7 @@ const canonicalDuration = 8 * time.Second
 func runCommand() *cobra.Command {
 	f := &runFlags{admin: operator.Flags{Flag: "admin", Asks: "engine"}, sim: operator.Flags{Flag: "sim", Asks: "simulator"}}
 	scenarios := ""
-	for _, s := range bench.Scenarios() {
+	for _, s := range append(bench.Scenarios(), bench.Neighbours()) {
 		scenarios += fmt.Sprintf("\n  %-10s %s", s.Name, s.Says)
 	}
 	c := &cobra.Command{

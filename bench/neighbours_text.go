@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"pixd/cmd/terminal"
+)
+
+// neighbourColumns are the columns of the table of the scenario neighbours.
+var neighbourColumns = []string{
+	"beside", "p50 alone", "p50", "p99 alone", "p99", "ratio", "errors",
+	"webhook p99 alone", "webhook p99", "webhook ratio", "missing", "greedy: done", "greedy: refused",
+}
+
+// cells are a comparison's figures in the order of neighbourColumns; a dash stands for what is
+// not known.
+func (n *Neighbour) cells() []string {
+	a, b := n.Alone, n.Beside
+	latency := func(us int64) string {
+		if us == 0 {
+			return "–"
+		}
+		return showMicros(float64(us))
+	}
+	factor := func(f float64) string {
+		if f == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%.2f", f)
+	}
+	return []string{
+		legible(n.Way), latency(a.Requests.P50), latency(b.Requests.P50), latency(a.Requests.P99), latency(b.Requests.P99), factor(n.Ratio),
+		showCount(sum(b.Errors)), latency(a.Webhooks.P99), latency(b.Webhooks.P99), factor(n.Told), showCount(b.Untold),
+		showCount(n.Greedy.Done), showCount(n.Greedy.Sent - n.Greedy.Done),
+	}
+}
+
+func sum(all []Count) (n int) {
+	for _, c := range all {
+		n += c.Count
+	}
+	return n
+}
+
+// writeNeighbours writes the table, and what of it is beyond the bound.
+func (r *Report) writeNeighbours(b *strings.Builder) {
+	t := terminal.NewTable()
+	head := table.Row{}
+	for _, c := range neighbourColumns {
+		head = append(head, c)
+	}
+	t.AppendHeader(head)
+	terminal.RightAligned(t, neighbourColumns[1:]...)
+	for i := range r.Neighbours {
+		if n := &r.Neighbours[i]; n.LeftOut == "" {
+			row := table.Row{}
+			for _, c := range n.cells() {
+				row = append(row, c)
+			}
+			t.AppendRow(row)
+		}
+	}
+	b.WriteString(t.Render() + "\n")
+	for _, line := range r.neighbourLines() {
+		b.WriteString(line + "\n")
+	}
+}
+
+// neighbourRows are the rows of the page's table.
+func (r *Report) neighbourRows() (rows []pageRow) {
+	for i := range r.Neighbours {
+		n := &r.Neighbours[i]
+		if n.LeftOut != "" {
+			continue
+		}
+		row := pageRow{Name: legible(n.Way)}
+		for j, value := range n.cells()[1:] {
+			column := neighbourColumns[j+1]
+			bad := column == "ratio" && n.Ratio > mostBeside || column == "webhook ratio" && n.Told > mostBeside
+			row.Cells = append(row.Cells, pageCell{Column: column, Value: value, Bad: bad})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// neighbourLines says of each way what it is or why it was left out, and which were beyond the
+// bound.
+func (r *Report) neighbourLines() (all []string) {
+	var beyond []string
+	for i := range r.Neighbours {
+		n := &r.Neighbours[i]
+		line := legible(n.Way) + ": " + legible(n.Says)
+		if n.LeftOut != "" {
+			line += "; left out: " + legible(n.LeftOut)
+		}
+		if len(n.Greedy.Errors) > 0 {
+			line += "; the greedy account met " + showKinds(n.Greedy.Errors)
+		}
+		if len(n.Beside.Errors) > 0 {
+			line += "; the modest one met " + showKinds(n.Beside.Errors)
+		}
+		all = append(all, line)
+		if n.Beyond() {
+			beyond = append(beyond, legible(n.Way))
+		}
+	}
+	if len(beyond) > 0 {
+		return append(all, fmt.Sprintf("beyond %.0f times what the modest account has alone, or with errors: %s", mostBeside, strings.Join(beyond, ", ")))
+	}
+	return append(all, fmt.Sprintf("the modest account’s p99 is within %.0f times what it has alone", mostBeside))
+}
+
+// Beyond reports whether the greedy account cost the modest one more than it may: a p99 over
+// mostBeside times as long as alone, an error, or a webhook that did not arrive, where the modest
+// one had none alone.
+func (n *Neighbour) Beyond() bool {
+	return n.Ratio > mostBeside || n.Told > mostBeside || sum(n.Beside.Errors) > sum(n.Alone.Errors) || n.Beside.Untold > n.Alone.Untold
+}
