@@ -46,7 +46,7 @@ func runCommand() *cobra.Command {
 			"differ, or if it cannot be done. Ctrl-C ends the load; what was measured is audited and printed.\n\n" +
 			"At a --rate requests are due at fixed times, and a latency counts from then, so that a stall is not hidden.\n" +
 			"With --rate max each connection sends its next request when it has its answer. Without --scenario every\n" +
-			"scenario is run for 8 s in turn: the canonical workload.\n\nScenarios:" + scenarios,
+			"scenario but neighbours is run for 8 s in turn: the canonical workload.\n\nScenarios:" + scenarios,
 		Example: "  pixbench run\n  pixbench run --scenario cash-out --rate 1500 --accounts 1 --ips 1 --html cash-out.html\n" +
 			"  pixbench run --target http://127.0.0.1:8080 --admin http://127.0.0.1:8081 --scenario mixed --duration 1m",
 		Args: cobra.NoArgs,
@@ -64,7 +64,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.rate, "rate", "max", "requests per second that are due, or max: `N|max`")
 	flags.DurationVar(&f.Duration, "duration", 30*time.Second, "how long a scenario is measured; without --scenario 8s")
 	flags.DurationVar(&f.WarmUp, "warm-up", 2*time.Second, "how long a scenario is run before its figures are taken")
-	flags.IntVar(&f.Accounts, "accounts", 1000, "`N` accounts, each with an API key")
+	flags.IntVar(&f.Accounts, "accounts", 1000, "`N` accounts, each with an API key; neighbours has its own")
 	flags.IntVar(&f.Addresses, "ips", 0, "`N` source addresses, of 127.0.0.0/8 (default: one for each 500 requests/s; 256 for --rate max)")
 	flags.IntVar(&f.Connections, "connections", 0, "`N` connections (default 256; at a rate as many as are needed, at most 1536)")
 	flags.DurationVar(&f.SyncDelay, "sync-delay", 0, "how much longer each sync of an engine of its own takes")
