@@ -10,9 +10,11 @@ import (
 
 // limit is what the machine knows about the payouts that wait for one directory limit: an
 // account's own, or the institution's, for which the payouts of many accounts wait, each in its
-// account's queue. Payouts are tried in rounds, in which the queues take turns. A round goes on
-// where the previous one ended. It first tries up to Bounds.Probes payouts. For each payout whose
-// lookup succeeds another payout is tried, until the limit refuses again. A round begins at least
+// account's queue. Payouts are tried in rounds, in which the queues take turns, one payout in each
+// turn. A round first tries up to Bounds.Probes payouts. For each payout whose lookup succeeds
+// another payout is tried, until the limit refuses again. Where few lookups succeed, these are the
+// first of a round: so a round begins behind the queue of the last try that the limit did not
+// refuse. Where it refused all, the next round begins with the same queue. A round begins at least
 // one interval (Machine.every) after the last try of the previous round ended, so any interval of
 // that length has no more tries than one round.
 type limit struct {
@@ -23,7 +25,7 @@ type limit struct {
 
 	queues []*queue // those with payouts, in the order of their rows
 	turns  []*queue // those of which the round has not tried the whole queue, in the order of their turns
-	last   []byte   // the key of the first row of the queue whose turn was last
+	last   []byte   // the start of the queue behind which the next round begins
 }
 
 // queue is one queue of a limit.
@@ -68,8 +70,8 @@ func (m *Machine) runQueues(s *step) error {
 	return nil
 }
 
-// begin begins a round: with the queue after the one whose turn was last, and in each queue with
-// the payout after the one that was tried last.
+// begin begins a round: with the queue behind last, and in each queue with the payout after the
+// one that was tried last.
 func (l *limit) begin(probes int) {
 	l.credit, l.skipped = probes-len(l.flying), 0
 	at, found := slices.BinarySearchFunc(l.queues, l.last, func(q *queue, last []byte) int { return bytes.Compare(q.start(), last) })
@@ -89,11 +91,10 @@ func (q *queue) start() []byte { return ledger.QueueKey(q.id, ledger.TxID{}) }
 func (m *Machine) takeTurns(s *step, l *limit) error {
 	for l.credit > 0 && len(l.turns) > 0 {
 		q := l.turns[0]
-		if err := m.pull(s, l, q, max(1, l.credit/len(l.turns))); err != nil {
+		if err := m.pull(s, l, q); err != nil {
 			return err
 		}
-		l.last, l.turns = q.start(), l.turns[1:]
-		if !q.over {
+		if l.turns = l.turns[1:]; !q.over {
 			l.turns = append(l.turns, q)
 		}
 	}
@@ -157,9 +158,9 @@ func eachQueue(rows Rows, fn func(ledger.Queue)) error {
 	return nil
 }
 
-// pull starts tries of the next payouts of a queue, at most n, and stops at the end of the
-// queue; the next call goes on at the queue's beginning.
-func (m *Machine) pull(s *step, l *limit, q *queue, n int) error {
+// pull starts a try of the next payout of a queue. At the end of the queue it starts none; the next
+// call goes on at the queue's beginning.
+func (m *Machine) pull(s *step, l *limit, q *queue) error {
 	lo, hi := ledger.QueueOf(q.id, q.after)
 	ended := true
 	err := s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
@@ -171,18 +172,13 @@ func (m *Machine) pull(s *step, l *limit, q *queue, n int) error {
 			q.over = true
 			return false, nil
 		}
-		if n == 0 {
-			ended = false
-			return false, nil
-		}
 		q.after = row.ID
-		if !l.flying[ledger.EntityID(row.ID)] && !m.closed[row.Account] {
+		if ended = l.flying[ledger.EntityID(row.ID)] || m.closed[row.Account]; !ended {
 			l.flying[ledger.EntityID(row.ID)] = true
 			l.credit--
-			n--
 			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
 		}
-		return true, nil
+		return ended, nil
 	})
 	if err != nil || !ended || q.over {
 		return err
@@ -204,6 +200,9 @@ func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 	delete(l.flying, t.ID)
 	if !r.Skipped && !r.failed() {
 		l.next = max(l.next, now+m.every)
+	}
+	if !r.Skipped && !r.Queued { // also where it failed: else it would be the first again and again
+		l.last = ledger.QueueKey(t.Queue, ledger.TxID{})
 	}
 	if (r.Skipped || r.failed()) && l.skipped < m.bounds.Skip { // no lookup was made
 		l.skipped++

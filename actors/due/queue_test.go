@@ -194,24 +194,6 @@ func TestAccountsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestManyAccountsTakeTurns checks that, where more accounts wait than a round has tries, each
-// has its turn before any has its second.
-func TestManyAccountsTakeTurns(t *testing.T) {
-	s, m := newShelf(), newMachine()
-	const accounts = 3 * atOnce
-	for a := range accounts {
-		for n := range 3 {
-			s.queue(shared(ledger.AccountID(a+1)), 10*a+n+1)
-		}
-	}
-	tries, _ := turnsOf(t, m, s, 3)
-	for a := range accounts {
-		if tries[ledger.AccountID(a+1)] != 1 {
-			t.Fatalf("tries in three rounds: %v", tries)
-		}
-	}
-}
-
 // TestJoinsTheRound checks that an account whose first payout is queued while lookups pass is
 // tried in turn with those that have many, before the round is over.
 func TestJoinsTheRound(t *testing.T) {
