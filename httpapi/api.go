@@ -79,6 +79,8 @@ type Options struct {
 	// requests are in hand, or "". Those of an account for which Modest is true are not refused
 	// for it. A nil Busy refuses nothing.
 	Busy func() string
+	// Turned is called for each request that is refused for Busy; may be nil.
+	Turned func()
 	// Modest tells whether an account has fewer requests in work than its equal share.
 	Modest func(ledger.AccountID) bool
 

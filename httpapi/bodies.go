@@ -20,9 +20,12 @@ import (
 // requests that break off: for a chunked body that ends before its first chunk, and where the
 // answer 100 Continue cannot be written. It closes every connection.
 type bodies struct {
-	room  atomic.Int64 // bytes that can still be reserved
-	held  atomic.Int64 // number of reservations
-	small int64        // bytes; a body up to this length needs no reservation
+	room atomic.Int64 // bytes that can still be reserved
+	held atomic.Int64 // number of reservations
+
+	refused atomic.Uint64 // number of bodies for which there was too little
+
+	small int64 // bytes; a body up to this length needs no reservation
 
 	mu sync.Mutex
 	by map[netip.Addr]int64 // bytes that each address has reserved
@@ -66,12 +69,17 @@ func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 
 // takeFor reserves n bytes for a connection.
 func (b *bodies) takeFor(k *counted, n int64) bool {
+	if k.of != nil {
+		k.of.bodies.Store(b)
+	}
 	if !b.share(k.ip, n) {
+		b.refused.Add(1)
 		return false
 	}
 	if b.room.Add(-n) < 0 {
 		b.room.Add(n)
 		b.share(k.ip, -n)
+		b.refused.Add(1)
 		return false
 	}
 	b.held.Add(1)

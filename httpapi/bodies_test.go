@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/fair"
 )
 
 // TestBodiesRoom checks that memory is reserved for a large body from its announcement until
@@ -131,8 +133,9 @@ func TestReservationAfterClose(t *testing.T) {
 func TestBodiesShare(t *testing.T) {
 	b := newBodies()
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	l := &Connections{}
 	take := func(ip netip.Addr) (*counted, bool) {
-		k := &counted{ip: ip}
+		k := &counted{ip: ip, of: l}
 		return k, b.takeFor(k, maxBody)
 	}
 	const most = bodiesShare / maxBody
@@ -146,6 +149,9 @@ func TestBodiesShare(t *testing.T) {
 	}
 	if _, ok := take(one); ok {
 		t.Error("an address has more than its share")
+	}
+	if got := l.Bodies(); got != (fair.Counts{InUse: bodiesShare, Refused: 1}) {
+		t.Errorf("%+v", got)
 	}
 	for range 10 {
 		k, ok := take(other)
@@ -162,6 +168,9 @@ func TestBodiesShare(t *testing.T) {
 	b.room.Store(0)
 	if _, ok := take(other); ok {
 		t.Error("no room is left, and a body is taken")
+	}
+	if got := l.Bodies(); got.Refused != 2 {
+		t.Errorf("%+v", got)
 	}
 	again.release()
 	for _, k := range held {

@@ -29,6 +29,9 @@ func TestBusy(t *testing.T) {
 			t.Errorf("%s: %d %s", name, g.status, g.body)
 		}
 	}
+	if f.turned != 4 {
+		t.Errorf("%d counted as refused", f.turned)
+	}
 	f.closed = "storage is nearly full"
 	f.expect(charge, 503, `{"error":{"status":503,"message":"storage is nearly full"}}`)
 	f.closed, f.busy = "", ""

@@ -54,7 +54,10 @@ type Connections struct {
 	accepting atomic.Bool
 	open      atomic.Int64
 	midway    atomic.Int64
-	lingering chan struct{} // has one entry for each refused connection that is kept open for a moment, so that the client can read the refusal
+	turned    atomic.Uint64          // connections that were refused
+	shut      atomic.Uint64          // of these, those that did not linger because too many did
+	bodies    atomic.Pointer[bodies] // of the server that serves the connections; nil: none of them has reserved memory
+	lingering chan struct{}          // has one entry for each refused connection that is kept open for a moment, so that the client can read the refusal
 
 	mu  sync.Mutex
 	per map[netip.Addr]int
@@ -169,6 +172,7 @@ var refusals = map[int][]byte{
 // read for a moment before the close, because unread bytes could keep the client from getting
 // the answer.
 func (l *Connections) refuse(c net.Conn, status int) {
+	l.turned.Add(1)
 	if l.Refused != nil {
 		l.Refused(status)
 	}
@@ -179,6 +183,7 @@ func (l *Connections) refuse(c net.Conn, status int) {
 			go l.linger(c)
 			return
 		default:
+			l.shut.Add(1)
 		}
 	}
 	_ = c.Close()

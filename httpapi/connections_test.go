@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/fair"
 )
 
 // limited serves HTTP on a loopback port with the limits of o and at most total connections;
@@ -137,11 +139,36 @@ func TestConnectionsInAll(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 503 ") || !strings.Contains(string(got), "\r\nRetry-After: 1\r\n") {
 		t.Errorf("%q, %v", got, err)
 	}
+	if got := l.Counts(); got != (fair.Counts{InUse: 2, Refused: 1}) {
+		t.Errorf("%+v", got)
+	}
 	_ = a.Close()
 	eventually(t, "room again", func() bool { return l.Open() == 1 })
 	if got := ask(t, open(t, l)); got != "HTTP/1.1 200 OK" {
 		t.Error(got)
 	}
+}
+
+// TestLingeringIsCounted checks the figures of refused connections that are kept open.
+func TestLingeringIsCounted(t *testing.T) {
+	l := Limit(nil, ConnectionOptions{})
+	for range maxLingering - 1 {
+		l.lingering <- struct{}{}
+	}
+	silent := func() net.Conn {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = theirs.Close() })
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		return ours
+	}
+	l.lingering <- struct{}{}
+	l.refuse(silent(), 503)
+	if got := l.Lingering(); got != (fair.Counts{InUse: maxLingering, Refused: 1}) {
+		t.Errorf("%+v", got)
+	}
+	<-l.lingering
+	l.refuse(silent(), 503)
+	eventually(t, "closed", func() bool { return l.Lingering() == fair.Counts{InUse: maxLingering - 1, Refused: 1} })
 }
 
 // fake is a connection from a given address.

@@ -99,6 +99,7 @@ type fixture struct {
 	closed  string
 	busy    string
 	modest  ledger.AccountID
+	turned  int
 	now     ledger.Millis
 }
 
@@ -122,6 +123,7 @@ func (f *fixture) options() Options {
 		Closed: func() string { return f.closed },
 		Busy:   func() string { return f.busy },
 		Modest: func(id ledger.AccountID) bool { return id == f.modest },
+		Turned: func() { f.turned++ },
 		Now:    func() ledger.Millis { return f.now }, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -101,8 +101,11 @@ func (s *service) closed(ctx *fasthttp.RequestCtx) string {
 		return ""
 	}
 	why := s.Busy()
-	if why != "" && s.modest(ctx) {
+	if why == "" || s.modest(ctx) {
 		return ""
+	}
+	if s.Turned != nil {
+		s.Turned()
 	}
 	return why
 }

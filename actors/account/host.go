@@ -89,7 +89,8 @@ type Host struct {
 	}
 	entries   keyed.Map[ledger.AccountID, *entry]
 	transfers atomic.Int64
-	inWork    atomic.Int64 // accounts with requests or reads in work; one that has both counts twice
+	inWork    atomic.Int64                                        // accounts with requests or reads in work; one that has both counts twice
+	refused   struct{ requests, transfers, equals atomic.Uint64 } // see Figures
 	callers   sync.Pool
 	number    atomic.Uint64
 }
@@ -218,6 +219,7 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	}
 	defer d.leave(lane)
 	if d.enter(lane) > int64(d.limits.PerAccount) {
+		d.refused.requests.Add(1)
 		return ledger.Answer{}, ledger.ErrBusy
 	}
 	switch c.(type) {
@@ -228,6 +230,7 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	case ledger.RequestPayout, ledger.RequestRefund:
 		defer d.transfers.Add(-1)
 		if d.transfers.Add(1) > int64(d.limits.Transfers) && !d.modest(e, d.limits.Transfers, 1) {
+			d.refused.transfers.Add(1)
 			return ledger.Answer{}, ledger.ErrBusy
 		}
 	}
@@ -236,7 +239,11 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 	to.joined.Store(false)
 	asks := *to // a copy: the pool may give the caller to another request while this message is still queued
 	d.send(id, e, &call{command: c, from: &asks})
-	return d.wait(to)
+	answer, err := d.wait(to)
+	if errors.Is(err, ledger.ErrBusy) { // only payouts under one end-to-end id are refused so late
+		d.refused.equals.Add(1)
+	}
+	return answer, err
 }
 
 func (d *Host) wait(to *caller) (ledger.Answer, error) {

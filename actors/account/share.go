@@ -41,3 +41,25 @@ func (d *Host) modest(e *entry, most int, without int64) bool {
 	}
 	return own < int64(most)/max(accounts, 1)
 }
+
+// Figures are the figures of the bounds on requests in work.
+type Figures struct {
+	Most             int    // requests in work of the account that has the most of them
+	RefusedRequests  uint64 // refused because their account had too many in work
+	Transfers        int    // payouts and refunds that wait for an answer, of all accounts
+	RefusedTransfers uint64
+	RefusedEquals    uint64 // payouts refused because too many are under way under their end-to-end id
+}
+
+// Figures returns the figures of now.
+func (d *Host) Figures() Figures {
+	f := Figures{
+		RefusedRequests: d.refused.requests.Load(), Transfers: int(d.transfers.Load()),
+		RefusedTransfers: d.refused.transfers.Load(), RefusedEquals: d.refused.equals.Load(),
+	}
+	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
+		f.Most = max(f.Most, int(e.inWork.Load()), int(e.reads.Load()))
+		return true
+	})
+	return f
+}

@@ -74,6 +74,9 @@ func TestTransfersOfAModestAccount(t *testing.T) {
 	if _, err := w.Do(2, payoutTo(30, nil)); !errors.Is(err, ledger.ErrBusy) {
 		t.Errorf("more than the other's share: %v", err)
 	}
+	if got := w.Figures(); got != (Figures{Most: 4, Transfers: 6, RefusedTransfers: 2}) {
+		t.Errorf("%+v", got)
+	}
 	w.scheme.release()
 	for _, done := range all {
 		if r := <-done; r.err != nil {

@@ -61,6 +61,33 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	}
 }
 
+// Figures are how many tasks are at work, and how many due rows wait until their account has fewer.
+type Figures struct {
+	Scheme, Clock InLane // of tasks that need the scheme, and of those that need the clock
+	Tries         int    // tries of payouts that wait for directory capacity
+}
+
+// InLane are the figures of one lane.
+type InLane struct{ Running, Waiting int }
+
+// Figures returns the figures of now.
+func (s *Scanner) Figures() (f Figures) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.machine.lanes {
+		in := &f.Scheme
+		if l.need == ledger.NeedsClock {
+			in = &f.Clock
+		}
+		in.Running += l.fresh + l.again
+		in.Waiting += len(l.parked.ids)
+	}
+	for _, l := range s.machine.limits {
+		f.Tries += len(l.flying)
+	}
+	return f
+}
+
 // Done takes the result of a task and logs a failure. It may be called from any goroutine.
 func (s *Scanner) Done(t Task, r Result) {
 	if r.failed() && !errors.Is(r.Err, context.Canceled) {

@@ -87,6 +87,7 @@ func (p *Pool[K]) leave(ctx context.Context, k K, u *user, place *list.Element, 
 	}
 	u.waiting.Remove(place)
 	p.waiting--
+	p.refused++
 	p.line(u)
 	p.forget(k, u)
 	return ctx.Err()
@@ -144,7 +145,7 @@ func (p *Pool[K]) forget(k K, u *user) {
 type Counts struct {
 	InUse   int    // places in use
 	Waiting int    // waiters of all users
-	Refused uint64 // how often Take returned ErrFull
+	Refused uint64 // how often Take returned an error: too many waited, or a wait ended without a place
 }
 
 // Counts returns the pool's figures of this moment.

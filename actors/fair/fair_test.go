@@ -139,6 +139,9 @@ func TestLeave(t *testing.T) {
 	cancel()
 	w.work.Wait()
 	w.take(t.Context(), "c")
+	if got := p.Counts(); got != (Counts{1, 1, 1}) {
+		t.Errorf("a wait that ended without a place: %+v", got)
+	}
 	p.Give("a")
 	if got := w.served(1); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("served %v", got)

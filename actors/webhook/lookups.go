@@ -16,6 +16,15 @@ type lookups struct {
 	mu   sync.Mutex
 	open int
 	of   map[ledger.AccountID]int // without the accounts that resolve none
+
+	refused uint64
+}
+
+// Lookups returns how many names Check is resolving, and how often there was no place for one more.
+func (t *Targets) Lookups() (open int, refused uint64) {
+	t.checks.mu.Lock()
+	defer t.checks.mu.Unlock()
+	return t.checks.open, t.checks.refused
 }
 
 // enter takes a place for an account; leave gives it back. enter returns false where there is
@@ -24,6 +33,7 @@ func (l *lookups) enter(id ledger.AccountID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == maxLookups || l.of[id] == maxAccountLookups {
+		l.refused++
 		return false
 	}
 	if l.of == nil {

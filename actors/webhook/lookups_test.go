@@ -53,6 +53,9 @@ func TestLookupsShared(t *testing.T) {
 				begin(17) // the last place
 				refused(16)
 				refused(18)
+				if open, n := targets.Lookups(); open != maxLookups || n == 0 || n%3 != 0 {
+					t.Errorf("%s: %d open, %d refused", name, open, n)
+				}
 				all.Wait()
 				if targets.checks.open != 0 || len(targets.checks.of) != 0 {
 					t.Errorf("%s: %d places are taken, by %v", name, targets.checks.open, targets.checks.of)

@@ -23,6 +23,7 @@ type admission struct {
 	minFree  uint64
 	progress func() (submitted, durable wal.Ticket)
 	inHand   *atomic.Int64 // number of merchants' requests in hand
+	refused  atomic.Uint64 // requests that were refused because too many are in hand
 	late     *atomic.Bool  // requests wait too long before they are read
 	alerts   *alerts
 	log      *slog.Logger

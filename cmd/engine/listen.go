@@ -186,7 +186,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand, &s.intake.late)
 	e.work.Go(func() { s.admission.watch(e.ending) })
 	o := s.merchantOptions()
-	shared := pools{"lists": e.History.Counts, "receipts": o.Receipts.Counts}
+	shared := s.pools(o.Receipts)
 	if e.lanes != nil {
 		lanes := laneMetrics{e.lanes}
 		maps.Copy(shared, lanes.pools())
@@ -194,7 +194,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		shared["notices"] = s.openNotices.Counts
 		s.meters.registry.MustRegister(lanes)
 	}
-	s.meters.registry.MustRegister(shared)
+	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
 	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b)
@@ -275,7 +275,8 @@ func (s *Served) merchantOptions() httpapi.Options {
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
 		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.admission.Closed, Busy: s.admission.Busy, Modest: func(id ledger.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
+		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.refused.Add(1) },
+		Modest: func(id ledger.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 
