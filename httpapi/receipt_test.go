@@ -284,7 +284,7 @@ func TestReceiptWaitEnds(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		s.Receipts.Give(merchant)
-		if got := s.Receipts.Counts(); got != (fair.Counts{}) {
+		if got := s.Receipts.Counts(); got != (fair.Counts{Refused: 1}) {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -93,7 +93,7 @@ func TestScansAreBounded(t *testing.T) {
 	if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) || time.Since(began) < h.scanTime {
 		t.Errorf("a fifth read: %v", err)
 	}
-	if got := h.Counts(); got != (fair.Counts{InUse: 4}) {
+	if got := h.Counts(); got != (fair.Counts{InUse: 4, Refused: 1}) {
 		t.Errorf("%+v", got)
 	}
 	h.scans.Give(10)

@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,13 +174,12 @@ func TestOutage(t *testing.T) {
 				perTick[at.Sub(back)/pause]++
 			}
 		}
-		most, early := 0, 0
+		first := slices.Min(slices.Collect(maps.Keys(perTick))) // that of the probe which is answered
+		most, steep := 0, false
 		for tick, n := range perTick {
-			if most = max(most, n); tick < 12 {
-				early += n
-			}
+			most, steep = max(most, n), steep || tick < first+10 && n > 1<<(tick-first)
 		}
-		if time.Since(back) > 5*time.Second || early > 256 || most < 1000 {
+		if time.Since(back) > 5*time.Second || steep || most < 1000 {
 			t.Errorf("back after %v; in each tick: %v", time.Since(back), perTick)
 		}
 		if got := l.Counts(); got.Down || got.Repeats != 0 {
@@ -209,6 +210,25 @@ func TestDueTasksWaitForTheProbe(t *testing.T) {
 			t.Errorf("when it is well: %s", said(&out))
 		}
 	})
+}
+
+// TestOnlyProbesLengthenTheWait checks that new requests which fail while the scheme is down do not
+// put off the next probe: there may be any number of them.
+func TestOnlyProbesLengthenTheWait(t *testing.T) {
+	l := NewLanes(func() time.Duration { return 0 })
+	for range 10 {
+		l.pace.failed()
+	}
+	if l.pace.wait != pause || l.pace.probe != pause {
+		t.Errorf("the next probe is after %v, and then after %v", l.pace.probe, l.pace.wait)
+	}
+}
+
+// TestCalls checks that each place of the lanes has a connection to the scheme.
+func TestCalls(t *testing.T) {
+	if places := paymentPlaces + questionPlaces; Calls < places {
+		t.Errorf("%d connections for %d places", Calls, places)
+	}
 }
 
 // TestNewRequestsAreNotHeldBack checks that a new payout is tried at once while the scheme
