@@ -316,3 +316,29 @@ func TestReceiptPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestReceiptQueue checks that a receipt is refused at once where 16 of its account wait.
+func TestReceiptQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Options: Options{Receipts: NewReceiptPlaces()}}
+		if err := s.Receipts.Take(t.Context(), merchant); err != nil {
+			t.Fatal(err)
+		}
+		for range 16 {
+			go func() { _, _ = s.draw(merchant, &receipt.Facts{}) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := s.draw(merchant, &receipt.Facts{}); !errors.Is(err, ledger.ErrBusy) || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if got := s.Receipts.Counts(); got != (fair.Counts{InUse: 1, Waiting: 16, Refused: 1}) {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(receiptWait)
+		synctest.Wait()
+		if got := s.Receipts.Counts(); got != (fair.Counts{InUse: 1, Refused: 17}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}

@@ -143,6 +143,55 @@ func TestSlowShare(t *testing.T) {
 	}
 }
 
+// TestSmallerShareOfSlow checks the same of a share that is smaller than what an account's
+// subscriptions may have at once: attempts that become slow stay where they are.
+func TestSmallerShareOfSlow(t *testing.T) {
+	f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+		if task.Sequence%4 == 0 {
+			return 5, 200
+		}
+		return 14 * second, 200
+	})
+	f.pools[slow].places.Account = 50
+	f.backlog(1, ledger.MaxSubscriptions, 400)
+	for ; f.now < t0+60*second; f.now += 50 {
+		f.step()
+		if s := f.pools[slow].shares[1]; s != nil && s.running > 50 {
+			t.Fatalf("%d slow attempts of one account", s.running)
+		}
+	}
+	if f.greatly[slow] != 50 {
+		t.Errorf("%d slow attempts at once", f.greatly[slow])
+	}
+}
+
+// TestFastAgain checks that a receiver which was slow and answers fast again is among the good ones.
+func TestFastAgain(t *testing.T) {
+	to := ledger.Target{Account: 1, Number: 1}
+	f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+		if task.Sequence < 3 {
+			return 5 * second, 200
+		}
+		return 5, 200
+	})
+	f.emit(to, 1)
+	for ; f.now < t0+2*second; f.now += 50 {
+		f.step()
+	}
+	if f.class(to) != slow {
+		t.Errorf("it is slow, and among the %s ones", classNames[f.class(to)])
+	}
+	for ; f.now < t0+20*second; f.now += 50 {
+		if f.now == t0+10*second {
+			f.emit(to, 3)
+		}
+		f.step()
+	}
+	if f.class(to) != good || f.begun[to] != 2 {
+		t.Errorf("after %d attempts it is among the %s ones", f.begun[to], classNames[f.class(to)])
+	}
+}
+
 // TestTurns checks that accounts take turns, and then their subscriptions: an account with many
 // subscriptions gets no more than one with one, and each of its subscriptions as much.
 func TestTurns(t *testing.T) {
