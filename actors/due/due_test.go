@@ -69,7 +69,7 @@ func newShelf() *shelf { return &shelf{rows: map[string][]byte{}} }
 
 // newMachine makes a machine with the bounds of an engine and 3 s between two rounds of a
 // queue.
-func newMachine() *Machine { return New(3000, DefaultBounds()) }
+func newMachine() *Machine { return New(3000, 1<<60, DefaultBounds()) }
 
 const atOnce = 64
 
@@ -182,6 +182,30 @@ func TestStart(t *testing.T) {
 	s.due(1<<50, 1, 9, ledger.DueTransfer) // a payout held after the start: a child actor of this process carries it
 	if again := look(t, m, 1200, s); len(again) != 0 {
 		t.Errorf("taken up later: %v", ids(again))
+	}
+}
+
+// TestStartLooksAhead checks that the first Tick starts a task for an accepted payout that would
+// wait for longer than from its acceptance, because a clock that was ahead has stamped it, and that
+// the task runs again when its account says.
+func TestStartLooksAhead(t *testing.T) {
+	s := newShelf()
+	const now, orphan = 1_000_000, 30 * 60_000
+	for n := range 2 {
+		s.due(ledger.Millis(now+orphan+n), 1, n, ledger.DueTransfer)
+		s.accept(1, n)
+	}
+	m := New(3000, orphan, DefaultBounds())
+	v := look(t, m, now, s)
+	if got := ids(v); !slices.Equal(got, []int{1}) {
+		t.Fatalf("looked at: %v", got)
+	}
+	m.Done(v[0], Result{Again: now + 5000}, now)
+	if v := look(t, m, now+4999, s); len(v) > 0 {
+		t.Errorf("looked at too early: %v", ids(v))
+	}
+	if v := look(t, m, now+5000, s); !slices.Equal(ids(v), []int{1}) {
+		t.Errorf("looked at again: %v", ids(v))
 	}
 }
 

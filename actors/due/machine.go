@@ -74,6 +74,7 @@ func DefaultBounds() Bounds {
 type Machine struct {
 	bounds Bounds
 	every  ledger.Millis // time between two rounds of a queue
+	orphan ledger.Millis // time from an acceptance to the due time of its row
 
 	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
 	working map[ledger.EntityID]started
@@ -86,10 +87,10 @@ type Machine struct {
 }
 
 // New makes the machine of a process that starts. every is the time in ms between two
-// rounds of a queue.
-func New(every ledger.Millis, b Bounds) *Machine {
+// rounds of a queue; orphan is ledger.Terms.OrphanAfter.
+func New(every, orphan ledger.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, limits: map[ledger.AccountID]*limit{},
+		bounds: b, every: every, orphan: orphan, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, limits: map[ledger.AccountID]*limit{},
 	}
 	for _, need := range ledger.Needs() {
 		m.lanes = append(m.lanes, newLane(m, need))
@@ -155,7 +156,8 @@ func (s *step) begin(d ledger.Due, v started) {
 // resumed starts tasks for the payouts that a child actor of the previous process may have
 // carried: those that are held, sending, or accepted in doubt. It starts them even before
 // their due time, so that neither a wrong clock nor a changed setting can hide such a
-// payout.
+// payout. An accepted one gets a task if it would wait for longer than from its acceptance: it was
+// stamped by a clock that was ahead, and its account says when the task runs again.
 func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 {
 		c := &m.resume[0]
@@ -170,7 +172,10 @@ func (m *Machine) resumed(s *step) error {
 			if !l.room() {
 				return false, nil
 			}
-			in, err := inHand(s.rows, d)
+			in, err := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan, error(nil)
+			if !in {
+				in, err = inHand(s.rows, d)
+			}
 			if in && err == nil {
 				return l.start(s, d, started{lane: l}), nil
 			}

@@ -118,7 +118,7 @@ func TestParkedAreBounded(t *testing.T) {
 	s := newShelf()
 	b := DefaultBounds()
 	b.Remember = 10
-	m := New(3000, b)
+	m := New(3000, 1<<60, b)
 	look(t, m, 50, s)
 	const n = 300
 	for i := range n {

@@ -27,7 +27,7 @@ type flight struct {
 }
 
 func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, ledger.Millis) Result) *crowd {
-	return &crowd{t: t, m: New(3000, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
+	return &crowd{t: t, m: New(3000, 1<<60, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
 }
 
 // pass advances the simulated time by long, in steps that end when the next task ends or,

@@ -70,7 +70,7 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 		return launch(t, GoalResume)
 	case StatusAccepted:
 		if t.Kind == TxRefund {
-			return askAboutRefund(t, now)
+			return askAboutRefund(t, d.stamp.Reading, &d.stamp.Terms)
 		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
@@ -88,9 +88,9 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 
 // askAboutRefund asks the scheme about an accepted refund whose due time has come, or which
 // is in doubt.
-func askAboutRefund(t *Transaction, now Millis) Decision {
-	if now < t.Transfer.DueAt && !t.Transfer.Doubt {
-		return Decision{Attended: &Attended{Again: t.Transfer.DueAt}}
+func askAboutRefund(t *Transaction, now Reading, terms *Terms) Decision {
+	if at := t.askAt(now, terms); now.Clock < at && !t.Transfer.Doubt {
+		return Decision{Attended: &Attended{Again: at}}
 	}
 	return launch(t, GoalClear)
 }

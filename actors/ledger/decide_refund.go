@@ -198,7 +198,7 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 // is raised once, and the scheme is asked again every Terms.OrphanAfter.
 func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
 	overdue := t.Status == StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
-		(!t.Transfer.Overdue || d.stamp.Clock >= t.Transfer.DueAt)
+		(!t.Transfer.Overdue || d.stamp.Clock >= t.askAt(d.stamp.Reading, &d.stamp.Terms))
 	known := c.Result == TransferIsAccepted && !c.Doubt // the scheme has the refund
 	limited := t.Transfer.Limited && !t.Transfer.Doubt && !known
 	switch {

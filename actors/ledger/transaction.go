@@ -311,16 +311,25 @@ func (t *Transaction) Ended() bool { return !t.Status.InFlight() }
 // AwaitsScheme tells whether the payout or refund is accepted and has no outcome yet.
 func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
 
-// OrphanAt is the engine time from which an accepted payout may be voided. If SentAt is in
-// the future, an earlier process stamped it with a clock that was ahead; the time is then
+// OrphanAt is the engine time from which an accepted payout may be voided. As long as SentAt is
+// in the future, an earlier process stamped it with a clock that was ahead; the time is then
 // counted from the start of this process. The payout's due row keeps the time that it was
-// stamped with: without a notice nothing looks at the payout earlier.
+// stamped with; the scanner of due times looks at such a payout at the start.
 func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 	sent := now.since(t.SentAt(), t.Doubted)
 	if sent > now.Clock {
 		sent = now.Start
 	}
 	return sent + terms.OrphanAfter
+}
+
+// askAt is the engine time from which the scheme is asked about an accepted refund: its due
+// time, or, as for OrphanAt, a time that is counted from the start of this process.
+func (t *Transaction) askAt(now Reading, terms *Terms) Millis {
+	if t.Transfer.DueAt > now.Clock+terms.OrphanAfter {
+		return now.Start + terms.OrphanAfter
+	}
+	return t.Transfer.DueAt
 }
 
 // MovedAt is the engine time from which the repeat window of a settled payout is counted.

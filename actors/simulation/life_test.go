@@ -226,8 +226,9 @@ type listener struct {
 func (l *life) boot() {
 	l.process = process{
 		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, appended: map[wal.Stream][]appended{}, retried: map[ledger.TxID]ledger.Reading{},
-		due: due.New(3000, l.bounds), watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
+		watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
+	l.due = due.New(3000, l.terms.OrphanAfter, l.bounds)
 	l.pump = l.newPump()
 	r, err := registry.Open(patient{l}, l.time.Stamp)
 	if err != nil {

@@ -106,7 +106,7 @@ func (e *Engine) open() error {
 	if c.wrap != nil {
 		journal = c.wrap(journal)
 	}
-	e.scanner = due.NewScanner(due.New(millis(c.QueueRetry), due.DefaultBounds()), e.Store, e.Clock.Read, c.alerts, c.Log)
+	e.scanner = due.NewScanner(due.New(millis(c.QueueRetry), e.terms.OrphanAfter, due.DefaultBounds()), e.Store, e.Clock.Read, c.alerts, c.Log)
 	if err := e.newWebhooks(); err != nil {
 		return err
 	}

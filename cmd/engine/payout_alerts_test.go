@@ -108,7 +108,7 @@ func TestPayoutAlerts(t *testing.T) {
 	ended := make(chan bool)
 	go func() {
 		defer close(ended)
-		s := due.NewScanner(due.New(1000, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, w.Clock.Read, w.Config.alerts, w.Config.Log)
+		s := due.NewScanner(due.New(1000, 1<<60, due.DefaultBounds()), onlyDue{w.Store, id, b.Tx.ID}, w.Clock.Read, w.Config.alerts, w.Config.Log)
 		s.Run(ctx, unheard{s, b.Tx.Public()})
 	}()
 	w.alerted("scheme_unreachable", b.Tx.Public())

@@ -1,0 +1,84 @@
+package ledger
+
+import "testing"
+
+// attended looks after a payout or refund whose due row is of an accepted one.
+func (h *harness) attended(t *Transaction) Decision {
+	h.t.Helper()
+	return h.step(Attend{ID: EntityID(t.ID)})
+}
+
+// startBehind starts a process whose clock is behind that of the one before: stamps go on from the
+// newest record's.
+func (h *harness) startBehind(by Millis) {
+	h.now, h.ahead = h.now-by, h.ahead+by
+	h.restart()
+}
+
+// waitsUntil checks that nothing starts for a payout or refund before an instant, and returns what
+// starts at it.
+func (h *harness) waitsUntil(t *Transaction, at Millis) Goal {
+	h.t.Helper()
+	for _, now := range []Millis{h.now, at - 1} {
+		h.now = now
+		if d := h.attended(t); len(d.Launch) > 0 || d.Attended == nil || d.Attended.Again != at {
+			h.t.Errorf("%v before %v: %+v %+v", t.Kind, at, d.Launch, d.Attended)
+		}
+	}
+	h.now = at
+	d := h.attended(t)
+	if len(d.Launch) != 1 {
+		h.t.Fatalf("%v at %v: %+v", t.Kind, at, d.Attended)
+	}
+	return d.Launch[0].Goal
+}
+
+// TestStampedAhead checks that a payout and a refund that a clock four hours ahead has stamped wait
+// from the next start, under the right clock, for as long as any other.
+func TestStampedAhead(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 50_000)
+	paid := h.paid("a", 10_000)
+	h.now += 4 * hour
+	p := h.step(RequestPayout{Amount: 500, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	for _, sent := range []*Transaction{p, r} {
+		h.step(ResolveTransfer{ID: sent.ID, EndToEnd: sent.EndToEnd, Result: TransferIsAccepted})
+	}
+	h.startBehind(4 * hour)
+	start := h.start
+	if goal := h.waitsUntil(p, start+h.terms.OrphanAfter); goal != GoalVoid {
+		t.Errorf("the payout: %v", goal)
+	}
+	if d := h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsVoided}); d.Tx.Status != StatusFailed {
+		t.Errorf("the payout is %v", d.Tx.Status)
+	}
+	h.now, h.ahead = start, h.ahead+h.terms.OrphanAfter
+	if goal := h.waitsUntil(r, start+h.terms.OrphanAfter); goal != GoalClear {
+		t.Errorf("the refund: %v", goal)
+	}
+	open := ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsOpen}
+	if d := h.step(open); len(d.Alerts) != 1 || d.Tx.Transfer.DueAt != h.now+h.terms.OrphanAfter {
+		t.Errorf("the refund: %+v", d)
+	}
+}
+
+// TestAskedAhead is TestStampedAhead for a refund that the scheme was asked about already.
+func TestAskedAhead(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted})
+	open := ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsOpen}
+	h.now += 4 * hour
+	if d := h.step(open); !d.Tx.Transfer.Overdue {
+		t.Fatalf("%+v", d)
+	}
+	h.startBehind(3 * hour)
+	at := h.start + h.terms.OrphanAfter
+	h.waitsUntil(r, at)
+	if d := h.step(open); len(d.Records) != 1 || d.Tx.Transfer.DueAt != at+h.terms.OrphanAfter {
+		t.Errorf("%+v", d)
+	}
+}
