@@ -42,8 +42,22 @@ func adminToken(c *Config) (string, error) {
 		return "", fmt.Errorf("operator token: %w", err)
 	}
 	token := base64.RawURLEncoding.EncodeToString(secret(32))
-	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+	if err := writePrivate(path, token+"\n"); err != nil {
 		return "", fmt.Errorf("operator token: %w", err)
 	}
 	return token, nil
+}
+
+// writePrivate writes a new file, in place of one that has the name. Nobody but its owner can open
+// it, from its creation on.
+func writePrivate(path, text string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
 }
