@@ -1,6 +1,7 @@
 package account
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -38,6 +39,53 @@ func TestAgedClaims(t *testing.T) {
 			if _, there, err := j.Get(key(n)); there != (flags[n] == 'd') || err != nil {
 				t.Errorf("%d at once: claim %d is there: %v (%v)", limit, n, there, err)
 			}
+		}
+	}
+}
+
+// TestDropClaimsByOneRule checks which claims of past days are dropped, at the bounds of the rule.
+func TestDropClaimsByOneRule(t *testing.T) {
+	const day = 24 * testHour
+	claim := func(at ledger.Millis, flags byte) []byte {
+		b := binary.BigEndian.AppendUint64(append([]byte{flags}, make([]byte, 8)...), uint64(at))
+		return append(b, make([]byte, 32)...)
+	}
+	now := 20*day + testHour
+	for name, c := range map[string]struct {
+		now    ledger.Reading
+		newest ledger.Millis
+		bucket uint16
+		value  []byte
+		kept   bool
+	}{
+		"the last day that is kept":       {ledger.Reading{Clock: now}, now, 18, claim(0, 0), true},
+		"the day before it":               {ledger.Reading{Clock: now}, now, 17, claim(0, 0), false},
+		"the newest record is days old":   {ledger.Reading{Clock: now}, now - 3*day, 15, claim(0, 0), true},
+		"and the claim older than that":   {ledger.Reading{Clock: now}, now - 3*day, 14, claim(0, 0), false},
+		"the newest record is days ahead": {ledger.Reading{Clock: now}, now + 3*day, 18, claim(0, 0), true},
+		"under doubt now":                 {ledger.Reading{Clock: now, Doubted: true}, now, 10, claim(0, 0), true},
+		"made under doubt":                {ledger.Reading{Clock: now, Start: now - 20*testHour}, now, 10, claim(0, 2), true},
+		"so, and stamps are ahead":        {ledger.Reading{Clock: now, Time: now + 5*testHour, Start: now - 20*testHour}, now, 10, claim(0, 2), true},
+		"so, after a day":                 {ledger.Reading{Clock: now, Start: now - day}, now, 10, claim(0, 2), false},
+		"just 24 h old":                   {ledger.Reading{Clock: now, Start: now - testHour}, now, 10, claim(now-day, 0), false},
+		"not yet 24 h old":                {ledger.Reading{Clock: now, Start: now - testHour}, now, 10, claim(now-day+1, 0), true},
+	} {
+		if c.now.Time == 0 {
+			c.now.Time = c.now.Clock
+		}
+		j := waltest.NewInMemory()
+		write := func(ops ...wal.Op) error {
+			j.Append(&wal.Entry{Ops: ops})
+			j.Settle()
+			return nil
+		}
+		key := ledger.IdempotencyKey(c.bucket, 7, [16]byte{1})
+		_ = write(wal.Op{Kind: wal.OpSet, Key: key, Value: c.value})
+		if err := DropClaims(j.Scan, c.now, c.newest, write); err != nil {
+			t.Fatal(err)
+		}
+		if _, there, err := j.Get(key); there != c.kept || err != nil {
+			t.Errorf("%s: it is there: %v (%v)", name, there, err)
 		}
 	}
 }

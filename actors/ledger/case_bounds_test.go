@@ -215,3 +215,20 @@ func TestResumedIsDueNow(t *testing.T) {
 		t.Errorf("at %v: %+v", h.now, d.Case)
 	}
 }
+
+// TestDuplicateIsAskedSoon checks that the scheme is asked within seconds about a refund that it has
+// called a duplicate, whether the refund was held or accepted.
+func TestDuplicateIsAskedSoon(t *testing.T) {
+	for _, accepted := range []bool{false, true} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		paid := h.paid("a", 10_000)
+		r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 1_000, Reason: "MD06"}).Launch[0].Tx
+		if accepted {
+			h.results(r, TransferIsAccepted, "")
+		}
+		if d := h.results(r, TransferIsRejected, ReasonDuplicate); d.Tx.Status != StatusAccepted || !d.Tx.Transfer.Doubt || d.Tx.Transfer.DueAt != h.now+doubtAgain {
+			t.Errorf("accepted before %v: %v, due in %d ms", accepted, d.Tx.Status, d.Tx.Transfer.DueAt-h.now)
+		}
+	}
+}
