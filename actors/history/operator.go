@@ -40,7 +40,8 @@ func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 // underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
 // was renewed. It considers payouts, their repeats, refunds, and received payments and returns.
 //
-// Only transactions of account only count; 0: of any account.
+// Only transactions of account only count; 0: of any account, also those that the merchant never
+// saw because they were refused: an alert may be about one.
 func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
@@ -69,12 +70,11 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 		if only != 0 && row.Account != only {
 			continue
 		}
-		ids := []ledger.TxID{row.ID}
-		for _, m := range row.Members {
-			ids = append(ids, m.ID)
-		}
-		for _, id := range ids {
-			tx, err := h.shown(v, id)
+		for _, m := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
+			tx, err := h.shown(v, m.ID)
+			if tx == nil && err == nil && only == 0 {
+				tx, err = h.unseen(row.Account, m)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -99,6 +99,15 @@ func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
 		return nil, err
 	}
 	return h.item(v, row)
+}
+
+// unseen reads a payout that was refused before its merchant could see it; nil for any other.
+func (h *History) unseen(a ledger.AccountID, m ledger.Member) (*ledger.Transaction, error) {
+	tx, err := h.transaction(a, m.Seq)
+	if err != nil || tx.ID != m.ID || tx.Status != ledger.StatusRefused {
+		return nil, err
+	}
+	return tx, nil
 }
 
 // received considers the payments and returns that were received under an end-to-end id, by

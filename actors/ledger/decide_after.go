@@ -59,8 +59,15 @@ func (d *draft) namesAnother(t *Transaction, endToEnd string) bool {
 func printable(s string) string { return redact.Code(s) }
 
 func (d *draft) contradicts(t *Transaction, says string) {
+	if t.unseen() {
+		says += " (its end-to-end id is " + t.EndToEnd + ")"
+	}
 	d.alert(AlertContradiction, t, t.noun()+" that is "+t.Status.String()+": "+says+"; nothing is changed")
 }
+
+// unseen tells whether the merchant has never seen the payout or refund. Look-ups find it under its
+// end-to-end id alone.
+func (t *Transaction) unseen() bool { return t.Kind.Outbound() && t.Ordinal == 0 }
 
 func (t *Transaction) noun() string {
 	if t.Kind == TxRefund {
@@ -73,7 +80,11 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 	if !slices.Contains(AlertKinds(), kind) {
 		panic("ledger: an alert of the unknown kind " + kind)
 	}
-	d.alerts = append(d.alerts, Alert{Kind: kind, Tx: t.ID, Public: t.Public(), Message: message})
+	a := Alert{Kind: kind, Tx: t.ID, Message: message}
+	if !t.unseen() {
+		a.Public = t.Public()
+	}
+	d.alerts = append(d.alerts, a)
 }
 
 // receiveReturn credits a return of a payout as a transaction of its own. A payout that is

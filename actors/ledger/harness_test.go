@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +148,29 @@ func (h *harness) try(c Command, inactive bool) (Decision, error) {
 		h.write(r)
 	}
 	h.follow(&d)
+	h.named(d.Alerts)
 	return d, nil
+}
+
+var endToEndIn = regexp.MustCompile(`its end-to-end id is [ED][0-9A-Z]{8}[0-9]{12}[0-9A-Za-z]{11}\b`)
+
+// named checks that look-ups find the transaction which an alert names: under its end-to-end id, where
+// the merchant never saw it.
+func (h *harness) named(alerts []Alert) {
+	h.t.Helper()
+	for _, a := range alerts {
+		if a.Public == "" && endToEndIn.MatchString(a.Message) {
+			continue
+		}
+		row, err := DecodeIDRow(h.rows[string(IDKey(a.Tx.Short()))])
+		if err != nil || row.ID != a.Tx {
+			h.t.Errorf("alert %s about %s, which no look-up finds (%v)", a.Kind, a.Public, err)
+			continue
+		}
+		if t, err := (&gathering{Reader: h, account: h.account}).state(a.Tx, 0); err != nil || t.Public() != a.Public {
+			h.t.Errorf("alert %s about %s: %v", a.Kind, a.Public, err)
+		}
+	}
 }
 
 // encoded returns the bytes of a transaction as its record has them; nil where there is none.
