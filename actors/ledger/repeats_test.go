@@ -128,3 +128,27 @@ func TestAttended(t *testing.T) {
 		t.Error("a record that is about no payout")
 	}
 }
+
+// TestOldIDStaysFound checks that the id under which a payout waits is still found when an equal payout
+// gets another because the first one's is too old.
+func TestOldIDStaysFound(t *testing.T) {
+	h := newHarness(t)
+	s := DefaultSettings()
+	threshold := Amount(500)
+	s.ApprovalThreshold = &threshold
+	h.open(s, 50_000)
+	request := RequestPayout{Amount: 500, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}
+	waits := h.step(request).Tx
+	h.now += 13 * hour
+	other := h.step(request).Tx
+	if other.EndToEnd == waits.EndToEnd {
+		t.Fatalf("both have %s", waits.EndToEnd)
+	}
+	b, there := h.rows[string(EndToEndKey(waits.EndToEnd))]
+	if !there {
+		t.Fatalf("%s is not found", waits.EndToEnd)
+	}
+	if row, err := DecodeEndToEndRow(b); err != nil || row.Account != testAccount || row.ID != waits.ID {
+		t.Errorf("%+v %v", row, err)
+	}
+}
