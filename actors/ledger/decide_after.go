@@ -65,8 +65,8 @@ func (d *draft) contradicts(t *Transaction, says string) {
 	d.alert(AlertContradiction, t, t.noun()+" that is "+t.Status.String()+": "+says+"; nothing is changed")
 }
 
-// unseen tells whether the merchant has never seen the payout or refund. Look-ups find it under its
-// end-to-end id alone.
+// unseen tells whether the merchant has not seen the payout or refund yet, or never will. Look-ups
+// find one that was refused under its end-to-end id alone.
 func (t *Transaction) unseen() bool { return t.Kind.Outbound() && t.Ordinal == 0 }
 
 func (t *Transaction) noun() string {
@@ -81,7 +81,7 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 		panic("ledger: an alert of the unknown kind " + kind)
 	}
 	a := Alert{Kind: kind, Tx: t.ID, Message: message}
-	if !t.unseen() {
+	if t.Status != StatusRefused { // the merchant never sees it
 		a.Public = t.Public()
 	}
 	d.alerts = append(d.alerts, a)
