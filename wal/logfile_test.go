@@ -2,6 +2,7 @@ package wal
 
 import (
 	"bytes"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,5 +119,35 @@ func TestAroundSync(t *testing.T) {
 		if err := <-released; err != nil || !synced.Load() || calls.Load() != before+1 {
 			t.Fatalf("entry %d: %v, synced %v, %d calls", i, err, synced.Load(), calls.Load()-before)
 		}
+	}
+}
+
+// TestNewerLogOfTheName checks that who reads a log which is being written gets what is written, and no
+// zeros ahead of it, also after an older log file of that name was closed.
+func TestNewerLogOfTheName(t *testing.T) {
+	dir := t.TempDir()
+	fs := newStoreFS(Options{FS: vfs.Default, Dir: dir}, newFailure())
+	name := dir + "/" + storeName + "/000002.log"
+	if err := vfs.Default.MkdirAll(dir+"/"+storeName, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var logs []vfs.File
+	for range 2 {
+		log, err := fs.Create(name, "log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, log)
+	}
+	want := bytes.Repeat([]byte{7}, 5000)
+	_, err := logs[1].Write(want)
+	if err := errors.Join(err, logs[0].Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readFile(fs, name); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes are read, %d were written (%v)", len(got), len(want), err)
+	}
+	if err := logs[1].Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,31 @@ func TestTokenFileIsNew(t *testing.T) {
 		}
 		if text, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(text)) != token {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestFoldersArePrivate checks that the data folders which an engine and a simulator make are for their
+// owner alone.
+func TestFoldersArePrivate(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	engine, simulator := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "sim")
+	if err := makeFolder(&Config{DataDir: engine}); err != nil {
+		t.Fatal(err)
+	}
+	c := SimDefaults()
+	c.DataDir, c.Listen, c.AdminToken, c.SchemeSecret = simulator, "127.0.0.1:0", strings.Repeat("t", 32), schemeWord
+	c.Engine, c.Log = "http://127.0.0.1:1", slog.New(slog.DiscardHandler)
+	s, err := ServeSim(c, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{engine, simulator} {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v (%v)", dir, info.Mode(), err)
 		}
 	}
 }

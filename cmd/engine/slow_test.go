@@ -97,8 +97,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	if err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // after this time the reads of the start are over
-	slow.slow.Store(true)
+	slow.slow.Store(true) // at once: the scanner's pass over all due rows begins with the start
 	for i := range owed {
 		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)})
 	}
