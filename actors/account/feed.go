@@ -110,6 +110,27 @@ func about(n scheme.Notice) (ledger.Command, error) {
 	return nil, fmt.Errorf("notice of %s: %w", n.EndToEnd, errKind)
 }
 
+// Whose returns the account that a notice is about, as far as memory tells: the one that it
+// names, that has the paid key, or that a recent payout or refund belongs to; 0: memory does not
+// tell.
+func (f *Feed) Whose(n scheme.Notice) ledger.AccountID {
+	if n.Account != 0 {
+		return n.Account
+	}
+	if n.Kind == scheme.PaymentArrived {
+		if id, ours := f.Key(n.Arrived.Key); ours {
+			return id
+		}
+		return 0
+	}
+	if f.Recent != nil {
+		if p := f.Recent.get(n.Tx); p != nil {
+			return p.account
+		}
+	}
+	return 0
+}
+
 // receiver returns the account that received the payment which a report is about.
 func (f *Feed) receiver(n scheme.Notice) (id ledger.AccountID, err error) {
 	lo, hi := ledger.ReceivedRange(n.EndToEnd)

@@ -54,6 +54,23 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	if err := take(scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}); err != nil || reported[9] != 1 {
 		t.Errorf("a payment to our key: %v, %v", err, reported)
 	}
+	for _, c := range []struct {
+		n    scheme.Notice
+		want ledger.AccountID
+	}{
+		{named, testAccount}, {misnamed, testAccount + 1}, {settled, 0}, // no table of recent payouts here
+		{scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}, 9},
+		{scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "theirs"}}, 0},
+	} {
+		if got := f.Whose(c.n); got != c.want {
+			t.Errorf("%+v is about %v, want %v", c.n, got, c.want)
+		}
+	}
+	f.Recent = NewRecent(8)
+	f.Recent.put(testAccount, held)
+	if f.Whose(settled) != testAccount || f.Whose(stranger) != 0 {
+		t.Error("a recent payout's account is not known, or another's is taken for it")
+	}
 	if err := take(scheme.Notice{Kind: 99, Tx: held.ID, EndToEnd: held.EndToEnd}); !errors.Is(err, errKind) {
 		t.Errorf("a notice of an unknown kind: %v", err)
 	}

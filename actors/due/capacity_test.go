@@ -71,7 +71,7 @@ func TestCapacityGoesAround(t *testing.T) {
 // the first again and again.
 func TestFirstThatFails(t *testing.T) {
 	for _, r := range []Result{{Unheard: true}, {Err: errors.New("x")}} {
-		s, m := newShelf(), New(3000, Bounds{AtOnce: 1, Share: 1, Look: 10, Remember: 10, Probes: 1})
+		s, m := newShelf(), New(3000, 1<<60, Bounds{AtOnce: 1, Share: 1, Look: 10, Remember: 10, Probes: 1})
 		seen := map[ledger.AccountID]int{}
 		for i := range 30 {
 			s.queue(shared(ledger.AccountID(i%3+1)), 1+i)

@@ -172,11 +172,9 @@ func (m *Machine) resumed(s *step) error {
 			if !l.room() {
 				return false, nil
 			}
-			in, err := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan, error(nil)
-			if !in {
-				in, err = inHand(s.rows, d)
-			}
-			if in && err == nil {
+			ahead := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan
+			in, err := inHand(s.rows, d)
+			if (ahead || in) && err == nil {
 				return l.start(s, d, started{lane: l}), nil
 			}
 			return true, err

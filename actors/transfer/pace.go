@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"pixd/actors/ledger"
 )
 
 // pace decides when jobs in doubt may ask the scheme again, all of them together. While the
@@ -17,13 +19,23 @@ type pace struct {
 	now    func() time.Duration // see NewLanes
 
 	mu      sync.Mutex
-	waiters list.List // of chan struct{}, closed when the job may ask; who waits longest is first
+	waiting int       // jobs
+	lines   list.List // of *line, in the order of their accounts' turns
+	of      map[ledger.AccountID]*line
 	ticking bool
 	down    bool          // no call was answered since one failed
 	probing bool          // while it is down: a job was let ask, and its call has not ended
 	wait    time.Duration // while it is down: the time between two probes
 	probe   time.Duration // while it is down: when the next job may ask
 	rate    int           // how many jobs may ask in the next tick; 0: all
+}
+
+// line has an account's jobs that wait. Accounts take turns, so that where few may ask, one
+// account's many are not in another's way.
+type line struct {
+	account ledger.AccountID
+	jobs    list.List // of chan struct{}, closed when the job may ask; who waits longest is first
+	turn    *list.Element
 }
 
 // paceBounds are the times and rates of a pace.
@@ -77,11 +89,14 @@ func (p *pace) takeProbe() bool {
 	return true
 }
 
-// again waits until a job in doubt may ask the scheme again; false: the context ended first.
-func (p *pace) again(ctx context.Context) bool {
+// again waits until a job of an account, which is in doubt, may ask the scheme again; false: the
+// context ended first.
+func (p *pace) again(ctx context.Context, account ledger.AccountID) bool {
 	p.mu.Lock()
 	mine := make(chan struct{})
-	place := p.waiters.PushBack(mine)
+	l := p.line(account)
+	place := l.jobs.PushBack(mine)
+	p.waiting++
 	if !p.ticking {
 		p.ticking = true
 		time.AfterFunc(p.limits.tick, p.ticked)
@@ -98,16 +113,49 @@ func (p *pace) again(ctx context.Context) bool {
 	case <-mine:
 		return true
 	default:
-		p.waiters.Remove(place)
+		l.jobs.Remove(place)
+		p.waiting--
+		p.forget(l)
 		return false
 	}
+}
+
+// line returns an account's line.
+func (p *pace) line(account ledger.AccountID) *line {
+	l := p.of[account]
+	if l == nil {
+		if p.of == nil {
+			p.of = map[ledger.AccountID]*line{}
+		}
+		l = &line{account: account}
+		l.turn = p.lines.PushBack(l)
+		p.of[account] = l
+	}
+	return l
+}
+
+// forget drops a line in which no job waits.
+func (p *pace) forget(l *line) {
+	if l.jobs.Len() == 0 {
+		p.lines.Remove(l.turn)
+		delete(p.of, l.account)
+	}
+}
+
+// let lets the job ask whose turn it is.
+func (p *pace) let() {
+	l := p.lines.Front().Value.(*line)
+	close(l.jobs.Remove(l.jobs.Front()).(chan struct{}))
+	p.waiting--
+	p.lines.MoveToBack(l.turn)
+	p.forget(l)
 }
 
 // ticked lets the jobs of one tick ask.
 func (p *pace) ticked() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := p.waiters.Len()
+	n := p.waiting
 	switch {
 	case p.down && p.takeProbe():
 		n = 1
@@ -119,10 +167,10 @@ func (p *pace) ticked() {
 			p.rate = 0
 		}
 	}
-	for ; n > 0 && p.waiters.Len() > 0; n-- {
-		close(p.waiters.Remove(p.waiters.Front()).(chan struct{}))
+	for ; n > 0 && p.waiting > 0; n-- {
+		p.let()
 	}
-	if p.ticking = p.waiters.Len() > 0; p.ticking {
+	if p.ticking = p.waiting > 0; p.ticking {
 		time.AfterFunc(p.limits.tick, p.ticked)
 	}
 }
@@ -131,5 +179,5 @@ func (p *pace) ticked() {
 func (p *pace) state() (waiting int, down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiters.Len(), p.down
+	return p.waiting, p.down
 }

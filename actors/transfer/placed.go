@@ -53,7 +53,7 @@ func (p *placed) waits() bool {
 	began := p.lanes.now()
 	within, cancel := context.WithTimeout(p.ctx, p.left)
 	defer cancel()
-	may := p.lanes.pace.again(within)
+	may := p.lanes.pace.again(within, p.job.Account)
 	p.left -= p.lanes.now() - began
 	return may
 }

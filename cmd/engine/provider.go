@@ -47,7 +47,7 @@ func onThisMachine(u *url.URL) bool {
 func (s *Served) noticeOptions() (notices.Options, error) {
 	secret, err := provider.NewSecret(s.Config.SchemeSecret)
 	return notices.Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, s.Clock.Now, s.stated), Feed: s.takeNotice, Open: s.openNotices, Log: s.Config.Log,
+		Guard: provider.NewGuard(secret, provider.ToEngine, s.Clock.Now, s.stated), Feed: s.takeNotice, Whose: s.feed.Whose, Open: s.openNotices, Log: s.Config.Log,
 	}, err
 }
 

@@ -22,16 +22,18 @@ import (
 type Options struct {
 	Guard *provider.Guard
 	Feed  scheme.Feed
-	Wait  time.Duration // the longest wait for a notice's effect to be durable; 0: 10 s
-	Open  *Open         // counts the notices that are being worked on; nil: they are counted by themselves
+	Whose func(scheme.Notice) ledger.AccountID // the account that a notice is about, as far as memory tells, or 0; nil: the one that it names
+	Wait  time.Duration                        // the longest wait for a notice's effect to be durable; 0: 10 s
+	Open  *Open                                // counts the notices that are being worked on; nil: they are counted by themselves
 	Log   *slog.Logger
 }
 
 // Open counts the notices that were passed to Feed and have no outcome yet, by the account that
-// they name.
+// they are about.
 type Open = fair.Pool[ledger.AccountID]
 
-// The largest numbers of such notices: of all, and of those that name one account, or none.
+// The largest numbers of such notices: of all, and of those about one account, or about one that
+// is not known yet.
 // One that is refused is sent again.
 const (
 	openAtOnce = 4096
@@ -95,13 +97,17 @@ func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, erro
 		}
 		return 0, nil, control.Bad("%v", err)
 	}
-	if s.Open.Take(ctx, n.Account) != nil {
+	whose := n.Account
+	if s.Whose != nil {
+		whose = s.Whose(n)
+	}
+	if s.Open.Take(ctx, whose) != nil {
 		end(false)
 		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "too many notices are being worked on: send it again")
 	}
 	done := make(chan error, 1)
 	s.Feed(n, func(err error) {
-		s.Open.Give(n.Account)
+		s.Open.Give(whose)
 		end(err == nil)
 		done <- err
 	})

@@ -306,6 +306,38 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestCountedByWhose checks that a notice that names no account counts among those of the account
+// that it is about, from its beginning to its end.
+func TestCountedByWhose(t *testing.T) {
+	var late func(error)
+	s := &service{Options: Options{
+		Wait: time.Millisecond, Open: NewOpen(), Log: slog.New(slog.DiscardHandler),
+		Feed: func(_ scheme.Notice, done func(error)) { late = done }, Whose: func(scheme.Notice) ledger.AccountID { return 7 },
+	}}
+	for range openShare - 1 {
+		if err := s.Open.Take(t.Context(), 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func() error {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(settled)
+		_, _, err := s.take(&ctx, func(bool) {})
+		return err
+	}
+	_ = take() // its effect is not durable in time, and it stays open
+	if late == nil || s.Open.Counts().InUse != openShare {
+		t.Fatalf("%+v", s.Open.Counts())
+	}
+	if last := late; take() == nil || last == nil || s.Open.Take(t.Context(), 0) != nil {
+		t.Error("one more of the account was taken, or none of another")
+	}
+	late(nil)
+	if s.Open.Counts().InUse != openShare {
+		t.Errorf("%+v", s.Open.Counts())
+	}
+}
+
 // TestRefusedAreNotOnTheirWay checks that a notice which the feed has refused is no longer
 // counted among the notices that are being handled.
 func TestRefusedAreNotOnTheirWay(t *testing.T) {

@@ -1,0 +1,70 @@
+package transfer
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pixd/actors/ledger"
+)
+
+// TestTurnsToAskAgain checks that accounts take turns when few jobs in doubt may ask: one account's
+// thousand, which wait longer, keep another's first from asking for one turn at most.
+func TestTurnsToAskAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		l.pace.failed()
+		ctx, end := context.WithCancel(t.Context())
+		var asked [3]atomic.Int64
+		wait := func(account ledger.AccountID) {
+			go func() {
+				if l.pace.again(ctx, account) {
+					asked[account].Add(1)
+				}
+			}()
+		}
+		for range 1000 {
+			wait(1)
+		}
+		synctest.Wait()
+		wait(2)
+		wait(2)
+		for range 3 { // three probes, of which nobody hears: one job asks in each
+			before := asked[1].Load() + asked[2].Load()
+			time.Sleep(paceLimits.most)
+			synctest.Wait()
+			if asked[1].Load()+asked[2].Load() == before {
+				t.Fatal("no job was let ask")
+			}
+		}
+		if asked[2].Load() < 1 || asked[1].Load() < 1 {
+			t.Errorf("%d of account 1 and %d of account 2 asked", asked[1].Load(), asked[2].Load())
+		}
+		end()
+		synctest.Wait()
+		if waiting, _ := l.pace.state(); waiting != 0 || l.pace.lines.Len() != 0 || len(l.pace.of) != 0 {
+			t.Errorf("%d wait, in %d lines of %d accounts", waiting, l.pace.lines.Len(), len(l.pace.of))
+		}
+	})
+}
+
+// TestRateIsShared checks that of the jobs that may ask when the scheme returns, each account has
+// an equal part.
+func TestRateIsShared(t *testing.T) {
+	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, rate: 8}
+	for _, account := range []ledger.AccountID{1, 3, 2} { // in this order they have their turns
+		for range map[ledger.AccountID]int{1: 1000, 2: 3, 3: 1000}[account] {
+			p.line(account).jobs.PushBack(make(chan struct{}))
+			p.waiting++
+		}
+	}
+	p.ticked()
+	if p.of[1].jobs.Len()+p.of[3].jobs.Len() != 2000-6 || p.waiting != 2003-8 {
+		t.Errorf("%d and %d are left, %d in all", p.of[1].jobs.Len(), p.of[3].jobs.Len(), p.waiting)
+	}
+	if l := p.of[2]; l == nil || l.jobs.Len() != 1 {
+		t.Error("the small account did not have two of eight turns")
+	}
+}
