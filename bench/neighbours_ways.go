@@ -57,7 +57,7 @@ var ways = []way{
 		begin: subscribeSlow, next: (*greedy).payout,
 	},
 	{
-		name: "equal payouts", says: "500 payouts a second of one amount to one key", rate: 500, clients: 256,
+		name: "equal payouts", says: "250 payouts a second of one amount to one key", rate: 250, clients: 256,
 		next: func(g *greedy, _ int) request { return g.pay(100, g.tag+"@example.com") },
 	},
 	{
