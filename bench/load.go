@@ -86,6 +86,9 @@ func (l Load) Run(ctx context.Context) *Result {
 	for range first {
 		r.connect()
 	}
+	if l.Rate > 0 {
+		r.wait.Go(r.grow)
+	}
 	finished := make(chan struct{})
 	seconds := make(chan struct{})
 	go func() { defer close(seconds); r.tick(finished) }()
@@ -134,6 +137,20 @@ func (r *running) connect() {
 		return
 	}
 	r.wait.Go(func() { r.connection(int(n - 1)) })
+}
+
+// growEvery is how often grow looks.
+const growEvery = 10 * time.Millisecond
+
+// grow adds a connection for each request that is overdue while every connection waits for an
+// answer: then none of them can see that it is (see due).
+func (r *running) grow() {
+	for time.Until(r.end) > 0 && r.sleep(growEvery) {
+		due := int64((time.Since(r.begin) - overdue).Seconds() * float64(r.Rate))
+		for n := due - r.next.Load(); n > 0 && r.open.Load() < int64(r.Connections); n-- {
+			r.connect()
+		}
+	}
 }
 
 // due waits until the next request is due. It returns its number and that time; false: the load
