@@ -167,18 +167,17 @@ func TestOpenLoopGrows(t *testing.T) {
 func TestOpenLoopGrowsWhileAllWait(t *testing.T) {
 	t.Parallel()
 	const wait = 3 * time.Second
-	var begun atomic.Int64
+	var begun, atEnd atomic.Int64
 	addr := serving(t, func(ctx *fasthttp.RequestCtx) {
 		begun.Add(1)
 		time.Sleep(wait)
 		ctx.SetBodyString("x")
 	})
-	var atEnd int64
 	l := Load{Addr: addr, Connections: 500, Duration: time.Second, Rate: 200, Source: newCounting()}
-	time.AfterFunc(2*time.Second, func() { atEnd = begun.Load() })
+	time.AfterFunc(2*time.Second, func() { atEnd.Store(begun.Load()) })
 	r := l.Run(t.Context())
-	if atEnd != 200 || r.Done != 200 || r.Connections < 200 || r.Connections > 264 || r.Quantile(1) > wait+time.Second {
-		t.Errorf("%d of 200 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd, r.Done, r.Connections, r.Quantile(1))
+	if atEnd.Load() != 200 || r.Done != 200 || r.Connections < 200 || r.Connections > 264 || r.Quantile(1) > wait+time.Second {
+		t.Errorf("%d of 200 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd.Load(), r.Done, r.Connections, r.Quantile(1))
 	}
 }
 
