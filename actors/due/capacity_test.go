@@ -55,7 +55,11 @@ func TestCapacityGoesAround(t *testing.T) {
 		for a := range one.accounts {
 			low, high = min(low, got[ledger.AccountID(a+1)]), max(high, got[ledger.AccountID(a+1)])
 		}
-		if low == 0 || high-low > 1+one.every {
+		apart := 1
+		if one.accounts > atOnce { // a quarter of the tries goes around, whoever was served
+			apart += one.every
+		}
+		if low == 0 || high-low > apart {
 			t.Errorf("%+v: an account got %d, another %d", one, low, high)
 		}
 		newcomer := ledger.AccountID(one.accounts + 1)
@@ -70,7 +74,7 @@ func TestCapacityGoesAround(t *testing.T) {
 // TestFirstThatFails checks that a queue whose tries end without an answer of the directory is not
 // the first again and again.
 func TestFirstThatFails(t *testing.T) {
-	for _, r := range []Result{{Unheard: true}, {Err: errors.New("x")}} {
+	for _, r := range []Result{{Unheard: true}, {Unheard: true, Queued: true}, {Err: errors.New("x")}} {
 		s, m := newShelf(), New(3000, 1<<60, Bounds{AtOnce: 1, Share: 1, Look: 10, Remember: 10, Probes: 1})
 		seen := map[ledger.AccountID]int{}
 		for i := range 30 {
@@ -86,5 +90,117 @@ func TestFirstThatFails(t *testing.T) {
 		if seen[1] != 2 || seen[2] != 2 || seen[3] != 2 {
 			t.Errorf("%+v: %v", r, seen)
 		}
+	}
+}
+
+// TestManyAccountsTakeTurns checks that, where more accounts wait than a round has tries, each
+// has its turn before any has its second, also while all are refused.
+func TestManyAccountsTakeTurns(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	const accounts = 3 * atOnce
+	for a := range accounts {
+		for n := range 3 {
+			s.queue(shared(ledger.AccountID(a+1)), 10*a+n+1)
+		}
+	}
+	tries, _ := turnsOf(t, m, s, 3)
+	for a := range accounts {
+		if tries[ledger.AccountID(a+1)] != 1 {
+			t.Fatalf("tries in three rounds: %v", tries)
+		}
+	}
+}
+
+// TestLateEndsMoveNoTurn checks that accounts take turns at one lookup a round also where a try of
+// one of them ends after all others, whatever its result.
+func TestLateEndsMoveNoTurn(t *testing.T) {
+	for name, late := range map[string]Result{"success": {}, "refusal": {Queued: true}, "no answer": {Unheard: true, Queued: true}, "failure": {Err: errors.New("x")}} {
+		s, m := newShelf(), newMachine()
+		for i := range 4 * 200 {
+			s.queue(shared(ledger.AccountID(i%4+1)), 1+i)
+		}
+		s.sort()
+		passed := map[ledger.AccountID]int{}
+		for round := range 60 {
+			now := ledger.Millis(10_000 + 3200*round)
+			var last *Task
+			for i, one := range look(t, m, now, s) {
+				if i == 0 {
+					passed[one.Account]++
+					delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+					m.Done(one, Result{}, now)
+				} else if one.Account == 1 && last == nil {
+					last = &one
+				} else {
+					m.Done(one, Result{Queued: true}, now)
+				}
+			}
+			for _, one := range look(t, m, now, s) { // one more for the lookup that succeeded
+				m.Done(one, Result{Queued: true}, now)
+			}
+			m.Done(*last, late, now)
+			for _, one := range look(t, m, now, s) {
+				m.Done(one, Result{Queued: true}, now)
+			}
+		}
+		least := 14 // of 60 for four, or for three where account 1 has its own
+		if min(passed[2], passed[3], passed[4]) < least {
+			t.Errorf("%s: %v", name, passed)
+		}
+	}
+}
+
+// TestEmptiedQueueIsNotFirst checks that an account whose queue becomes empty, and then has one
+// payout again and again, is not before one that waits.
+func TestEmptiedQueueIsNotFirst(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for i := range 200 {
+		s.queue(shared(1), 1+i)
+	}
+	passed := map[ledger.AccountID]int{}
+	for round := range 60 {
+		s.queue(shared(2), 1000+round)
+		s.sort()
+		now := ledger.Millis(10_000 + 3200*round)
+		for i, one := range look(t, m, now, s) {
+			if i == 0 {
+				passed[one.Account]++
+				delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+			}
+			m.Done(one, Result{Queued: i > 0}, now)
+		}
+		for _, one := range look(t, m, now, s) {
+			m.Done(one, Result{Queued: true}, now)
+		}
+	}
+	if passed[1] < 25 || passed[2] < 25 {
+		t.Errorf("%v", passed)
+	}
+}
+
+// TestNeverGranted checks that accounts whose payouts are always refused, as many as a round has
+// tries, do not keep another's from being tried.
+func TestNeverGranted(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	for a := range 3 * atOnce {
+		s.queue(shared(ledger.AccountID(a+1)), 1+a)
+	}
+	s.sort()
+	capacity(t, m, s, 0, 12, func(int) int { return atOnce / 2 }) // every account is served at another time
+	for a := range 2 * atOnce {
+		s.queue(shared(ledger.AccountID(a+1)), 1000+a)
+	}
+	s.sort()
+	seen := map[ledger.AccountID]bool{}
+	const rounds = 2 * atOnce / (atOnce / 4) // in each of which a quarter goes around
+	for round := 20; round < 20+rounds; round++ {
+		now := ledger.Millis(10_000 + 3200*round)
+		for _, one := range look(t, m, now, s) {
+			seen[one.Account] = true
+			m.Done(one, Result{Queued: true}, now)
+		}
+	}
+	if len(seen) < 2*atOnce {
+		t.Errorf("of %d accounts %d were tried in %d rounds", 2*atOnce, len(seen), rounds)
 	}
 }

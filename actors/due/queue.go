@@ -13,8 +13,9 @@ import (
 // account's queue. Payouts are tried in rounds, in which the queues take turns, one payout in each
 // turn. A round first tries up to Bounds.Probes payouts. For each payout whose lookup succeeds
 // another payout is tried, until the limit refuses again. Where few lookups succeed, these are the
-// first of a round: so a round begins behind the queue of the last try that the limit did not
-// refuse. Where it refused all, the next round begins with the same queue. A round begins at least
+// first of a round: so a round begins with the queue whose last successful lookup is the oldest. Where
+// there are more queues than tries, a quarter of the tries goes to those that were tried least
+// recently, so that payouts which are never granted are not in the others' way. A round begins at least
 // one interval (Machine.every) after the last try of the previous round ended, so any interval of
 // that length has no more tries than one round.
 type limit struct {
@@ -25,7 +26,7 @@ type limit struct {
 
 	queues []*queue // those with payouts, in the order of their rows
 	turns  []*queue // those of which the round has not tried the whole queue, in the order of their turns
-	last   []byte   // the start of the queue behind which the next round begins
+	events uint64   // number of tries that were started or served; it orders them
 }
 
 // queue is one queue of a limit.
@@ -35,6 +36,10 @@ type queue struct {
 	from    ledger.TxID // value of after when the round began
 	wrapped bool        // the round has reached the end of the queue and gone on at its beginning
 	over    bool        // the round has tried the whole queue
+
+	served uint64 // limit.events when a lookup last succeeded, or when the queue was found
+	tried  uint64 // limit.events when a try last started; 0: none has
+	flying int    // number of tries that run
 }
 
 // limitOf returns the limit that payouts in a queue wait for: that of the account, or 0, the
@@ -70,17 +75,20 @@ func (m *Machine) runQueues(s *step) error {
 	return nil
 }
 
-// begin begins a round: with the queue behind last, and in each queue with the payout after the
-// one that was tried last.
+// begin begins a round: with the queue whose turn it is, and in each queue with the payout after
+// the one that was tried last.
 func (l *limit) begin(probes int) {
 	l.credit, l.skipped = probes-len(l.flying), 0
-	at, found := slices.BinarySearchFunc(l.queues, l.last, func(q *queue, last []byte) int { return bytes.Compare(q.start(), last) })
-	if found {
-		at++
-	}
-	l.turns = append(append(l.turns[:0], l.queues[at:]...), l.queues[:at]...)
 	for _, q := range l.queues {
 		q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
+	}
+	l.turns = append(l.turns[:0], l.queues...)
+	slices.SortStableFunc(l.turns, func(a, b *queue) int {
+		// Of a try that still runs the lookup has probably succeeded: the payout is being sent.
+		return cmp.Or(cmp.Compare(min(a.flying, 1), min(b.flying, 1)), cmp.Compare(a.served, b.served), cmp.Compare(a.tried, b.tried))
+	})
+	if len(l.turns) > probes {
+		slices.SortStableFunc(l.turns[probes-probes/4:], func(a, b *queue) int { return cmp.Compare(a.tried, b.tried) })
 	}
 }
 
@@ -129,6 +137,7 @@ func (m *Machine) findQueues(rows Rows) error {
 			m.order = append(m.order, id)
 		}
 		if l.queues = append(l.queues, q); known[found] == nil {
+			q.served = l.events // behind those that wait already
 			l.turns = append(l.turns, q)
 		}
 	})
@@ -176,6 +185,9 @@ func (m *Machine) pull(s *step, l *limit, q *queue) error {
 		if ended = l.flying[ledger.EntityID(row.ID)] || m.closed[row.Account]; !ended {
 			l.flying[ledger.EntityID(row.ID)] = true
 			l.credit--
+			l.events++
+			q.tried = l.events
+			q.flying++
 			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
 		}
 		return ended, nil
@@ -201,8 +213,11 @@ func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 	if !r.Skipped && !r.failed() {
 		l.next = max(l.next, now+m.every)
 	}
-	if !r.Skipped && !r.Queued { // also where it failed: else it would be the first again and again
-		l.last = ledger.QueueKey(t.Queue, ledger.TxID{})
+	if q := l.queueOf(t.Queue); q != nil {
+		if q.flying--; !r.Skipped && !r.failed() && !r.Queued && !r.Unheard {
+			l.events++
+			q.served = l.events
+		}
 	}
 	if (r.Skipped || r.failed()) && l.skipped < m.bounds.Skip { // no lookup was made
 		l.skipped++
@@ -210,4 +225,13 @@ func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 		return
 	}
 	l.credit = min(l.credit+1, m.bounds.Probes-len(l.flying))
+}
+
+// queueOf returns a queue of the limit; nil: it has become empty.
+func (l *limit) queueOf(id ledger.Queue) *queue {
+	at, found := slices.BinarySearchFunc(l.queues, ledger.QueueKey(id, ledger.TxID{}), func(q *queue, key []byte) int { return bytes.Compare(q.start(), key) })
+	if !found {
+		return nil
+	}
+	return l.queues[at]
 }
