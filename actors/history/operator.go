@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,13 +41,13 @@ func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 // underEndToEnd finds a transaction by an end-to-end id that it has, or had before the id
 // was renewed. It considers payouts, their repeats, refunds, and received payments and returns.
 //
-// Only transactions of account only count; 0: of any account, also those that the merchant never
-// saw because they were refused: an alert may be about one.
+// Only transactions of account only count; 0: of any account, and where there is none, one that the
+// merchant never saw because it was refused: an alert may be about it.
 func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
 	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
 	}
-	var best *ledger.Owned
+	var best, refused *ledger.Owned
 	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
 		if tx == nil || only != 0 && a != only || tx.EndToEnd != e2e && !slices.Contains(tx.Payout.Former, e2e) {
 			return
@@ -72,20 +73,23 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 		}
 		for _, m := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
 			tx, err := h.shown(v, m.ID)
-			if tx == nil && err == nil && only == 0 {
-				tx, err = h.unseen(row.Account, m)
-			}
 			if err != nil {
 				return nil, err
 			}
 			consider(row.Account, tx)
+			if tx != nil || only != 0 || refused != nil {
+				continue
+			}
+			if refused, err = h.unseen(row.Account, m, e2e); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if best != nil && best.Tx.Status.MovedMoney() {
 		return best, nil
 	}
 	err := h.received(v, only, e2e, consider)
-	return best, err
+	return cmp.Or(best, refused), err
 }
 
 // shown reads a transaction by its id; nil for a payout that the merchant never saw.
@@ -101,13 +105,14 @@ func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
 	return h.item(v, row)
 }
 
-// unseen reads a payout that was refused before its merchant could see it; nil for any other.
-func (h *History) unseen(a ledger.AccountID, m ledger.Member) (*ledger.Transaction, error) {
+// unseen reads a payout under an end-to-end id that was refused before its merchant could see it;
+// nil for any other.
+func (h *History) unseen(a ledger.AccountID, m ledger.Member, e2e string) (*ledger.Owned, error) {
 	tx, err := h.transaction(a, m.Seq)
-	if err != nil || tx.ID != m.ID || tx.Status != ledger.StatusRefused {
+	if err != nil || tx.ID != m.ID || tx.Status != ledger.StatusRefused || tx.EndToEnd != e2e {
 		return nil, err
 	}
-	return tx, nil
+	return &ledger.Owned{Account: a, Tx: tx}, nil
 }
 
 // received considers the payments and returns that were received under an end-to-end id, by

@@ -64,6 +64,46 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
+// endToEndRow reads the row of an end-to-end id.
+func (b *book) endToEndRow(e2e string) *ledger.EndToEndRow {
+	b.t.Helper()
+	for _, key := range ledger.EndToEndKeys(e2e) {
+		if value, ok, err := b.store.Get(key); err != nil {
+			b.t.Fatal(err)
+		} else if ok {
+			row, err := ledger.DecodeEndToEndRow(value)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			return &row
+		}
+	}
+	b.t.Fatalf("no row of %s", e2e)
+	return nil
+}
+
+// TestAnyoneRefused checks that a payout which was refused before its merchant could see it is found
+// by operators alone, under its end-to-end id, and only while no other has that id.
+func TestAnyoneRefused(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	held := b.payout(1, e2eA, ledger.Facts{}, 0)
+	refused := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2eA, Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider},
+		ledger.Facts{Tx: held, Row: b.endToEndRow(e2eA)})
+	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != refused.ID || got.Tx.Status != ledger.StatusRefused || got.Account != 1 {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, err := h.Anyone(refused.Public()); err != nil || got != nil {
+		t.Errorf("by its transaction_id: %+v %v", got, err)
+	}
+	shared := b.endToEndRow(e2eA)
+	again := b.payout(1, e2eA, ledger.Facts{Chain: ledger.Chain{Shared: shared}}, ledger.TransferIsAccepted)
+	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != again.ID {
+		t.Errorf("beside another: %+v %v, want %v", got, err, again.ID)
+	}
+}
+
 // TestAnyoneRenewed checks that a payout whose end-to-end id was renewed is found by its
 // new id and by its former ids, and that the former ids do not lead to a later payout whose
 // id ends in the same 11 characters.
