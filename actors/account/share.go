@@ -44,7 +44,6 @@ func (d *Host) modest(e *entry, most int, without int64) bool {
 
 // Figures are the figures of the bounds on requests in work.
 type Figures struct {
-	Most             int    // requests in work of the account that has the most of them
 	RefusedRequests  uint64 // refused because their account had too many in work
 	Transfers        int    // payouts and refunds that wait for an answer, of all accounts
 	RefusedTransfers uint64
@@ -53,13 +52,18 @@ type Figures struct {
 
 // Figures returns the figures of now.
 func (d *Host) Figures() Figures {
-	f := Figures{
+	return Figures{
 		RefusedRequests: d.refused.requests.Load(), Transfers: int(d.transfers.Load()),
 		RefusedTransfers: d.refused.transfers.Load(), RefusedEquals: d.refused.equals.Load(),
 	}
+}
+
+// MostInWork returns the number of requests in work of the account that has the most of them. It
+// looks at every account that was used since the start.
+func (d *Host) MostInWork() (most int) {
 	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
-		f.Most = max(f.Most, int(e.inWork.Load()), int(e.reads.Load()))
+		most = max(most, int(e.inWork.Load()), int(e.reads.Load()))
 		return true
 	})
-	return f
+	return most
 }

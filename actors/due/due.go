@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pixd/actors/ledger"
@@ -19,8 +20,10 @@ type Scanner struct {
 	log    *slog.Logger
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
-	mu      sync.Mutex
+	mu      sync.Mutex // held while rows are read
 	machine *Machine
+
+	figures atomic.Pointer[Figures] // of the machine's last step, so that who asks does not wait for mu
 }
 
 // Accounts carries out due tasks. It must call Scanner.Done once for each task.
@@ -46,6 +49,7 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		tasks, err := s.machine.Tick(s.now(), s.rows)
+		s.figures.Store(s.machine.figures())
 		s.mu.Unlock()
 		if err != nil {
 			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
@@ -70,11 +74,17 @@ type Figures struct {
 // InLane are the figures of one lane.
 type InLane struct{ Running, Waiting int }
 
-// Figures returns the figures of now.
-func (s *Scanner) Figures() (f Figures) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.machine.lanes {
+// Figures returns the figures of the scanner's last step.
+func (s *Scanner) Figures() Figures {
+	if f := s.figures.Load(); f != nil {
+		return *f
+	}
+	return Figures{}
+}
+
+func (m *Machine) figures() *Figures {
+	f := &Figures{}
+	for _, l := range m.lanes {
 		in := &f.Scheme
 		if l.need == ledger.NeedsClock {
 			in = &f.Clock
@@ -82,7 +92,7 @@ func (s *Scanner) Figures() (f Figures) {
 		in.Running += l.fresh + l.again
 		in.Waiting += len(l.parked.ids)
 	}
-	for _, l := range s.machine.limits {
+	for _, l := range m.limits {
 		f.Tries += len(l.flying)
 	}
 	return f
@@ -96,6 +106,7 @@ func (s *Scanner) Done(t Task, r Result) {
 	}
 	s.mu.Lock()
 	alert := s.machine.Done(t, r, s.now().Clock)
+	s.figures.Store(s.machine.figures())
 	s.mu.Unlock()
 	if alert && s.alerts != nil {
 		s.alerts.Raise(t.Account, ledger.Alert{

@@ -27,8 +27,7 @@ func TestAccountsShareALane(t *testing.T) {
 		if len(tasks) != share+1 || tasks[share].Account != 2 {
 			t.Fatalf("%s: %d tasks, the last of account %d", name, len(tasks), tasks[len(tasks)-1].Account)
 		}
-		scanner := Scanner{machine: m}
-		if f := scanner.Figures(); f.Scheme != (InLane{share + 1, greedy - share}) || f.Clock != (InLane{}) {
+		if f := m.figures(); f.Scheme != (InLane{share + 1, greedy - share}) || f.Clock != (InLane{}) {
 			t.Errorf("%s: %+v", name, f)
 		}
 		ends(m, s, tasks[share], 10_000)

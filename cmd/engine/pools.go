@@ -48,8 +48,7 @@ func (s *Served) pools(receipts *fair.Pool[ledger.AccountID]) pools {
 			return fair.Counts{InUse: int(s.meters.merchant.inHand.Load()), Refused: s.admission.refused.Load()}
 		},
 		"account": func() fair.Counts {
-			f := s.Accounts.Figures()
-			return fair.Counts{InUse: f.Most, Refused: f.RefusedRequests}
+			return fair.Counts{InUse: s.Accounts.MostInWork(), Refused: s.Accounts.Figures().RefusedRequests}
 		},
 		"transfers": func() fair.Counts {
 			f := s.Accounts.Figures()
