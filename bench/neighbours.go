@@ -66,8 +66,8 @@ type leftOut string
 
 func (l leftOut) Error() string { return string(l) }
 
-// besideOthers measures every way.
-func (s *session) besideOthers(ctx context.Context, tag string, r *Report) error {
+// measureWays measures every way of being greedy.
+func (s *session) measureWays(ctx context.Context, tag string, r *Report) error {
 	h, err := newHook()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *session) besideOthers(ctx context.Context, tag string, r *Report) error
 		}
 		g := &greedy{session: s, way: &all[i], account: 1 + i, tag: fmt.Sprintf("%sg%d-", tag, i), hook: h}
 		n := Neighbour{Way: g.way.name, Says: g.way.says}
-		if err := s.compareAlone(ctx, m, g, &n, r); err != nil {
+		if err := s.measureWay(ctx, m, g, &n, r); err != nil {
 			if _, skipped := err.(leftOut); !skipped { //nolint:errorlint // it is never wrapped
 				return fmt.Errorf("%s, %s: %w", neighbours, n.Way, err)
 			}
@@ -106,8 +106,8 @@ func (o *Options) waysOfGreed() []way {
 	return ways
 }
 
-// compareAlone measures the modest account alone, then beside the greedy one.
-func (s *session) compareAlone(ctx context.Context, m *modest, g *greedy, n *Neighbour, r *Report) (err error) {
+// measureWay measures the modest account alone, then beside the greedy one.
+func (s *session) measureWay(ctx context.Context, m *modest, g *greedy, n *Neighbour, r *Report) (err error) {
 	if g.way.ready != nil {
 		if err := g.way.ready(ctx, g); err != nil {
 			return err
@@ -186,7 +186,7 @@ func (s *session) modestLoad(m *modest, d time.Duration) Load {
 
 // from returns the source addresses from number i to number j, or all if there are fewer.
 func (s *session) from(i, j int) []netip.Addr {
-	if len(s.target.from) < j {
+	if len(s.target.from) < j || i >= j {
 		return s.target.from
 	}
 	return s.target.from[i:j]

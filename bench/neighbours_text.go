@@ -91,6 +91,7 @@ func (r *Report) neighbourRows() (rows []pageRow) {
 // bound.
 func (r *Report) neighbourLines() (all []string) {
 	var beyond []string
+	compared := 0
 	for i := range r.Neighbours {
 		n := &r.Neighbours[i]
 		line := legible(n.Way) + ": " + legible(n.Says)
@@ -104,14 +105,20 @@ func (r *Report) neighbourLines() (all []string) {
 			line += "; the modest one met " + showKinds(n.Beside.Errors)
 		}
 		all = append(all, line)
+		if n.LeftOut == "" && n.Ratio > 0 {
+			compared++
+		}
 		if n.Beyond() {
 			beyond = append(beyond, legible(n.Way))
 		}
 	}
-	if len(beyond) > 0 {
+	switch {
+	case compared == 0:
+		return append(all, "nothing was compared")
+	case len(beyond) > 0:
 		return append(all, fmt.Sprintf("beyond %.0f times what the modest account has alone, or with errors: %s", mostBeside, strings.Join(beyond, ", ")))
 	}
-	return append(all, fmt.Sprintf("the modest account’s p99 is within %.0f times what it has alone", mostBeside))
+	return append(all, fmt.Sprintf("of %s, each leaves the modest account’s p99 within %.0f times what it has alone", plural(compared, "way"), mostBeside))
 }
 
 // Beyond reports whether the greedy account cost the modest one more than it may: a p99 over

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -18,7 +19,13 @@ type greedy struct {
 }
 
 // Request implements Source.
-func (g *greedy) Request(b []byte, i int) []byte { return g.appendRequest(b, g.account, g.next(g, i)) }
+func (g *greedy) Request(b []byte, i int) []byte {
+	r := g.next(g, i)
+	if r.path == "" {
+		return b // there are no more
+	}
+	return g.appendRequest(b, g.account, r)
+}
 
 // Answer implements Source.
 func (g *greedy) Answer(i, status int, body []byte) {
@@ -53,7 +60,7 @@ var ways = []way{
 		},
 	},
 	{
-		name: "slow webhooks", says: "20 subscriptions to receivers that answer 200 after 0.9 to 10 s, and 100 payouts a second", rate: 100, clients: 256,
+		name: "slow webhooks", says: "20 subscriptions to receivers that answer 200 after 0.9 or 10 s, and 100 payouts a second", rate: 100, clients: 256,
 		begin: subscribeSlow, next: (*greedy).payout,
 	},
 	{
@@ -61,7 +68,7 @@ var ways = []way{
 		next: func(g *greedy, _ int) request { return g.pay(100, g.tag+"@example.com") },
 	},
 	{
-		name: "refunds at a dead provider", says: "the scheme is down for both; 100 refunds a second, each in doubt", rate: 100, clients: 1024, down: true,
+		name: "refunds at a dead provider", says: "the scheme is down for both; 100 refunds a second, each in doubt", rate: 100, clients: MostGreedy, down: true,
 		world: killScheme, next: (*greedy).refund,
 	},
 	{
@@ -150,7 +157,7 @@ func subscribeSlow(ctx context.Context, g *greedy) (func(context.Context) error,
 			return nil, leftOut("the engine calls no address of this machine")
 		}
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, remove(ctx))
 		}
 		ids = append(ids, id)
 	}
@@ -158,7 +165,7 @@ func subscribeSlow(ctx context.Context, g *greedy) (func(context.Context) error,
 }
 
 // killScheme ends the scheme's simulator of an engine of our own; what it returns starts it again.
-func killScheme(_ context.Context, s *session) (func(context.Context) error, error) {
+func killScheme(interrupted context.Context, s *session) (func(context.Context) error, error) {
 	if s.second == nil {
 		return nil, leftOut("the scheme is not pixbench's own, which it could end")
 	}
@@ -166,6 +173,9 @@ func killScheme(_ context.Context, s *session) (func(context.Context) error, err
 	return func(ctx context.Context) error {
 		if err := s.startSim(); err != nil {
 			return err
+		}
+		if interrupted.Err() != nil {
+			return nil
 		}
 		_, err := s.settled(ctx) // so that the next way meets no work of this one
 		return err

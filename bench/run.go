@@ -10,7 +10,7 @@ import (
 func (s *session) load(ctx context.Context, r *Report) error {
 	for i := range s.Scenarios {
 		if s.Scenarios[i].Name == neighbours {
-			return s.besideOthers(ctx, s.tag, r)
+			return s.measureWays(ctx, s.tag, r)
 		}
 		run, err := s.scenario(ctx, s.Scenarios[i], fmt.Sprintf("%s-%d-", s.tag, i))
 		if err != nil {

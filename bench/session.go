@@ -54,6 +54,9 @@ const (
 
 	closedConnections = 256
 	openConnections   = 1_536
+	// MostGreedy is how many connections a greedy account opens at most; as many webhooks at most
+	// come in while it does.
+	MostGreedy = 1_024
 	// ratePerAddress is how many requests a second each address is made to send at most, unless
 	// their number is given: well within the 90,000 a minute that are not refused.
 	ratePerAddress = 500
@@ -87,6 +90,8 @@ func (o *Options) Check() error {
 
 func (o *Options) connections() int {
 	switch {
+	case o.neighbours():
+		return openConnections + 2*MostGreedy
 	case o.Connections > 0:
 		return o.Connections
 	case o.Rate > 0:

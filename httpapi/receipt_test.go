@@ -267,9 +267,12 @@ func TestReceiptsInTurns(t *testing.T) {
 		}
 		s.Receipts.Give(merchant)
 		for n := range receiptQueue + 1 { // one after another, each after the place has rested
-			if synctest.Wait(); len(drawn) != n+1 || drawn[n] == other && n > 0 {
+			synctest.Wait()
+			mu.Lock()
+			if len(drawn) != n+1 || drawn[n] == other && n > 0 {
 				t.Errorf("after %d rests drawn for %v", n, drawn)
 			}
+			mu.Unlock()
 			time.Sleep(receiptRest)
 		}
 		if synctest.Wait(); !slices.Contains(drawn, other) {

@@ -73,7 +73,7 @@ var alertMakers = map[string]func(*alarmed){
 	ledger.AlertLate: func(w *alarmed) {
 		p := w.payout("silent+1@pix.test", 500)
 		w.clocks.pass(31 * time.Minute)
-		w.becomes("voided", 15*time.Second, func() bool { return w.status(p) == ledger.StatusFailed })
+		w.becomes("voided", 75*time.Second, func() bool { return w.status(p) == ledger.StatusFailed })
 		w.tell(scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.ID, EndToEnd: p.EndToEnd})
 	},
 	ledger.AlertContradiction: func(w *alarmed) {

@@ -56,10 +56,10 @@ func withHistory(t *testing.T, n int) *historic {
 	}
 	h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}})
 	settled(t, h.Store)
-	h.becomes("all are delivered", 60*time.Second, func() bool {
+	h.becomes("all are delivered", 60*time.Second+time.Duration(n)*5*time.Millisecond, func() bool {
 		return len(h.deliveries(h.delivered.ID, fmt.Sprintf("?status=delivered&per_page=1&page=%d", n))) == 1
 	})
-	h.becomes("all wait", 20*time.Second, func() bool {
+	h.becomes("all wait", 60*time.Second+time.Duration(n)*5*time.Millisecond, func() bool {
 		all := h.deliveries(h.webhook.ID, fmt.Sprintf("?per_page=1&page=%d", n))
 		if len(all) == 1 {
 			h.waiting = all[0].Event
