@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/tls"
+	"math"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -145,8 +146,9 @@ const growEvery = 10 * time.Millisecond
 // grow adds a connection for each request that is overdue while every connection waits for an
 // answer: then none of them can see that it is (see due).
 func (r *running) grow() {
-	for time.Until(r.end) > 0 && r.sleep(growEvery) {
-		due := int64((time.Since(r.begin) - overdue).Seconds() * float64(r.Rate))
+	all := int64(math.Ceil(r.Duration.Seconds() * float64(r.Rate)))
+	for r.next.Load() < all && time.Since(r.end) < lastSent && r.sleep(growEvery) {
+		due := min(all, int64((time.Since(r.begin)-overdue).Seconds()*float64(r.Rate)))
 		for n := due - r.next.Load(); n > 0 && r.open.Load() < int64(r.Connections); n-- {
 			r.connect()
 		}
