@@ -58,7 +58,9 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 		n    scheme.Notice
 		want ledger.AccountID
 	}{
-		{named, testAccount}, {misnamed, testAccount + 1}, {settled, 0}, // no table of recent payouts here
+		{named, testAccount},
+		{misnamed, testAccount + 1},
+		{settled, 0}, // no table of recent payouts here
 		{scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "ours"}}, 9},
 		{scheme.Notice{Kind: scheme.PaymentArrived, Arrived: ledger.ReceivePayment{Key: "theirs"}}, 0},
 	} {
