@@ -172,12 +172,17 @@ func (m *Machine) resumed(s *step) error {
 			if !l.room() {
 				return false, nil
 			}
-			ahead := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan
-			in, err := inHand(s.rows, d)
-			if (ahead || in) && err == nil {
+			in := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan // stamped by a clock that was ahead
+			if !in {
+				var err error
+				if in, err = inHand(s.rows, d); err != nil {
+					return true, err
+				}
+			}
+			if in {
 				return l.start(s, d, started{lane: l}), nil
 			}
-			return true, err
+			return true, nil
 		})
 		if err != nil || !over {
 			return err
