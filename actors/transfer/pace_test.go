@@ -61,6 +61,8 @@ func TestRateIsShared(t *testing.T) {
 		}
 	}
 	p.ticked()
+	p.mu.Lock() // the next tick comes by itself
+	defer p.mu.Unlock()
 	if p.of[1].jobs.Len()+p.of[3].jobs.Len() != 2000-6 || p.waiting != 2003-8 {
 		t.Errorf("%d and %d are left, %d in all", p.of[1].jobs.Len(), p.of[3].jobs.Len(), p.waiting)
 	}
