@@ -139,6 +139,10 @@ const (
 	schemeWord = "a secret that engine and scheme share"
 )
 
+// settleDelay is the simulator's delay before a settlement in these tests: so long that the answer
+// to the request, which waits for a sync or two, comes first.
+const settleDelay = "400ms"
+
 // launch starts the engine on free ports and does not wait until it is ready.
 func launch(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
@@ -148,7 +152,7 @@ func launch(t *testing.T, dir string, flags ...string) *process {
 // prepared returns a process of the engine on free ports that is not started yet.
 func prepared(t *testing.T, dir string, flags ...string) *process {
 	t.Helper()
-	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", "20ms"}, flags...)
+	args := append([]string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sim-settle-delay", settleDelay}, flags...)
 	p := &process{t: t, cmd: exec.Command(theBinary(), args...), dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 	if !slices.Contains(flags, "--demo") { // with --demo the engine is given no token and makes one
 		p.cmd.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)

@@ -24,7 +24,7 @@ func launchSim(t *testing.T, dir, listen, engine string, flags ...string) *proce
 // preparedSim returns a process of `pixd sim` that is not started yet.
 func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *process {
 	t.Helper()
-	args := append([]string{"sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", "30ms"}, flags...)
+	args := append([]string{"sim", "--data-dir", dir, "--listen", listen, "--engine", engine, "--settle-delay", settleDelay}, flags...)
 	c := exec.Command(theBinary(), args...)
 	c.Env = append(os.Environ(), "PIXD_ADMIN_TOKEN="+token, "PIXD_SCHEME_SECRET="+schemeWord)
 	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
