@@ -22,8 +22,9 @@ const (
 	// without an outcome, and submits it again where the scheme does not know it. A refusal
 	// of this submit is final, because it is the scheme's own answer.
 	GoalClear
-	// GoalVoid asks the scheme once about an accepted payout of which it has reported no
-	// outcome for Terms.OrphanAfter.
+	// GoalVoid asks the scheme once about a transfer that must not be sent again: an accepted
+	// payout of which it has reported no outcome for Terms.OrphanAfter, or a refund whose
+	// money may have gone back otherwise (Facts.MayBeBack).
 	GoalVoid
 )
 
@@ -67,10 +68,13 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 	}
 	switch t.Status {
 	case StatusHeld, StatusSending:
+		if f.MayBeBack {
+			return launch(t, GoalVoid)
+		}
 		return launch(t, GoalResume)
 	case StatusAccepted:
 		if t.Kind == TxRefund {
-			return askAboutRefund(t, d.stamp.Reading, &d.stamp.Terms)
+			return d.askAboutRefund(t, f.MayBeBack)
 		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
@@ -87,10 +91,13 @@ func (d *draft) attend(c Attend, f Facts) Decision {
 }
 
 // askAboutRefund asks the scheme about an accepted refund whose due time has come, or which
-// is in doubt.
-func askAboutRefund(t *Transaction, now Reading, terms *Terms) Decision {
-	if at := t.askAt(now, terms); now.Clock < at && !t.Transfer.Doubt {
+// is in doubt. mayBeBack: it must not be sent again.
+func (d *draft) askAboutRefund(t *Transaction, mayBeBack bool) Decision {
+	if at := t.askAt(d.stamp.Reading, &d.stamp.Terms); d.stamp.Clock < at && !t.Transfer.Doubt {
 		return Decision{Attended: &Attended{Again: at}}
+	}
+	if mayBeBack {
+		return launch(t, GoalVoid)
 	}
 	return launch(t, GoalClear)
 }

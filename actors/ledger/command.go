@@ -128,14 +128,14 @@ const (
 	TransferIsRefused  // the directory or the provider refused the transfer: no money moves
 	TransferIsLimited  // a directory limit refused the lookup of the key: nothing was submitted
 	TransferIsSending  // the lookup of a queued payout's key succeeded
-	TransferIsVoided   // the scheme has reported no outcome for Terms.OrphanAfter
+	TransferIsVoided   // the scheme has no outcome of a transfer that must not be sent again
 	TransferIsNotHeard // nothing new: the scheme gave no answer, or the directory limit still applies
 	TransferIsOpen     // nothing new: the scheme answered, but has no outcome for the transfer yet
 )
 
 // ends tells whether a transfer with this result gets a final status.
 func (r TransferResult) ends() bool {
-	return r == TransferIsSettled || r == TransferIsRejected || r == TransferIsRefused
+	return r == TransferIsSettled || r == TransferIsRejected || r == TransferIsRefused || r == TransferIsVoided
 }
 
 // ResolveTransfer hands the account the result of a payout or a refund.
@@ -342,8 +342,9 @@ type Facts struct {
 
 	Subscription *Subscription // the subscription to end; nil: the account never had it
 
-	Carried bool     // a child actor carries the payout to look after
-	Earlier *Earlier // an earlier request under the same claim; if set, no other fact was gathered
+	Carried   bool     // a child actor carries the payout to look after
+	MayBeBack bool     // the money of the refund to look after may have gone back by another refund
+	Earlier   *Earlier // an earlier request under the same claim; if set, no other fact was gathered
 }
 
 // Decision is the result of Decide: records, or a refusal, or neither where the command

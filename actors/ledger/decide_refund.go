@@ -120,7 +120,8 @@ func (d *draft) sumsOf(original TxID) RefundSums {
 }
 
 // refundOutcome decides about the result of a refund. No time limit ends a refund: only the
-// scheme's word does.
+// scheme's word does, also where the word is that the scheme does not know a refund which must not
+// be sent again. Such a refund may still settle.
 func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 	t := *f.Tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
@@ -143,6 +144,9 @@ func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 	case c.Result == TransferIsRejected:
 		t.Transfer.Doubt = t.Transfer.Doubt || c.Doubt
 		t = d.failRefund(d.shown(t), c.Reason)
+	case c.Result == TransferIsVoided:
+		t.Transfer.Unsure = true
+		t = d.failRefund(d.shown(t), ReasonVoided)
 	case c.Result == TransferIsRefused && t.Status == StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
 		t = d.acceptForNow(t)
 	case c.Result == TransferIsRefused:

@@ -109,12 +109,14 @@ func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 func (g *gathering) attended(f *Facts, c *Attend) (err error) {
 	id := TxID(c.ID)
 	f.Carried = g.Carried(id) != nil
-	if f.Tx, err = g.transfer(id, ""); err != nil || f.Tx != nil {
-		return err
+	if f.Tx, err = g.transfer(id, ""); err == nil && f.Tx == nil {
+		if c.Seq == 0 {
+			return ErrUnknownTransfer
+		}
+		f.Tx, err = g.state(id, c.Seq)
 	}
-	if c.Seq == 0 {
-		return ErrUnknownTransfer
+	if err == nil && f.Tx.Kind == TxRefund && f.Tx.Status.InFlight() {
+		f.MayBeBack, err = g.mayBeBack(f.Tx)
 	}
-	f.Tx, err = g.state(id, c.Seq)
 	return err
 }

@@ -72,6 +72,18 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 	return g.payment(f)
 }
 
+// mayBeBack tells whether the money of a refund in flight may have gone back by another refund:
+// more of the payment went back than leaves room for it, or its case waits since a restore for an
+// operator, who has the returns counted that the journal lacks.
+func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
+	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
+	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch || t.Refund.Case == nil {
+		return tooMuch, err
+	}
+	k, err := g.caseWith(*t.Refund.Case)
+	return k != nil && k.AwaitsOperator(&g.stamp.Terms), err
+}
+
 // counted reads the cases towards which a refund counts.
 func (g *gathering) counted(t *Transaction) (all []*Case, err error) {
 	for _, share := range t.Shares() {

@@ -834,6 +834,18 @@ var mutations = []mutation{
 		"\t\tcase o.Case.Ordinal == 0: //",
 	},
 	{
+		"sent-again-after-a-restore", "a refund for a case that was on its way in the snapshot is sent again, although another may have gone back in the gap",
+		"actors/ledger/gather_refund.go",
+		"\treturn k != nil && k.AwaitsOperator(&g.stamp.Terms), err\n",
+		"\treturn k == nil, err\n",
+	},
+	{
+		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",
+		"actors/ledger/decide_refund.go",
+		"\t\tt.Transfer.Unsure = true\n\t\tt = d.failRefund",
+		"\t\tt = d.failRefund",
+	},
+	{
 		"resumed-uncounted", "a case goes on, and what was returned in the gap is not counted",
 		"actors/ledger/decide_resume.go",
 		"\t\treturn d.findRefund(r)\n",

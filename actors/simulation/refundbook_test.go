@@ -150,6 +150,10 @@ func fromScheme(code string) bool {
 // requested it, or because the time for returns is over.
 func (b *refundBook) failsForNow(l *life, r *ledger.Record) {
 	t, made := r.Tx, l.trueTimeOf(r)
+	if t.ReasonCode == ledger.ReasonVoided {
+		b.failsUnsent(l, t)
+		return
+	}
 	code, known := ledger.ParseRefusal(t.ReasonCode)
 	if !known || !code.ForNow() {
 		l.fail("%v failed with %s, which is no word of the scheme", t.ID, t.ReasonCode)
@@ -160,6 +164,16 @@ func (b *refundBook) failsForNow(l *life, r *ledger.Record) {
 	}
 	if k := b.cases[*t.Refund.Case].Case; made.doubted || made.clock < ends(k, k.ReleaseAt, made) {
 		l.fail("%v failed with %s at %v, and returns may be made until %v", t.ID, t.ReasonCode, made.clock, k.ReleaseAt)
+	}
+}
+
+// failsUnsent checks that a refund was not sent again because its money may have gone back
+// otherwise: its case waited for an operator since a restore, or a refund came back that the
+// books had not counted.
+func (b *refundBook) failsUnsent(l *life, t *ledger.Transaction) {
+	l.count("meeting: a refund was not sent again, as its money may have gone back otherwise")
+	if awaited := l.gap != nil && t.Refund.Case != nil; !awaited && !b.late[t.Refund.Original] || !t.Transfer.Unsure {
+		l.fail("%v was not sent again, and nothing else can have gone back: %+v", t.ID, t)
 	}
 }
 

@@ -458,5 +458,12 @@ func (l *life) submitsRefund(c *child, p scheme.Refund) {
 	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Refund.OriginalEndToEnd != p.Original || t.Refund.Code != p.Reason ||
 		t.Description != p.Description || p.Account != c.account {
 		l.fail("%+v is submitted, and the journal has %+v", p, t)
+		return
+	}
+	if t.Refund.Case == nil {
+		return
+	}
+	if r, err := l.caseNow(*t.Refund.Case); err != nil || r.Case.AwaitsOperator(&l.terms) {
+		l.fail("%+v is submitted, and its case waits for an operator: %v", p, err)
 	}
 }

@@ -232,13 +232,17 @@ func (m *Machine) asked(r Reply) Act {
 	return m.next(Submit)
 }
 
-// voided handles the answer to the question that GoalVoid asks the scheme before a payout
-// is voided. If the scheme gave no answer, the payout is not voided.
+// voided handles the answer to the question that GoalVoid asks the scheme before a transfer is
+// voided. If the scheme gave no answer, the transfer is not voided. A refund is voided only
+// where the scheme does not know it.
 func (m *Machine) voided(r Reply) Act {
 	switch {
 	case r.Failed || r.Refused != nil:
 		return m.report(ledger.TransferIsNotHeard)
-	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected:
+	case m.duplicate(r.State):
+		return m.report(ledger.TransferIsOpen)
+	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected,
+		m.refund() && r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
 	}
 	return m.report(ledger.TransferIsVoided)

@@ -288,3 +288,22 @@ func TestRefundWithoutPayer(t *testing.T) {
 		t.Error(act)
 	}
 }
+
+// TestRefundThatMustNotBeSentAgain checks that such a refund is asked about once and never
+// submitted, that it is voided only where the scheme does not know it, and that a duplicate of
+// itself says nothing.
+func TestRefundThatMustNotBeSentAgain(t *testing.T) {
+	for line, want := range map[string]ledger.TransferResult{
+		"unknown": ledger.TransferIsVoided, "pending": ledger.TransferIsAccepted, "settled": ledger.TransferIsSettled,
+		"rejected AC03": ledger.TransferIsRejected, "rejected DUPL": ledger.TransferIsOpen,
+		"failed": ledger.TransferIsNotHeard, "refused provider_rejected": ledger.TransferIsNotHeard,
+	} {
+		m := New(Job{Tx: &ledger.Transaction{Kind: ledger.TxRefund}, Goal: ledger.GoalVoid})
+		if act := m.Begin(); act != Ask {
+			t.Fatalf("it begins with %s", actNames[act])
+		}
+		if act := m.Step(reply(t, line)); act != Report || m.Outcome.Result != want || m.Outcome.Doubt {
+			t.Errorf("%q: %s, %s", line, actNames[act], said(&m.Outcome))
+		}
+	}
+}

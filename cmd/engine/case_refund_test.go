@@ -185,3 +185,43 @@ func TestRestoredCaseIsNotRefundedTwice(t *testing.T) {
 		t.Errorf("%d %s", status, got)
 	}
 }
+
+// TestRestoredRefundIsNotSentAgain takes a snapshot while a refund for a case is refused for now,
+// and restores: the scheme does not know the refund and would take it now, but it may have gone
+// back in the gap under another id. So it fails, and waits for an operator.
+func TestRestoredRefundIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	var r, well refusing
+	fs := vfs.NewMem()
+	w := newHarness(t, fs, between(&r))
+	p := w.receives(50_000, "")
+	_, k := w.reports(p, 50_000)
+	r.code.Store(uint32(ledger.RefuseRateLimited))
+	w.analysed(k.ID, "AGREED")
+	w.becomes("on its way", 5*time.Second, func() bool { return w.refundsOf(p.TransactionID) == 1 })
+	file := w.snap()
+	w.stop()
+	restoredAt(t, fs, file, "new")
+	again := w.at(serveHarness(t, fs, from("new"), between(&well)))
+	again.becomes("it has failed", 15*time.Second, func() bool { failed, awaits := again.operatorOf(k.ID); return failed && awaits })
+	again.caseIs(k.ID, "closed AGREED 50000 held 50000 covered 50000 refunded 0")
+	if _, got := again.operate("GET", "/admin/alerts", ""); strings.Count(got, `"med_refund_failed"`) != 1 || !strings.Contains(got, "orphan_force_voided") {
+		t.Errorf("alerts %s", got)
+	}
+	ana := `{"operator":"ana"}`
+	for _, c := range []struct {
+		path, says string
+		status     int
+	}{
+		{"/refund", "must let it go on first", 409},
+		{"/resume", `"awaits_resume":false`, 202},
+		{"/refund", "may still settle until", 409},
+	} {
+		if status, got := again.operate("POST", "/admin/med/"+k.ID+c.path, ana); status != c.status || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %d %s", c.path, status, got)
+		}
+	}
+	if n := well.tries.Load(); n != 0 {
+		t.Errorf("the restored engine sent %d refunds", n)
+	}
+}
