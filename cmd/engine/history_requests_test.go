@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pixd/actors/ledger"
 )
@@ -21,6 +22,9 @@ type costly struct {
 	key                string // Idempotency-Key
 	// bound is the stated bound of what it reads, where that follows the history up to it.
 	bound int64
+	// within is the stated bound where that is a time; 503 beyond it.
+	within time.Duration
+	accept string // Accept
 }
 
 // requests are the merchant's requests, each about the newest or the oldest thing.
@@ -31,7 +35,13 @@ func (h *historic) requests() []costly {
 	post := func(path, body string, want int) costly {
 		return costly{method: "POST", path: path, body: body, want: want}
 	}
+	filtered := func(path string) costly {
+		return costly{method: "GET", path: path, want: 200, within: 5 * time.Second}
+	}
 	return []costly{
+		filtered("/transactions?type=internal"), filtered("/transactions?status=failed&direction=outbound"), filtered("/statement?type=internal"),
+		filtered("/transactions?type=internal&date_from=2020-01-01&date_to=2026-01-01"), filtered("/transactions?external_id=shop&status=failed"),
+		{method: "GET", path: "/transactions/" + h.oldest + "/receipt", want: 200, accept: "application/pdf"},
 		get("/balance", 0), get("/statement", 0), get("/statement?page=7", 0), get("/transactions", 0), get("/transactions?page=7", 0),
 		get("/transactions?date_from=2020-01-01", 0), get("/transactions/"+h.oldest, 0), get("/transactions/tag/"+h.oldest, 0),
 		get("/transactions/e2e/"+h.oldestE2E, 0), get("/transactions/"+h.oldest+"/receipt", 0), get("/transactions/ref/"+h.oldestRef, 0),
