@@ -163,7 +163,7 @@ func frees(c Command) bool {
 	case Attend:
 		return c.Kind == DueCase
 	case ResolveTransfer:
-		return c.Result == TransferIsRejected || c.Refusal != RefuseNothing
+		return c.Result == TransferIsRejected || c.Result == TransferIsVoided || c.Refusal != RefuseNothing
 	}
 	return false
 }

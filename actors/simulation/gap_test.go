@@ -14,6 +14,7 @@ import (
 // restored it is nil.
 type gap struct {
 	taken    *taken
+	at       ledger.Millis         // when the snapshot was restored
 	sent     map[ledger.TxID]string // what the scheme had taken when the snapshot was restored
 	made     map[ledger.TxID]ledger.AccountID
 	settled  map[ledger.TxID]bool
@@ -47,7 +48,7 @@ func issuedFor(r *ledger.Record, kind ledger.EventKind) issued {
 // newGap reads the records that the life has made durable since the snapshot.
 func newGap(l *life, t *taken) *gap {
 	g := &gap{
-		taken: t, sent: l.outside.sent, made: map[ledger.TxID]ledger.AccountID{}, settled: map[ledger.TxID]bool{}, received: map[string]bool{},
+		taken: t, at: l.clock, sent: l.outside.sent, made: map[ledger.TxID]ledger.AccountID{}, settled: map[ledger.TxID]bool{}, received: map[string]bool{},
 		returns: map[string]bool{}, cases: map[ledger.CaseID]bool{}, reports: map[string]bool{}, events: map[ledger.EventID]issued{},
 		held: map[deliveryName]int{}, unknown: map[string]bool{},
 	}
@@ -147,7 +148,8 @@ func (g *gap) waited(tx ledger.TxID) bool {
 func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) bool {
 	another := t.EndToEnd != m.EndToEnd
 	if t.Status != ledger.StatusSettled {
-		unsent := slices.Contains([]string{ledger.ReasonQueueTimeout, ledger.ReasonExpired, ledger.ReasonDeclined}, t.ReasonCode)
+		_, refused := ledger.ParseRefusal(t.ReasonCode) // by the directory, before it was sent here
+		unsent := refused || slices.Contains([]string{ledger.ReasonQueueTimeout, ledger.ReasonExpired, ledger.ReasonDeclined}, t.ReasonCode)
 		return another || g.settled[m.Tx] || unsent && g.sent[m.Tx] != ""
 	}
 	all, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)

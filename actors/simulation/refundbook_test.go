@@ -309,10 +309,11 @@ func (l *life) refundedHere(m sim.Movement) {
 
 // returnedOnce checks, in a restored life, that the scheme did not give back more of a payment
 // than was paid, with what it gave back in the gap. A merchant who refunds it again is the gap
-// that was accepted; an engine must not.
+// that was accepted; a restored engine must not. What the original had sent too much, because a
+// refund that failed in doubt settled late, is the original's.
 func (l *life) returnedOnce(m sim.Movement) {
 	t := l.chronicle0.refunds.newest[m.Tx]
-	if l.gap == nil || t == nil || t.Refund.Case == nil || l.chronicle0.refunds.found[t.ID] {
+	if l.gap == nil || m.At < l.gap.at || t == nil || t.Refund.Case == nil || l.chronicle0.refunds.found[t.ID] {
 		return
 	}
 	for id, other := range l.chronicle0.refunds.newest {
