@@ -86,8 +86,8 @@ var mutations = []mutation{
 	{
 		"voided-unasked", "an orphan is voided while the scheme cannot be reached",
 		"actors/transfer/machine.go",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\tcase r.State.Progress == scheme.Settled",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsVoided)\n\tcase r.State.Progress == scheme.Settled",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\tcase m.duplicate(r.State):\n\t\treturn m.report(ledger.TransferIsOpen)",
+		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsVoided)\n\tcase m.duplicate(r.State):\n\t\treturn m.report(ledger.TransferIsOpen)",
 	},
 	{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
@@ -242,8 +242,8 @@ var mutations = []mutation{
 	{
 		"void-believes-no-answer", "a settlement that the scheme tells when it is asked last is not taken",
 		"actors/transfer/machine.go",
-		"case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected:",
-		"case r.State.Progress == scheme.Rejected:",
+		"case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected,",
+		"case r.State.Progress == scheme.Rejected,",
 	},
 	{
 		"put-off-for-good", "what was put off is not run again where the memory of it is full",
