@@ -100,7 +100,7 @@ func TestMeasure(t *testing.T) {
 func TestMeasureAtARate(t *testing.T) {
 	t.Parallel()
 	o := small(t, "cash-out")
-	o.Rate, o.Addresses, o.Accounts = 200, 1, 1
+	o.Rate, o.Addresses, o.Accounts, o.Connections = 200, 1, 1, 64 // of a slow disk each may wait for 300 ms
 	r, err := Measure(t.Context(), t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

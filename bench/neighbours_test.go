@@ -241,7 +241,7 @@ func TestNeighboursShown(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3.10 ms", "9.30 ms", "3.00", "left out: the scheme is not", "the greedy account met 588 503", "the modest one met 2 503", "or with errors: lists\n"} {
+	for _, want := range []string{"3.10 ms", "9.30 ms", "3.00", "left out: the scheme is not", "the greedy account met 588 × 503", "the modest one met 2 × 503", "or with errors: lists\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

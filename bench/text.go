@@ -72,7 +72,7 @@ func (r *Run) remarks(b *strings.Builder) {
 func showKinds(errors []Count) string {
 	all := make([]string, len(errors))
 	for i, e := range errors {
-		all[i] = showCount(e.Count) + " " + legible(e.Kind)
+		all[i] = showCount(e.Count) + " × " + legible(e.Kind)
 	}
 	return strings.Join(all, ", ")
 }
