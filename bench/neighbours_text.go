@@ -122,8 +122,8 @@ func (r *Report) neighbourLines() (all []string) {
 }
 
 // Beyond reports whether the greedy account cost the modest one more than it may: a p99 over
-// mostBeside times as long as alone, an error, or a webhook that did not arrive, where the modest
-// one had none alone.
+// mostBeside times as long as alone, or more errors, or more webhooks that did not arrive, than
+// alone.
 func (n *Neighbour) Beyond() bool {
 	return n.Ratio > mostBeside || n.Told > mostBeside || sum(n.Beside.Errors) > sum(n.Alone.Errors) || n.Beside.Untold > n.Alone.Untold
 }

@@ -58,6 +58,7 @@ var reasonTexts = map[string]string{
 	"orphan_force_voided": "The scheme reported no outcome in time, and the payment was voided",
 	"approval_declined":   "An operator declined the payment",
 	"approval_expired":    "The payment was not approved in time",
+	"refund_not_resent":   "The scheme does not know the refund, and it was not sent again: the money may have gone back otherwise",
 
 	"cnpj_out_blocked":           "Payments to this CNPJ are not authorized for the account",
 	"cnpj_out_document_required": "The recipient's document is required and could not be determined",

@@ -11,7 +11,7 @@ import (
 // engine gives a payout or refund itself, is explained.
 func TestReasonTexts(t *testing.T) {
 	codes := strings.Fields("AC03 AB03 ED05 DUPL AM02 FF08 BE01 AM09 CH16 DT05 cnpj_out_blocked")
-	codes = append(codes, ledger.ReasonQueueTimeout, ledger.ReasonVoided, ledger.ReasonDeclined, ledger.ReasonExpired, ledger.ReasonDuplicate)
+	codes = append(codes, ledger.ReasonQueueTimeout, ledger.ReasonVoided, ledger.ReasonDeclined, ledger.ReasonExpired, ledger.ReasonNotResent, ledger.ReasonDuplicate)
 	codes = append(codes, ledger.BucketClient.Reason(), ledger.BucketInstitution.Reason())
 	for _, c := range ledger.Refusals() {
 		if _, outside := ledger.ParseRefusal(c.String()); outside {

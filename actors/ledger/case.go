@@ -124,7 +124,7 @@ type Defense struct {
 // epochOf is the epoch of a case about a payment. A payment from before the acceptance of a gap
 // may have been refunded in it, so a report that comes later awaits an operator too.
 func (t *Terms) epochOf(o *Transaction) uint64 {
-	before := o.BookedAt < t.GapEnd || ValidEndToEnd(o.EndToEnd) && minuteOf(o.EndToEnd) < t.GapEnd
+	before := o.BookedAt <= t.GapEnd || ValidEndToEnd(o.EndToEnd) && minuteOf(o.EndToEnd) < t.GapEnd
 	if t.Epoch > 0 && before {
 		return t.Epoch - 1
 	}

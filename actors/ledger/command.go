@@ -343,7 +343,7 @@ type Facts struct {
 	Subscription *Subscription // the subscription to end; nil: the account never had it
 
 	Carried   bool     // a child actor carries the payout to look after
-	MayBeBack bool     // the money of the refund to look after may have gone back by another refund
+	MayBeBack bool     // the money of the refund in question may have gone back by another refund, so that it must not be sent again
 	Earlier   *Earlier // an earlier request under the same claim; if set, no other fact was gathered
 }
 

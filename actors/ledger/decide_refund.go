@@ -144,9 +144,11 @@ func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 	case c.Result == TransferIsRejected:
 		t.Transfer.Doubt = t.Transfer.Doubt || c.Doubt
 		t = d.failRefund(d.shown(t), c.Reason)
+	case c.Result == TransferIsVoided && !f.MayBeBack:
+		return Decision{Tx: f.Tx, Repeat: true} // another refund of the payment has failed meanwhile
 	case c.Result == TransferIsVoided:
 		t.Transfer.Unsure = true
-		t = d.failRefund(d.shown(t), ReasonVoided)
+		t = d.failRefund(d.shown(t), ReasonNotResent)
 	case c.Result == TransferIsRefused && t.Status == StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
 		t = d.acceptForNow(t)
 	case c.Result == TransferIsRefused:
@@ -238,7 +240,7 @@ func unanswered(limited bool, refusal RefusalCode) string {
 	if limited && refusal != RefuseNothing {
 		return "the scheme still refuses a refund for now (" + refusal.String() + "): it is tried again"
 	}
-	return "the scheme has reported no outcome of a refund: it is asked again, and the refund sent again where the scheme does not know it"
+	return "the scheme has reported no outcome of a refund: it is asked again; where the scheme does not know the refund, it is sent again or fails"
 }
 
 // settleRefund debits a refund and releases its hold.
@@ -252,9 +254,21 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
 		k.Refunded += share.Amount
-		d.mustAddCase(CaseRefunded, k, Body{})
+		d.refundedOf(k, &sums)
 	}
 	return t
+}
+
+// refundedOf adds the record about a case of which a part was refunded. What the case disputes beyond
+// that is all that it holds and lacks: of a case from before a restore a return that was counted may
+// stand for this refund.
+func (d *draft) refundedOf(k *Case, sums *RefundSums) {
+	k.Short = min(k.Short, max(0, k.Amount-k.Refunded-k.Held))
+	if spare := k.Refunded + k.Held - k.Amount; spare > 0 && k.Held > 0 {
+		d.shrink(CaseRefunded, k, sums, spare)
+		return
+	}
+	d.mustAddCase(CaseRefunded, k, Body{})
 }
 
 // reasonTooOld is the scheme's reason code for an id whose minute is not within 12 h of its
@@ -289,6 +303,7 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 // over.
 func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	sums := d.sumsOf(k.Original)
+	part = min(part, max(0, k.Amount-k.Refunded-k.Held)) // less where a return was counted in its place
 	back := min(part, sums.Left())
 	sums.Held += back
 	k.Held += back
@@ -301,7 +316,7 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	switch own := t.Refund.Case != nil; {
 	case own && k.Stopped && k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
-	case own && k.Stopped:
+	case own && k.Stopped && k.Refunded < k.Amount:
 		d.alert(AlertCaseRefund, t, "a refund for "+k.ID.String()+" failed with "+printable(t.ReasonCode)+
 			", and the engine makes no other before an operator says so: the case holds what is left of the money")
 	}

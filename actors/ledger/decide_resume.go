@@ -94,7 +94,11 @@ func (d *draft) findRefund(r FoundReturn) *Refusal {
 		k.Parts = max(k.Parts, part) // the next refund of the case gets another id
 		d.cases = with(d.cases, k.Ordinal, k)
 		d.facts.Counted = []*Case{k}
-		if owes := k.Amount - k.Refunded; r.Amount <= owes {
+		owes := k.Amount - k.Refunded
+		if part == 0 { // it is not instead of one that is on its way
+			owes = k.Held + k.Lacks()
+		}
+		if r.Amount <= owes {
 			t.Refund.Case = &k.ID
 		} else if t.Refund.Counts = []CaseShare{{k.ID, owes}}; owes <= 0 { // the rest was for a case that the journal lacks
 			t.Refund.Counts, d.facts.Counted = nil, nil

@@ -67,7 +67,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 	case EndSubscription:
 		f.Subscription, err = g.subscription(c.ID)
 	}
-	if err == nil && frees(c) {
+	if err == nil && frees(c, &g.stamp.Terms) {
 		err = g.lacking(&f)
 	}
 	if err == nil {
@@ -90,6 +90,11 @@ func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 func (g *gathering) outcome(f *Facts, c *ResolveTransfer) (err error) {
 	if f.Tx, err = g.known(c.ID, c.EndToEnd); err != nil {
 		return err
+	}
+	if f.Tx.Kind == TxRefund && c.Result == TransferIsVoided {
+		if f.MayBeBack, err = g.mayBeBack(f.Tx); err != nil {
+			return err
+		}
 	}
 	switch {
 	case f.Tx.Kind == TxRefund && (c.Result.ends() || c.Refusal != RefuseNothing):

@@ -72,16 +72,21 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 	return g.payment(f)
 }
 
-// mayBeBack tells whether the money of a refund in flight may have gone back by another refund:
-// more of the payment went back than leaves room for it, or its case waits since a restore for an
-// operator, who has the returns counted that the journal lacks.
+// mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
+// it is where more of the payment, or of what its case disputes, went back than leaves room for it;
+// and for a case also where the refund was made before a restore, or the case waits since then for
+// an operator, who has the returns counted that the journal lacks.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
 	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch || t.Refund.Case == nil {
 		return tooMuch, err
 	}
 	k, err := g.caseWith(*t.Refund.Case)
-	return k != nil && k.AwaitsOperator(&g.stamp.Terms), err
+	if err != nil || k == nil {
+		return false, err
+	}
+	terms := &g.stamp.Terms
+	return k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil
 }
 
 // counted reads the cases towards which a refund counts.

@@ -172,7 +172,7 @@ type TransferPart struct {
 	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
 	Overdue    bool    `cbor:"6,keyasint,omitempty"` // a refund for which the scheme has reported no outcome for Terms.OrphanAfter
 
-	Unsure            bool   `cbor:"7,keyasint,omitempty"` // the transfer failed by a refusal, but an earlier submit of it may still reach the scheme
+	Unsure            bool   `cbor:"7,keyasint,omitempty"` // the transfer failed, but an earlier submit of it may still reach the scheme
 	LateAt            Millis `cbor:"8,keyasint,omitempty"` // engine time of a settlement that came after the transfer had failed
 	RejectedAfterVoid bool   `cbor:"9,keyasint,omitempty"` // the scheme rejected the transfer after the engine had failed it
 
@@ -271,18 +271,19 @@ const (
 // payment had before.
 const ReasonDuplicate = "DUPL"
 
-// Reason codes of a failed payout, beside the names of refusals.
+// Reason codes of a failed payout or, the last one, refund, beside the names of refusals.
 const (
 	ReasonQueueTimeout = "DICT_QUEUE_TIMEOUT"
 	ReasonVoided       = "orphan_force_voided"
 	ReasonDeclined     = "approval_declined"
 	ReasonExpired      = "approval_expired"
+	ReasonNotResent    = "refund_not_resent" // the scheme does not know the refund, and its money may have gone back otherwise
 )
 
 // Voided tells whether a payout or refund failed although the scheme may still settle it:
-// either the scheme reported no outcome of a payout in time, or it refused the transfer
-// after an earlier submit whose answer was lost. No other final status is changed by a late
-// settlement.
+// the scheme reported no outcome of a payout in time, or refused the transfer after an earlier
+// submit whose answer was lost, or did not know a refund that was not sent again. No other final
+// status is changed by a late settlement.
 func (t *Transaction) Voided() bool {
 	voided := t.Kind == TxPayout && t.ReasonCode == ReasonVoided // of a refund the scheme gives the reason
 	return t.Status == StatusFailed && (voided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid

@@ -14,7 +14,7 @@ import (
 // restored it is nil.
 type gap struct {
 	taken    *taken
-	at       ledger.Millis         // when the snapshot was restored
+	at       ledger.Millis          // when the snapshot was restored
 	sent     map[ledger.TxID]string // what the scheme had taken when the snapshot was restored
 	made     map[ledger.TxID]ledger.AccountID
 	settled  map[ledger.TxID]bool

@@ -86,8 +86,8 @@ var mutations = []mutation{
 	{
 		"voided-unasked", "an orphan is voided while the scheme cannot be reached",
 		"actors/transfer/machine.go",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\tcase m.duplicate(r.State):\n\t\treturn m.report(ledger.TransferIsOpen)",
-		"case r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsVoided)\n\tcase m.duplicate(r.State):\n\t\treturn m.report(ledger.TransferIsOpen)",
+		"\tcase unheard:\n\t\treturn m.report(ledger.TransferIsNotHeard)",
+		"\tcase unheard:\n\t\treturn m.report(ledger.TransferIsVoided)",
 	},
 	{
 		"fresh-id-after-crash", "what a lost process may have sent is sent again under another end-to-end id",
@@ -836,8 +836,14 @@ var mutations = []mutation{
 	{
 		"sent-again-after-a-restore", "a refund for a case that was on its way in the snapshot is sent again, although another may have gone back in the gap",
 		"actors/ledger/gather_refund.go",
-		"\treturn k != nil && k.AwaitsOperator(&g.stamp.Terms), err\n",
-		"\treturn k == nil, err\n",
+		"\treturn k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil\n",
+		"\treturn k.AwaitsOperator(terms) && terms.GapEnd < 0, nil\n",
+	},
+	{
+		"sent-again-after-the-count", "once its case was let go on, a refund that was on its way in the snapshot is sent again, although what was counted may stand for it",
+		"actors/ledger/gather_refund.go",
+		"\treturn k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil\n",
+		"\treturn k.AwaitsOperator(terms), nil\n",
 	},
 	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",

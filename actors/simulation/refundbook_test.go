@@ -150,7 +150,7 @@ func fromScheme(code string) bool {
 // requested it, or because the time for returns is over.
 func (b *refundBook) failsForNow(l *life, r *ledger.Record) {
 	t, made := r.Tx, l.trueTimeOf(r)
-	if t.ReasonCode == ledger.ReasonVoided {
+	if t.ReasonCode == ledger.ReasonNotResent {
 		b.failsUnsent(l, t)
 		return
 	}
@@ -258,13 +258,15 @@ func (b *refundBook) judge(l *life) {
 		l.fail("cases hold less of %v, of which no failed refund has settled", b.reduced)
 	}
 	for id, r := range b.cases {
-		refunded, open := ledger.Amount(0), ledger.Amount(0)
+		refunded, open, late := ledger.Amount(0), ledger.Amount(0), ledger.Amount(0)
 		for _, t := range b.newest {
 			for _, share := range t.Shares() {
 				switch {
 				case share.Case != id:
 				case t.Status == ledger.StatusSettled:
-					refunded += share.Amount
+					if refunded += share.Amount; t.Transfer.LateAt != 0 {
+						late += share.Amount
+					}
 				case t.Status.InFlight():
 					open += share.Amount
 				}
@@ -272,6 +274,9 @@ func (b *refundBook) judge(l *life) {
 		}
 		if k := r.Case; k.Refunded != refunded || refunded+open+k.Held > k.Amount && !b.late[k.Original] {
 			l.fail("%v of %d holds %d and says that %d were refunded; it is %d, and %d in flight", id, k.Amount, k.Held, k.Refunded, refunded, open)
+		}
+		if k := r.Case; refunded-late+k.Held > k.Amount {
+			l.fail("for %v of %d %d were refunded, without those that had failed, and it holds %d", id, k.Amount, refunded-late, k.Held)
 		}
 	}
 }

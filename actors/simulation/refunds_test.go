@@ -466,4 +466,9 @@ func (l *life) submitsRefund(c *child, p scheme.Refund) {
 	if r, err := l.caseNow(*t.Refund.Case); err != nil || r.Case.AwaitsOperator(&l.terms) {
 		l.fail("%+v is submitted, and its case waits for an operator: %v", p, err)
 	}
+	if l.gap != nil {
+		if _, before := l.gap.taken.status[t.ID]; before {
+			l.fail("%+v is submitted, and another may have been made for its case in the gap", p)
+		}
+	}
 }

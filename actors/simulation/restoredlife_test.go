@@ -29,6 +29,9 @@ func (l *life) beginAgain() {
 	if repeated != nil && len(l.wrong) == 0 {
 		l.repeatGap(repeated)
 	}
+	if len(l.wrong) == 0 && l.odds(2) {
+		l.resumeAll() // before anything that was on its way is asked about
+	}
 	for key := range l.kept {
 		if l.answered(key) {
 			l.count("restored: answers given again")

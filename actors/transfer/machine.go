@@ -233,14 +233,15 @@ func (m *Machine) asked(r Reply) Act {
 }
 
 // voided handles the answer to the question that GoalVoid asks the scheme before a transfer is
-// voided. If the scheme gave no answer, the transfer is not voided. A refund is voided only
-// where the scheme does not know it.
+// voided. If the scheme gave no answer, the transfer is not voided; a refund that nobody was told of
+// yet is then shown in doubt. A refund is voided only where the scheme does not know it.
 func (m *Machine) voided(r Reply) Act {
+	unheard := r.Failed || r.Refused != nil
 	switch {
-	case r.Failed || r.Refused != nil:
+	case m.duplicate(r.State), unheard && m.refund() && m.job.Tx.Status == ledger.StatusHeld:
+		return m.open()
+	case unheard:
 		return m.report(ledger.TransferIsNotHeard)
-	case m.duplicate(r.State):
-		return m.report(ledger.TransferIsOpen)
 	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected,
 		m.refund() && r.State.Progress != scheme.Unknown:
 		return m.know(r.State)

@@ -205,7 +205,7 @@ func TestRestoredRefundIsNotSentAgain(t *testing.T) {
 	again := w.at(serveHarness(t, fs, from("new"), between(&well)))
 	again.becomes("it has failed", 15*time.Second, func() bool { failed, awaits := again.operatorOf(k.ID); return failed && awaits })
 	again.caseIs(k.ID, "closed AGREED 50000 held 50000 covered 50000 refunded 0")
-	if _, got := again.operate("GET", "/admin/alerts", ""); strings.Count(got, `"med_refund_failed"`) != 1 || !strings.Contains(got, "orphan_force_voided") {
+	if _, got := again.operate("GET", "/admin/alerts", ""); strings.Count(got, `"med_refund_failed"`) != 1 || !strings.Contains(got, "refund_not_resent") {
 		t.Errorf("alerts %s", got)
 	}
 	ana := `{"operator":"ana"}`
