@@ -83,7 +83,7 @@ func (s *Scanner) Figures() Figures {
 }
 
 func (m *Machine) figures() *Figures {
-	f := &Figures{}
+	f := &Figures{Tries: m.tries}
 	for _, l := range m.lanes {
 		in := &f.Scheme
 		if l.need == ledger.NeedsClock {
@@ -91,9 +91,6 @@ func (m *Machine) figures() *Figures {
 		}
 		in.Running += l.fresh + l.again
 		in.Waiting += len(l.parked.ids)
-	}
-	for _, l := range m.limits {
-		f.Tries += len(l.flying)
 	}
 	return f
 }

@@ -83,6 +83,7 @@ type Machine struct {
 
 	find   ledger.Millis               // engine time at which to look for queues with payouts again
 	limits map[ledger.AccountID]*limit // see limitOf
+	tries  int                         // number of tries that run, for all limits together
 	order  []ledger.AccountID          // limits with queues
 }
 

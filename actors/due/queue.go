@@ -1,7 +1,6 @@
 package due
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -22,7 +21,7 @@ type limit struct {
 	next    ledger.Millis // engine time from which a round may begin
 	credit  int           // number of tries that may still start in this round
 	skipped int
-	flying  map[ledger.EntityID]bool
+	flying  map[ledger.EntityID]*queue // the tries that run, each with the queue in which it was started
 
 	queues []*queue // those with payouts, in the order of their rows
 	turns  []*queue // those of which the round has not tried the whole queue, in the order of their turns
@@ -80,7 +79,7 @@ func (m *Machine) runQueues(s *step) error {
 func (l *limit) begin(probes int) {
 	l.credit, l.skipped = probes-len(l.flying), 0
 	for _, q := range l.queues {
-		q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false
+		q.enter()
 	}
 	l.turns = append(l.turns[:0], l.queues...)
 	slices.SortStableFunc(l.turns, func(a, b *queue) int {
@@ -92,8 +91,9 @@ func (l *limit) begin(probes int) {
 	}
 }
 
-// start is the key before the queue's first row.
-func (q *queue) start() []byte { return ledger.QueueKey(q.id, ledger.TxID{}) }
+// enter lets the round try the whole queue, beginning with the payout after the one that was tried
+// last.
+func (q *queue) enter() { q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false }
 
 // takeTurns starts tries in the queues in turn, as many as the limit's credit.
 func (m *Machine) takeTurns(s *step, l *limit) error {
@@ -126,11 +126,11 @@ func (m *Machine) findQueues(rows Rows) error {
 	err := eachQueue(rows, func(found ledger.Queue) {
 		q, id := known[found], limitOf(found)
 		if q == nil {
-			q = &queue{id: found, wrapped: true}
+			q = &queue{id: found}
 		}
 		l := cmp.Or(limits[id], m.limits[id])
 		if l == nil {
-			l = &limit{flying: map[ledger.EntityID]bool{}}
+			l = &limit{flying: map[ledger.EntityID]*queue{}}
 		}
 		limits[id] = l
 		if len(l.queues) == 0 {
@@ -138,6 +138,7 @@ func (m *Machine) findQueues(rows Rows) error {
 		}
 		if l.queues = append(l.queues, q); known[found] == nil {
 			q.served = l.events // behind those that wait already
+			q.enter()
 			l.turns = append(l.turns, q)
 		}
 	})
@@ -167,12 +168,24 @@ func eachQueue(rows Rows, fn func(ledger.Queue)) error {
 	return nil
 }
 
-// pull starts a try of the next payout of a queue. At the end of the queue it starts none; the next
-// call goes on at the queue's beginning.
+// pull starts a try of the next payout of a queue, at its end of the first. The queue is over when it
+// comes back to where the round began.
 func (m *Machine) pull(s *step, l *limit, q *queue) error {
+	for !q.over {
+		started, err := m.tryNext(s, l, q)
+		if err != nil || started || q.over {
+			return err
+		}
+		q.over = q.wrapped
+		q.wrapped, q.after = true, ledger.TxID{}
+	}
+	return nil
+}
+
+// tryNext starts a try of the next payout of a queue; false: the queue has no further one.
+func (m *Machine) tryNext(s *step, l *limit, q *queue) (started bool, err error) {
 	lo, hi := ledger.QueueOf(q.id, q.after)
-	ended := true
-	err := s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+	err = s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		row, err := ledger.DecodeQueued(k, v)
 		if err != nil {
 			return false, err
@@ -182,42 +195,38 @@ func (m *Machine) pull(s *step, l *limit, q *queue) error {
 			return false, nil
 		}
 		q.after = row.ID
-		if ended = l.flying[ledger.EntityID(row.ID)] || m.closed[row.Account]; !ended {
-			l.flying[ledger.EntityID(row.ID)] = true
-			l.credit--
-			l.events++
-			q.tried = l.events
-			q.flying++
-			s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
+		if l.flying[ledger.EntityID(row.ID)] != nil || m.closed[row.Account] {
+			return true, nil
 		}
-		return ended, nil
+		l.flying[ledger.EntityID(row.ID)] = q
+		m.tries++
+		l.credit--
+		l.events++
+		q.tried = l.events
+		q.flying++
+		s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
+		started = true
+		return false, nil
 	})
-	if err != nil || !ended || q.over {
-		return err
-	}
-	if q.wrapped {
-		q.over = true
-	}
-	q.wrapped, q.after = true, ledger.TxID{}
-	return nil
+	return started, err
 }
 
 // endRetry takes the result of a try. The round may try another payout where the lookup
 // succeeded, or where no lookup was made (at most Bounds.Skip times).
 func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 	l := m.limits[limitOf(t.Queue)]
-	if l == nil {
+	if l == nil || l.flying[t.ID] == nil {
 		return
 	}
+	q := l.flying[t.ID]
 	delete(l.flying, t.ID)
+	m.tries--
 	if !r.Skipped && !r.failed() {
 		l.next = max(l.next, now+m.every)
 	}
-	if q := l.queueOf(t.Queue); q != nil {
-		if q.flying--; !r.Skipped && !r.failed() && !r.Queued && !r.Unheard {
-			l.events++
-			q.served = l.events
-		}
+	if q.flying--; !r.Skipped && !r.failed() && !r.Queued && !r.Unheard {
+		l.events++
+		q.served = l.events
 	}
 	if (r.Skipped || r.failed()) && l.skipped < m.bounds.Skip { // no lookup was made
 		l.skipped++
@@ -225,13 +234,4 @@ func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
 		return
 	}
 	l.credit = min(l.credit+1, m.bounds.Probes-len(l.flying))
-}
-
-// queueOf returns a queue of the limit; nil: it has become empty.
-func (l *limit) queueOf(id ledger.Queue) *queue {
-	at, found := slices.BinarySearchFunc(l.queues, ledger.QueueKey(id, ledger.TxID{}), func(q *queue, key []byte) int { return bytes.Compare(q.start(), key) })
-	if !found {
-		return nil
-	}
-	return l.queues[at]
 }
