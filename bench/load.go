@@ -66,6 +66,7 @@ type running struct {
 	begin, end time.Time
 	next       atomic.Int64 // number of requests that were given out
 	open       atomic.Int64 // number of connections
+	over       atomic.Bool  // the source has no more requests
 	ctx        context.Context
 	cut        context.Context // ends when answers are no longer waited for
 	wait       sync.WaitGroup
@@ -120,7 +121,7 @@ const notSent = "not sent"
 
 // unsent counts the requests of an open loop that were due and not sent.
 func (r *running) unsent() {
-	if r.Rate == 0 || r.ctx.Err() != nil {
+	if r.Rate == 0 || r.ctx.Err() != nil || r.over.Load() {
 		return
 	}
 	due := int((int64(r.Duration)*int64(r.Rate) + int64(time.Second) - 1) / int64(time.Second))
@@ -147,7 +148,7 @@ const growEvery = 10 * time.Millisecond
 // answer: then none of them can see that it is (see due).
 func (r *running) grow() {
 	all := int64(math.Ceil(r.Duration.Seconds() * float64(r.Rate)))
-	for r.next.Load() < all && time.Since(r.end) < lastSent && r.sleep(growEvery) {
+	for !r.over.Load() && r.next.Load() < all && time.Since(r.end) < lastSent && r.sleep(growEvery) {
 		due := min(all, int64((time.Since(r.begin)-overdue).Seconds()*float64(r.Rate)))
 		for n := due - r.next.Load(); n > 0 && r.open.Load() < int64(r.Connections); n-- {
 			r.connect()
@@ -158,7 +159,7 @@ func (r *running) grow() {
 // due waits until the next request is due. It returns its number and that time; false: the load
 // is over. In a closed loop the next request is due now.
 func (r *running) due() (i int, at time.Time, more bool) {
-	if r.ctx.Err() != nil {
+	if r.ctx.Err() != nil || r.over.Load() {
 		return 0, at, false
 	}
 	if r.Rate == 0 {
@@ -221,6 +222,7 @@ func (r *running) connection(n int) {
 			return
 		}
 		if request = r.Source.Request(request[:0], i); len(request) == 0 {
+			r.over.Store(true)
 			return
 		}
 		sent := time.Now()

@@ -173,11 +173,26 @@ func TestOpenLoopGrowsWhileAllWait(t *testing.T) {
 		time.Sleep(wait)
 		ctx.SetBodyString("x")
 	})
-	l := Load{Addr: addr, Connections: 500, Duration: time.Second, Rate: 200, Source: newCounting()}
+	l := Load{Addr: addr, Connections: 600, Duration: time.Second, Rate: 400, Source: newCounting()}
 	time.AfterFunc(2*time.Second, func() { atEnd.Store(begun.Load()) })
 	r := l.Run(t.Context())
-	if atEnd.Load() != 200 || r.Done != 200 || r.Connections < 200 || r.Connections > 264 || r.Quantile(1) > wait+time.Second {
-		t.Errorf("%d of 200 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd.Load(), r.Done, r.Connections, r.Quantile(1))
+	if atEnd.Load() != 400 || r.Done != 400 || r.Connections < 400 || r.Connections > 464 || r.Quantile(1) > wait+time.Second {
+		t.Errorf("%d of 400 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd.Load(), r.Done, r.Connections, r.Quantile(1))
+	}
+}
+
+// TestSourceEnds checks that a load ends when its source has no more requests, and counts none as
+// not sent.
+func TestSourceEnds(t *testing.T) {
+	t.Parallel()
+	addr := serving(t, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("x") })
+	for _, rate := range []int{0, 200} {
+		c := newCounting()
+		c.most = 20
+		r := Load{Addr: addr, Connections: 100, Duration: 20 * time.Second, Rate: rate, Source: c}.Run(t.Context())
+		if r.Done != 20 || r.Sent != 20 || len(r.Errors) > 0 || r.Elapsed > 5*time.Second || r.Connections > 100 {
+			t.Errorf("rate %d: %d done, %d sent, %v, in %v", rate, r.Done, r.Sent, r.Errors, r.Elapsed)
+		}
 	}
 }
 

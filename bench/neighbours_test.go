@@ -269,3 +269,24 @@ func TestNeighboursShown(t *testing.T) {
 		}
 	}
 }
+
+// TestModestPayoutsThatWait checks that beside queued payouts every fourth payout of the modest
+// account waits for the directory once, and elsewhere none.
+func TestModestPayoutsThatWait(t *testing.T) {
+	t.Parallel()
+	for _, w := range []*way{nil, {}, {queued: true}} {
+		m := modest{tag: "m", way: w}
+		waits, want := 0, 0
+		for i := 0; i < 80; i += 2 { // the others are lookups
+			if strings.Contains(m.payoutOf(i).body, "bucket-exhausted-1+") {
+				waits++
+			}
+		}
+		if w != nil && w.queued {
+			want = 10
+		}
+		if waits != want {
+			t.Errorf("%+v: %d of 40 payouts wait", w, waits)
+		}
+	}
+}

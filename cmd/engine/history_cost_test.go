@@ -24,6 +24,7 @@ type historic struct {
 	*harness
 	reads atomic.Int64
 
+	long                         bool // it may have too much for a filtered list
 	id                           ledger.AccountID
 	payment                      *ledger.Transaction
 	open                         *ledger.Case
@@ -36,7 +37,7 @@ type historic struct {
 
 // withHistory makes an account that has had n of each kind of thing.
 func withHistory(t *testing.T, n int) *historic {
-	h := &historic{}
+	h := &historic{long: n > 10_000}
 	h.harness = newHarness(t, vfs.NewMem(), insecure, func(c *Config) {
 		c.readFault = func() error { h.reads.Add(1); return nil }
 		c.RateLimit = 0
@@ -210,7 +211,7 @@ func (h *historic) once(r *costly) int64 {
 	if took := time.Since(began); r.within != 0 && took > r.within+time.Second {
 		h.t.Errorf("%s takes %v", r.path, took)
 	}
-	if status != r.want && !(r.within != 0 && status == 503) {
+	if status != r.want && !(h.long && r.within != 0 && status == 503) {
 		h.t.Errorf("%s %s %s: %d %s", r.method, r.path, r.body, status, got)
 	}
 	return cost
