@@ -165,8 +165,12 @@ func TestWhatServes(t *testing.T) {
 		result Result
 		serves bool
 	}{
-		{Result{}, true}, {Result{Queued: true}, false}, {Result{Unheard: true}, false}, {Result{Unheard: true, Queued: true}, false},
-		{Result{Skipped: true}, false}, {Result{Err: errors.New("x")}, false},
+		{Result{}, true},
+		{Result{Queued: true}, false},
+		{Result{Unheard: true}, false},
+		{Result{Unheard: true, Queued: true}, false},
+		{Result{Skipped: true}, false},
+		{Result{Err: errors.New("x")}, false},
 	} {
 		s, m := newShelf(), newMachine()
 		s.queue(shared(1), 1)
