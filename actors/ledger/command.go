@@ -337,6 +337,7 @@ type Facts struct {
 	// first; gathered where the command may free a part of the payment.
 	Lacking []*Case
 	Found   []FoundReturn // what ResumeCase.Returned has, in the same order
+	Unnamed *Transaction  // a refund of the payment from before the restore that is in flight and that the scheme does not know; nil: there is none
 	// Counted are the cases that Transaction.Shares of the refund to resolve names, in that order.
 	Counted []*Case
 

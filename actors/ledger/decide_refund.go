@@ -259,12 +259,10 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	return t
 }
 
-// refundedOf adds the record about a case of which a part was refunded. What the case disputes beyond
-// that is all that it holds and lacks: of a case from before a restore a return that was counted may
-// stand for this refund.
+// refundedOf adds the record about a case of which a part was refunded. What it holds beyond what it
+// still disputes is released: a refund that had failed may have settled late in the place of this one.
 func (d *draft) refundedOf(k *Case, sums *RefundSums) {
-	k.Short = min(k.Short, max(0, k.Amount-k.Refunded-k.Held))
-	if spare := k.Refunded + k.Held - k.Amount; spare > 0 && k.Held > 0 {
+	if spare := k.spare(0); spare > 0 {
 		d.shrink(CaseRefunded, k, sums, spare)
 		return
 	}
@@ -303,7 +301,7 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 // over.
 func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	sums := d.sumsOf(k.Original)
-	part = min(part, max(0, k.Amount-k.Refunded-k.Held)) // less where a return was counted in its place
+	part = min(part, max(0, k.Amount-k.Refunded-k.Held)) // less where another settled late in its place
 	back := min(part, sums.Left())
 	sums.Held += back
 	k.Held += back
@@ -316,7 +314,7 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	switch own := t.Refund.Case != nil; {
 	case own && k.Stopped && k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
-	case own && k.Stopped && k.Refunded < k.Amount:
+	case own && k.Stopped && k.Held+k.Short > 0:
 		d.alert(AlertCaseRefund, t, "a refund for "+k.ID.String()+" failed with "+printable(t.ReasonCode)+
 			", and the engine makes no other before an operator says so: the case holds what is left of the money")
 	}

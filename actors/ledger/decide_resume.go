@@ -5,8 +5,9 @@ import "slices"
 // resumeCase lets the engine go on with a case that awaits it since a restore. Returns of the
 // payment that the scheme has settled and the journal lacks are debited and counted first, so
 // that nothing is refunded twice. The refusals are, in order: unknown case, a case that awaits
-// nothing, a return that is under way at the scheme and not known here; what becomes of it
-// decides how much is left to refund.
+// nothing, a return that is under way at the scheme and not known here, a refund of the payment from
+// before the restore that is on its way here and not known at the scheme; what becomes of them decides
+// how much is left to refund, and a return of the gap may stand for such a refund.
 func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
 	if f.Case == nil {
 		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
@@ -18,6 +19,9 @@ func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
 		if refused := r.refuses(); refused != nil {
 			return Decision{Refusal: refused}
 		}
+	}
+	if t := f.Unnamed; t != nil {
+		return Decision{Refusal: refuse(RefuseReturnOpen, "the refund "+t.Public()+" of the payment is on its way since before the restore, and the scheme does not know it: try again when it has ended")}
 	}
 	for _, r := range f.Found {
 		if refused := d.countFound(r); refused != nil {
@@ -124,7 +128,7 @@ func (d *draft) caseOfReturn(r FoundReturn) (*Case, uint64) {
 	if r.Reason != fraudCode {
 		return nil, 0
 	}
-	for _, k := range slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals) {
+	for _, k := range slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking) {
 		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
 			if r.ReturnID[len(r.ReturnID)-suffixChars:] == d.partSuffix(k, part) {
 				return d.newest(k), part

@@ -73,20 +73,21 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 }
 
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
-// it is where more of the payment, or of what its case disputes, went back than leaves room for it;
-// and for a case also where the refund was made before a restore, or the case waits since then for
-// an operator, who has the returns counted that the journal lacks.
+// it is where more of the payment, or of what a case disputes towards which it counts, went back than
+// leaves room for it; and where it counts towards a case and was made before a restore whose gap was
+// accepted, whatever was counted since.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
-	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch || t.Refund.Case == nil {
+	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
 		return tooMuch, err
 	}
-	k, err := g.caseWith(*t.Refund.Case)
-	if err != nil || k == nil {
-		return false, err
+	all, err := g.counted(t)
+	for i, k := range all {
+		if t.ID.Time() <= g.stamp.Terms.GapEnd || k.Refunded+t.Shares()[i].Amount > k.Amount {
+			return true, nil
+		}
 	}
-	terms := &g.stamp.Terms
-	return k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil
+	return false, err
 }
 
 // counted reads the cases towards which a refund counts.

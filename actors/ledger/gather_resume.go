@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // resumed reads the facts about a case that an operator lets go on after a restore: the case,
 // the cases that hold money of its payment, and what the account knows of each return that the
@@ -37,5 +40,30 @@ func (g *gathering) resumed(f *Facts, c *ResumeCase) error {
 		}
 		f.Found = append(f.Found, found)
 	}
-	return nil
+	f.Unnamed, err = g.unnamed(f)
+	return err
+}
+
+// unnamed finds a refund of the case's payment that was made before the acceptance of the gap, is
+// in flight, and is not among the returns that the scheme has; nil: there is none.
+func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
+	if f.Sums.InFlight == 0 {
+		return nil, nil
+	}
+	lo, _ := OpenOf(g.account.ID)
+	hi := OpenKey(g.account.ID, NewTxID(g.stamp.Terms.GapEnd+1, [10]byte{}))
+	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := DecodeOpenKey(k)
+		if err != nil {
+			return false, err
+		}
+		named := slices.ContainsFunc(f.Found, func(r FoundReturn) bool { return r.Tx != nil && r.Tx.ID == id })
+		if t, err := g.transfer(id, ""); err != nil || t == nil || named || t.Kind != TxRefund || t.Refund.Original != f.Case.Original {
+			return true, err
+		} else if t.Status.InFlight() {
+			found = t
+		}
+		return found == nil, nil
+	})
+	return found, err
 }

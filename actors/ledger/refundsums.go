@@ -14,7 +14,7 @@ type RefundSums struct {
 	Settled  Amount `cbor:"3,keyasint,omitempty"` // refunds that have settled
 	InFlight Amount `cbor:"4,keyasint,omitempty"` // refunds without a final status
 	Held     Amount `cbor:"5,keyasint,omitempty"` // what cases hold
-	Excess   Amount `cbor:"6,keyasint,omitempty"` // by how much late settlements made the sums exceed Amount; cases then hold nothing
+	Excess   Amount `cbor:"6,keyasint,omitempty"` // the most by which late settlements made the sums exceed Amount; while they do, cases hold nothing
 }
 
 // Left is the part of the payment that a new refund or case may still claim; never below

@@ -61,7 +61,7 @@ const (
 	RefuseAnalysis    // a field of an analyst's decision is invalid; see Refusal.Field
 	RefuseNotFailed   // no refund for the case has failed for good, or one that has may still settle
 	RefuseNotAwaiting // the case does not await an operator since a restore
-	RefuseReturnOpen  // a return of the payment that the journal lacks is under way at the scheme
+	RefuseReturnOpen  // a return of the payment that the journal lacks is under way at the scheme, or a refund of it here that the scheme does not know
 
 	RefuseWebhook              // url or events of a webhook subscription are invalid; see Refusal.Field
 	RefuseTooManySubscriptions // the account has MaxSubscriptions subscriptions

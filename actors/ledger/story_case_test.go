@@ -94,7 +94,7 @@ func (b *bench) resume(a args) string {
 		suffix := "0123456789a"
 		if _, ok := a["part"]; ok {
 			d := draft{account: b.account, stamp: Stamp{Terms: b.terms}}
-			suffix = d.partSuffix(&Case{ID: c.ID}, uint64(a.amount("part")))
+			suffix = d.partSuffix(&Case{ID: cmp.Or(b.cases[a["of"]], c.ID)}, uint64(a.amount("part")))
 		}
 		r := Returned{ID: NewTxID(b.now, [10]byte{9, byte(b.now)}), ReturnID: ReturnID(b.terms.OwnISPB, b.now, suffix), Amount: a.amount("found"), Reason: cmp.Or(a["code"], "FR01"), Open: a["open"] != ""}
 		if t, ok := b.ids[a["known"]]; ok {

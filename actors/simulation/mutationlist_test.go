@@ -302,8 +302,8 @@ var mutations = []mutation{
 	{
 		"void-on-a-refused-question", "a scheme that refuses the last question counts as one that knows nothing",
 		"actors/transfer/machine.go",
-		"\tcase r.Failed || r.Refused != nil:\n\t\treturn m.report(ledger.TransferIsNotHeard)",
-		"\tcase r.Failed:\n\t\treturn m.report(ledger.TransferIsNotHeard)",
+		"\tunheard := r.Failed || r.Refused != nil\n\tswitch {",
+		"\tunheard := r.Failed\n\tswitch {",
 	},
 	{
 		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
@@ -320,8 +320,8 @@ var mutations = []mutation{
 	{
 		"tried-once", "what met the limit again counts as on its way, and is tried no more",
 		"actors/due/queue.go",
-		"\tdelete(l.flying, t.ID)\n\tif !r.Skipped",
-		"\tif !r.Queued {\n\t\tdelete(l.flying, t.ID)\n\t}\n\tif !r.Skipped",
+		"\tdelete(l.flying, t.ID)\n\tm.tries--\n",
+		"\tif !r.Queued {\n\t\tdelete(l.flying, t.ID)\n\t}\n\tm.tries--\n",
 	},
 	{
 		"address-kept", "an address that was taken off a credential's list is let in",
@@ -494,8 +494,8 @@ var mutations = []mutation{
 	{
 		"case-hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
 		"actors/ledger/decide_refund.go",
-		"\t\tk.Refunded += share.Amount\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
-		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
+		"\t\tk.Refunded += share.Amount\n\t\td.refundedOf(k, &sums)",
+		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.refundedOf(k, &sums)",
 	},
 	{
 		"agreed-refunded-twice-after-a-crash", "a refund whose child was lost goes out again under a new id",
@@ -836,14 +836,8 @@ var mutations = []mutation{
 	{
 		"sent-again-after-a-restore", "a refund for a case that was on its way in the snapshot is sent again, although another may have gone back in the gap",
 		"actors/ledger/gather_refund.go",
-		"\treturn k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil\n",
-		"\treturn k.AwaitsOperator(terms) && terms.GapEnd < 0, nil\n",
-	},
-	{
-		"sent-again-after-the-count", "once its case was let go on, a refund that was on its way in the snapshot is sent again, although what was counted may stand for it",
-		"actors/ledger/gather_refund.go",
-		"\treturn k.AwaitsOperator(terms) || t.ID.Time() <= terms.GapEnd || k.Refunded+t.Amount > k.Amount, nil\n",
-		"\treturn k.AwaitsOperator(terms), nil\n",
+		"\t\tif t.ID.Time() <= g.stamp.Terms.GapEnd || k.Refunded",
+		"\t\tif k.Refunded",
 	},
 	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",

@@ -460,13 +460,7 @@ func (l *life) submitsRefund(c *child, p scheme.Refund) {
 		l.fail("%+v is submitted, and the journal has %+v", p, t)
 		return
 	}
-	if t.Refund.Case == nil {
-		return
-	}
-	if r, err := l.caseNow(*t.Refund.Case); err != nil || r.Case.AwaitsOperator(&l.terms) {
-		l.fail("%+v is submitted, and its case waits for an operator: %v", p, err)
-	}
-	if l.gap != nil {
+	if l.gap != nil && len(t.Shares()) > 0 {
 		if _, before := l.gap.taken.status[t.ID]; before {
 			l.fail("%+v is submitted, and another may have been made for its case in the gap", p)
 		}
