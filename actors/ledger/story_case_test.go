@@ -102,6 +102,10 @@ func (b *bench) resume(a args) string {
 		}
 		c.Returned = append(c.Returned, r)
 	}
+	if id, ok := b.ids[a["named"]]; ok { // the scheme has this refund, too
+		t := b.transactionOf(id)
+		c.Returned = append(c.Returned, Returned{ID: id, ReturnID: t.EndToEnd, Amount: t.Amount, Reason: t.Refund.Code, Open: true})
+	}
 	return b.told(c)
 }
 
