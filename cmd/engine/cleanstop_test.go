@@ -51,19 +51,20 @@ func TestCleanStop(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if e, err := Open(crashConfig(disk)); err != nil {
+		// Read without an engine, which would go on with what is in flight at once.
+		store, err := wal.Open(wal.Options{Dir: "data/" + journalFolder, FS: disk, ReadOnly: true})
+		if err != nil {
 			t.Fatal(err)
-		} else {
-			for id := ledger.AccountID(1); id <= crashAccounts; id++ {
-				row, ok, err := e.Store.Get(ledger.HeadKey(id))
-				at, _ := account.HeadRowAt(row)
-				if newest, _, lastErr := e.Store.Last(wal.Stream(id)); err != nil || lastErr != nil || !ok || newest < 10 || at != newest {
-					t.Errorf("%v: the head row stands at %d of %d records (%v, %v)", id, at, newest, err, lastErr)
-				}
+		}
+		for id := ledger.AccountID(1); id <= crashAccounts; id++ {
+			row, ok, err := store.Get(ledger.HeadKey(id))
+			at, _ := account.HeadRowAt(row)
+			if newest, _, lastErr := store.Last(wal.Stream(id)); err != nil || lastErr != nil || !ok || newest < 10 || at != newest {
+				t.Errorf("%v: the head row stands at %d of %d records (%v, %v)", id, at, newest, err, lastErr)
 			}
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
 		}
 		if err := judge(disk, c.sofar()); err != nil {
 			t.Error(err)
