@@ -171,8 +171,8 @@ func TestGivenAndLeft(t *testing.T) {
 		work.Wait()
 		cancel()
 	}
-	if p.Counts() != (Counts{}) || len(p.users) != 0 {
-		t.Errorf("%+v, %d users", p.Counts(), len(p.users))
+	if c := p.Counts(); c.InUse != 0 || c.Waiting != 0 || len(p.users) != 0 { // how many waits ended without a place is chance
+		t.Errorf("%+v, %d users", c, len(p.users))
 	}
 }
 
