@@ -150,6 +150,23 @@ func TestLateEndsMoveNoTurn(t *testing.T) {
 	}
 }
 
+// firstPasses runs a round in which the first lookup alone succeeds, and returns whose it was.
+func firstPasses(t *testing.T, m *Machine, s *shelf, round int) (first ledger.AccountID) {
+	t.Helper()
+	now := ledger.Millis(10_000 + 3200*round)
+	for i, one := range look(t, m, now, s) {
+		if i == 0 {
+			first = one.Account
+			delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+		}
+		m.Done(one, Result{Queued: i > 0}, now)
+	}
+	for _, one := range look(t, m, now, s) { // one more for the lookup that succeeded
+		m.Done(one, Result{Queued: true}, now)
+	}
+	return first
+}
+
 // TestEmptiedQueueIsNotFirst checks that an account whose queue becomes empty, and then has one
 // payout again and again, is not before one that waits.
 func TestEmptiedQueueIsNotFirst(t *testing.T) {
@@ -161,17 +178,7 @@ func TestEmptiedQueueIsNotFirst(t *testing.T) {
 	for round := range 60 {
 		s.queue(shared(2), 1000+round)
 		s.sort()
-		now := ledger.Millis(10_000 + 3200*round)
-		for i, one := range look(t, m, now, s) {
-			if i == 0 {
-				passed[one.Account]++
-				delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
-			}
-			m.Done(one, Result{Queued: i > 0}, now)
-		}
-		for _, one := range look(t, m, now, s) {
-			m.Done(one, Result{Queued: true}, now)
-		}
+		passed[firstPasses(t, m, s, round)]++
 	}
 	if passed[1] < 25 || passed[2] < 25 {
 		t.Errorf("%v", passed)

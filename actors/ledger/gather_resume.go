@@ -54,16 +54,14 @@ func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
 	hi := OpenKey(g.account.ID, NewTxID(g.stamp.Terms.GapEnd+1, [10]byte{}))
 	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := DecodeOpenKey(k)
-		if err != nil {
-			return false, err
+		if err != nil || slices.ContainsFunc(f.Found, func(r FoundReturn) bool { return r.Tx != nil && r.Tx.ID == id }) {
+			return err == nil, err
 		}
-		named := slices.ContainsFunc(f.Found, func(r FoundReturn) bool { return r.Tx != nil && r.Tx.ID == id })
-		if t, err := g.transfer(id, ""); err != nil || t == nil || named || t.Kind != TxRefund || t.Refund.Original != f.Case.Original {
-			return true, err
-		} else if t.Status.InFlight() {
+		t, err := g.transfer(id, "")
+		if err == nil && t != nil && t.Kind == TxRefund && t.Refund.Original == f.Case.Original && t.Status.InFlight() {
 			found = t
 		}
-		return found == nil, nil
+		return found == nil, err
 	})
 	return found, err
 }
