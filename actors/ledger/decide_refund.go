@@ -259,10 +259,16 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	return t
 }
 
-// refundedOf adds the record about a case of which a part was refunded. What it holds beyond what it
-// still disputes is released: a refund that had failed may have settled late in the place of this one.
+// refundedOf adds the record about a case of which a part was refunded. What it holds or lacks beyond
+// what it still disputes is given up: a refund that had failed may have settled late in the place of
+// this one.
 func (d *draft) refundedOf(k *Case, sums *RefundSums) {
-	if spare := k.spare(0); spare > 0 {
+	spare := k.spare(0)
+	if most := max(0, k.Amount-k.Refunded-k.Held+spare); k.Short > most {
+		k.Short = most
+		k.settle(sums)
+	}
+	if spare > 0 {
 		d.shrink(CaseRefunded, k, sums, spare)
 		return
 	}
@@ -278,7 +284,8 @@ const reasonTooOld = "FF08"
 // hold, as far as the payment did not go back otherwise. After a refund that it made itself the
 // engine makes no further one for that case, except where only the id had become too old: the
 // next refund has a new id. While it is in doubt whether the scheme has an earlier submit of
-// the refund, that submit may still settle.
+// the refund, that submit may still settle: then no further one is made either, whoever requested
+// the refund.
 func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	sums := d.sumsOf(t.Refund.Original)
 	tooOld := reason == reasonTooOld && d.stamp.Clock >= ExpiryOf(t.EndToEnd)
@@ -290,18 +297,18 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundFailed}})
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
-		k.Stopped = k.Stopped || t.Refund.Case != nil && !again
-		d.giveBack(k, share.Amount, &t)
+		was := k.Stopped
+		k.Stopped = was || t.Refund.Case != nil && !again || t.Voided()
+		d.giveBack(k, share.Amount, &t, k.Stopped && (!was || t.Refund.Case != nil))
 	}
 	return t
 }
 
-// giveBack lets a case hold again what was to be refunded. Where a refund that the engine made
-// has failed, and it makes no further one, an alert is raised, unless the time for returns is
-// over.
-func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
+// giveBack lets a case hold again what was to be refunded. Where the engine makes no further refund
+// for the case because of this one (stops), an alert is raised, unless the time for returns is over.
+func (d *draft) giveBack(k *Case, part Amount, t *Transaction, stops bool) {
 	sums := d.sumsOf(k.Original)
-	part = min(part, max(0, k.Amount-k.Refunded-k.Held)) // less where another settled late in its place
+	part = min(part, max(0, k.Amount-k.Refunded-k.Held-k.Short)) // less where another settled late in its place
 	back := min(part, sums.Left())
 	sums.Held += back
 	k.Held += back
@@ -311,10 +318,10 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	}
 	k.settle(&sums)
 	d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
-	switch own := t.Refund.Case != nil; {
-	case own && k.Stopped && k.over(d.stamp.Reading) && !k.Awaits:
+	switch {
+	case stops && k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
-	case own && k.Stopped && k.Held+k.Short > 0:
+	case stops && k.Held+k.Short > 0:
 		d.alert(AlertCaseRefund, t, "a refund for "+k.ID.String()+" failed with "+printable(t.ReasonCode)+
 			", and the engine makes no other before an operator says so: the case holds what is left of the money")
 	}

@@ -47,7 +47,13 @@ func (g *gathering) resumed(f *Facts, c *ResumeCase) error {
 // unnamed finds a refund of the case's payment that was made before the acceptance of the gap, is
 // in flight, and is not among the returns that the scheme has; nil: there is none.
 func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
-	if f.Sums.InFlight == 0 {
+	left := f.Sums.InFlight
+	for _, r := range f.Found {
+		if r.Tx != nil && r.Tx.Status.InFlight() {
+			left -= r.Tx.Amount
+		}
+	}
+	if left <= 0 { // the scheme has all
 		return nil, nil
 	}
 	lo, _ := OpenOf(g.account.ID)

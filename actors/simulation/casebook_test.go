@@ -179,10 +179,10 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
 		return
 	}
-	disputed := max(0, k.Amount-k.Refunded-r.HeldWas) // less than the part where another return was counted in its place
+	disputed := max(0, k.Amount-k.Refunded-r.HeldWas-old.Case.Short) // less than the part where another return was counted in its place
 	own, back := t.Refund.Case != nil, min(part, disputed, max(0, b.left(k.Original)))
 	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
-	stops := old.Case.Stopped || own && !tooOld
+	stops := old.Case.Stopped || own && !tooOld || t.Voided()
 	if k.Held != r.HeldWas+back || k.Stopped != stops && !(k.Stopped && b.failed[r.Account].unanswered) || k.Held > 0 && k.DueAt != k.ReleaseAt || t.Transfer.Unsure && k.Unsure < expiryOf(t.EndToEnd) {
 		l.fail("record %d of %v: %+v failed, and its case is %+v, which held %d", r.Seq, r.Account, t, *k, r.HeldWas)
 	}

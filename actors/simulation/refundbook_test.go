@@ -274,8 +274,8 @@ func (b *refundBook) judge(l *life) {
 		if k := r.Case; k.Refunded != refunded || refunded+open+k.Held > k.Amount && !b.late[k.Original] {
 			l.fail("%v of %d holds %d and says that %d were refunded; it is %d, and %d in flight", id, k.Amount, k.Held, k.Refunded, refunded, open)
 		}
-		if k := r.Case; refunded-late+k.Held > k.Amount {
-			l.fail("for %v of %d %d were refunded, without those that had failed, and it holds %d", id, k.Amount, refunded-late, k.Held)
+		if k := r.Case; refunded-late+k.Held+k.Short > k.Amount {
+			l.fail("for %v of %d %d were refunded, without those that had failed, and it holds %d and lacks %d", id, k.Amount, refunded-late, k.Held, k.Short)
 		}
 	}
 }

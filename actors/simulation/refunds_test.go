@@ -303,10 +303,19 @@ func (l *life) analyse() {
 	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
 }
 
-// retryCase has an operator let the engine try the refunds of a case again.
+// retryCase has an operator let the engine try the refunds of a case again: most often one of which
+// a refund has failed, where that still may settle as well.
 func (l *life) retryCase() {
-	if id, a, ok := l.someCase(); ok {
+	for range 8 {
+		id, a, ok := l.someCase()
+		if !ok {
+			return
+		}
+		if r, err := l.caseNow(id); err == nil && !(r.Case.Stopped && r.Case.Held > 0) && !l.odds(8) {
+			continue
+		}
 		l.ask(&request{account: a, make: func() ledger.Command { return ledger.RetryCase{ID: id, Operator: "ana"} }})
+		return
 	}
 }
 
