@@ -61,8 +61,9 @@ const (
 	receiptShare = 1
 	receiptQueue = 16
 	receiptWait  = 5 * time.Second // the most time for which a request waits for its place
-	// receiptRest is how long a place rests after a drawing: as long as that takes, so that drawings
-	// without a pause leave half of the place's processor, and of the heap, to payments.
+	// receiptRest is how long a place rests after a drawing where other accounts are at work: as long
+	// as a drawing takes, so that drawings without a pause leave half of the place's processor, and of
+	// the heap, to their payments.
 	receiptRest = 15 * time.Millisecond
 )
 
@@ -82,8 +83,17 @@ func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
 	if s.Receipts.Take(ctx, a) != nil {
 		return nil, ledger.ErrBusy
 	}
-	defer time.AfterFunc(receiptRest, func() { s.Receipts.Give(a) })
+	defer s.giveReceiptPlace(a)
 	return receipt.PDF(*f)
+}
+
+// giveReceiptPlace gives back the place of a drawing: at once where the account is alone.
+func (s *service) giveReceiptPlace(a ledger.AccountID) {
+	if !s.company.inCompany() {
+		s.Receipts.Give(a)
+		return
+	}
+	time.AfterFunc(receiptRest, func() { s.Receipts.Give(a) })
 }
 
 // receiptOf collects what a transaction's receipt says, with documents masked. The account's

@@ -238,6 +238,8 @@ func TestReceiptsInTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		const other = merchant + 1
+		s.company.hear(merchant)
+		s.company.hear(other)
 		var mu sync.Mutex
 		var drawn []ledger.AccountID
 		ask := func(a ledger.AccountID) {
@@ -353,5 +355,45 @@ func TestReceiptQueue(t *testing.T) {
 		if got := s.Receipts.Counts(); got != (fair.Counts{InUse: 1, Refused: 17}) {
 			t.Errorf("%+v", got)
 		}
+	})
+}
+
+// TestReceiptPlaceRests checks that the place of a drawing rests where another account has asked for
+// anything within the last second, and that a merchant who is alone has it again at once.
+func TestReceiptPlaceRests(t *testing.T) {
+	tx := settledOf(ledger.TxPayout)
+	f := receipted(t, &tx)
+	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
+	synctest.Test(t, func(t *testing.T) {
+		o := f.options()
+		o.Receipts = fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})
+		f.handler = New(o)
+		drawn := func(when string, rests int) {
+			t.Helper()
+			if g := f.send(sent{method: "GET", path: receiptPath, headers: []string{"Accept", typePDF}}); g.status != 200 {
+				t.Fatalf("%s: %d %s", when, g.status, g.body)
+			}
+			if got := o.Receipts.Counts().InUse; got != rests {
+				t.Errorf("%s: %d places are in use after a drawing, want %d", when, got, rests)
+			}
+			time.Sleep(receiptRest)
+			synctest.Wait()
+			if got := o.Receipts.Counts(); got != (fair.Counts{}) {
+				t.Errorf("%s: %+v when a place has rested", when, got)
+			}
+		}
+		other := func(status int) {
+			t.Helper()
+			f.expect(sent{method: "GET", path: balance, client: "cli_other"}, status, `{…`)
+		}
+		drawn("alone", 0)
+		drawn("alone again", 0)
+		other(200)
+		drawn("beside another", 1)
+		time.Sleep(companyLasts - 2*receiptRest)
+		drawn("just within the second", 1)
+		drawn("a second after both", 0)
+		f.expect(sent{method: "GET", path: balance, client: "cli_other", ip: "127.0.0.2"}, 403, `{…`)
+		drawn("after another's request that is refused", 0)
 	})
 }
