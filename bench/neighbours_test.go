@@ -3,10 +3,14 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -288,5 +292,51 @@ func TestModestPayoutsThatWait(t *testing.T) {
 		if waits != want {
 			t.Errorf("%+v: %d of 40 payouts wait", w, waits)
 		}
+	}
+}
+
+// TestSlowReceiversAreRemoved checks that each subscription to a slow receiver is removed after the
+// load, also where only some could be made.
+func TestSlowReceiversAreRemoved(t *testing.T) {
+	t.Parallel()
+	hook, err := newHook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hook.close()
+	for _, most := range []int{20, 7} {
+		var mu sync.Mutex
+		live, slow := map[string]bool{}, 0
+		engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Method == http.MethodDelete {
+				delete(live, strings.TrimPrefix(r.URL.Path, "/api/external/webhooks/"))
+				return
+			}
+			if len(live) == most {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "/slow?after=10000ms") {
+				slow++
+			}
+			id := fmt.Sprintf("wh_%d", len(live))
+			live[id] = true
+			_, _ = fmt.Fprintf(w, `{"id":"%s"}`, id)
+		}))
+		s := &session{target: &target{Target: Target{URL: engine.URL}}, reader: engine.Client(), merchants: []merchant{{}, {secret: "s"}}}
+		remove, err := subscribeSlow(t.Context(), &greedy{session: s, account: 1, hook: hook})
+		if all := err == nil; all != (most == 20) || all && (len(live) != 20 || slow != 5) {
+			t.Fatalf("of %d: %d are made, %d of them slow (%v)", most, len(live), slow, err)
+		}
+		if err == nil {
+			err = remove(t.Context())
+		}
+		if len(live) != 0 || err != nil && most == 20 {
+			t.Errorf("of %d %d are left (%v)", most, len(live), err)
+		}
+		engine.Close()
 	}
 }

@@ -99,6 +99,19 @@ func TestRefundTasks(t *testing.T) {
 	}
 }
 
+// TestVoidedTooEarly checks that a payout that is not to be voided yet, and of which the scheme knows
+// nothing, stays open for its due task.
+func TestVoidedTooEarly(t *testing.T) {
+	h := open(t, 10_000)
+	tx := h.step(RequestPayout{Amount: 100, Key: emailKey(t, "a@example.com")}).Launch[0].Tx
+	h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsSending})
+	h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+	d := h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsVoided})
+	if len(d.Records) != 0 || d.Ended == nil || d.Ended.Status != StatusAccepted || *d.Attended != (Attended{Open: true}) {
+		t.Errorf("%+v %+v", d.Ended, d.Attended)
+	}
+}
+
 // TestCaseRefundTasksAreRare checks that the tasks of a special-return case's refund that still
 // waits are rare, whatever its child actor reports, and that those of a payout are not.
 func TestCaseRefundTasksAreRare(t *testing.T) {
