@@ -281,7 +281,7 @@ const reasonTooOld = "FF08"
 
 // failRefund releases the hold of a refund that the scheme refused or rejected, and gives its
 // part of the original back. What counts towards a special-return case goes back to the case's
-// hold, as far as the payment did not go back otherwise. After a refund that it made itself the
+// hold, as far as neither a refund that settled late nor one on its way is in its place. After a refund that it made itself the
 // engine makes no further one for that case, except where only the id had become too old: the
 // next refund has a new id. While it is in doubt whether the scheme has an earlier submit of
 // the refund, that submit may still settle: then no further one is made either, whoever requested
@@ -297,18 +297,20 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundFailed}})
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
-		was := k.Stopped
-		k.Stopped = was || t.Refund.Case != nil && !again || t.Voided()
-		d.giveBack(k, share.Amount, &t, k.Stopped && (!was || t.Refund.Case != nil))
+		k.Stopped = k.Stopped || t.Refund.Case != nil && !again || t.Voided()
+		room := k.Amount - k.Refunded - k.Held - k.Short
+		if d.facts.Beside != nil {
+			room -= d.facts.Beside[i]
+		}
+		d.giveBack(k, min(share.Amount, max(0, room)), &t)
 	}
 	return t
 }
 
 // giveBack lets a case hold again what was to be refunded. Where the engine makes no further refund
-// for the case because of this one (stops), an alert is raised, unless the time for returns is over.
-func (d *draft) giveBack(k *Case, part Amount, t *Transaction, stops bool) {
+// for the case, an alert is raised, unless the time for returns is over.
+func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	sums := d.sumsOf(k.Original)
-	part = min(part, max(0, k.Amount-k.Refunded-k.Held-k.Short)) // less where another settled late in its place
 	back := min(part, sums.Left())
 	sums.Held += back
 	k.Held += back
@@ -319,9 +321,9 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction, stops bool) {
 	k.settle(&sums)
 	d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
 	switch {
-	case stops && k.over(d.stamp.Reading) && !k.Awaits:
+	case k.Stopped && k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
-	case stops && k.Held+k.Short > 0:
+	case k.Stopped && k.Held+k.Short > 0:
 		d.alert(AlertCaseRefund, t, "a refund for "+k.ID.String()+" failed with "+printable(t.ReasonCode)+
 			", and the engine makes no other before an operator says so: the case holds what is left of the money")
 	}

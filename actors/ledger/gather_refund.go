@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // original reads the received payment that a refund request names by id, transaction_id or
 // end-to-end id, and its refund sums. Any other transaction counts as unknown.
@@ -65,11 +68,60 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 			return err
 		}
 	}
-	if f.Counted, err = g.counted(f.Tx); err != nil || f.Tx.Refund.Case == nil {
+	if f.Counted, err = g.counted(f.Tx); err != nil {
 		return err
+	}
+	if mayFail := result != TransferIsSettled && result != TransferIsAccepted; mayFail {
+		if f.Beside, err = g.beside(f); err != nil {
+			return err
+		}
+	}
+	if f.Tx.Refund.Case == nil {
+		return nil
 	}
 	f.Case = f.Counted[0]
 	return g.payment(f)
+}
+
+// beside sums up what the payment's other refunds in flight count towards each case towards which
+// a refund counts; nil where nothing was refunded for any of the cases yet: without a late settlement
+// a case has room for all of its refunds. It does not find one that was not accepted yet.
+func (g *gathering) beside(f *Facts) ([]Amount, error) {
+	left := f.Sums.InFlight - f.Tx.Amount
+	if left <= 0 || !slices.ContainsFunc(f.Counted, func(k *Case) bool { return k.Refunded > 0 }) {
+		return nil, nil
+	}
+	all := make([]Amount, len(f.Counted))
+	err := g.accepted(f.Sums.Original, func(t *Transaction) bool {
+		if t.ID == f.Tx.ID {
+			return true
+		}
+		for _, share := range t.Shares() {
+			if i := slices.IndexFunc(f.Counted, func(k *Case) bool { return k.ID == share.Case }); i >= 0 {
+				all[i] += share.Amount
+			}
+		}
+		left -= t.Amount
+		return left > 0
+	})
+	return all, err
+}
+
+// accepted visits the refunds of a payment that the scheme has or may have and that are in flight, in
+// the order of their ids, until visit returns false.
+func (g *gathering) accepted(original TxID, visit func(*Transaction) bool) error {
+	lo, hi := OpenOf(g.account.ID)
+	return g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := DecodeOpenKey(k)
+		if err != nil {
+			return false, err
+		}
+		t, err := g.transfer(id, "")
+		if err != nil || t == nil || t.Kind != TxRefund || t.Refund.Original != original || !t.Status.InFlight() {
+			return err == nil, err
+		}
+		return visit(t), nil
+	})
 }
 
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
+	"math"
 )
 
 // resumed reads the facts about a case that an operator lets go on after a restore: the case,
@@ -48,26 +48,44 @@ func (g *gathering) resumed(f *Facts, c *ResumeCase) error {
 // in flight, and is not among the returns that the scheme has; nil: there is none.
 func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
 	left := f.Sums.InFlight
+	named := map[TxID]bool{}
 	for _, r := range f.Found {
 		if r.Tx != nil && r.Tx.Status.InFlight() {
 			left -= r.Tx.Amount
+			named[r.Tx.ID] = true
 		}
 	}
 	if left <= 0 { // the scheme has all
 		return nil, nil
 	}
-	lo, _ := OpenOf(g.account.ID)
-	hi := OpenKey(g.account.ID, NewTxID(g.stamp.Terms.GapEnd+1, [10]byte{}))
-	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
-		_, id, err := DecodeOpenKey(k)
-		if err != nil || slices.ContainsFunc(f.Found, func(r FoundReturn) bool { return r.Tx != nil && r.Tx.ID == id }) {
-			return err == nil, err
+	visit := func(t *Transaction) bool {
+		if named[t.ID] {
+			return true
 		}
-		t, err := g.transfer(id, "")
-		if err == nil && t != nil && t.Kind == TxRefund && t.Refund.Original == f.Case.Original && t.Status.InFlight() {
+		if left -= t.Amount; t.ID.Time() <= g.stamp.Terms.GapEnd {
 			found = t
 		}
-		return found == nil, err
-	})
+		return found == nil && left > 0
+	}
+	if err = g.accepted(f.Case.Original, visit); err == nil && found == nil && left > 0 {
+		err = g.restoredHolds(f.Case.Original, visit)
+	}
 	return found, err
+}
+
+// restoredHolds visits the refunds of a payment that were made before the acceptance of the gap and
+// that the scheme has not accepted yet, until visit returns false. Only their due rows lead to them.
+func (g *gathering) restoredHolds(original TxID, visit func(*Transaction) bool) error {
+	lo, hi := DueRange(DueTransfer, 0, math.MaxInt64)
+	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		d, err := DecodeDue(k, v)
+		if err != nil || d.Account != g.account.ID || TxID(d.ID).Time() > g.stamp.Terms.GapEnd {
+			return err == nil, err
+		}
+		t, err := g.transaction(d.Account, d.Seq)
+		if err != nil || t == nil || t.Kind != TxRefund || t.Refund.Original != original || t.Status != StatusHeld {
+			return err == nil, err
+		}
+		return visit(t), nil
+	})
 }

@@ -179,7 +179,7 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
 		return
 	}
-	disputed := max(0, k.Amount-k.Refunded-r.HeldWas-old.Case.Short) // less than the part where another return was counted in its place
+	disputed := max(0, k.Amount-k.Refunded-r.HeldWas-old.Case.Short-b.accepted(k.ID)) // less than the part where another return is in its place
 	own, back := t.Refund.Case != nil, min(part, disputed, max(0, b.left(k.Original)))
 	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
 	stops := old.Case.Stopped || own && !tooOld || t.Voided()
@@ -189,6 +189,19 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 	if own && tooOld {
 		l.count("meeting: a refund for a case too old")
 	}
+}
+
+// accepted is what the refunds that the scheme has or may have, and that are in flight, count towards
+// a case.
+func (b *refundBook) accepted(id ledger.CaseID) (sum ledger.Amount) {
+	for _, t := range b.newest {
+		for _, share := range t.Shares() {
+			if share.Case == id && t.Status == ledger.StatusAccepted {
+				sum += share.Amount
+			}
+		}
+	}
+	return sum
 }
 
 // closes checks the record that decides a case: by the analyst, or because its deadline has
