@@ -89,7 +89,7 @@ func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
 
 // giveReceiptPlace gives back the place of a drawing: at once where the account is alone.
 func (s *service) giveReceiptPlace(a ledger.AccountID) {
-	if !s.company.inCompany() {
+	if !s.company.near(s.Now()) {
 		s.Receipts.Give(a)
 		return
 	}

@@ -229,17 +229,20 @@ func TestReceiptRefused(t *testing.T) {
 	}
 }
 
+// clock is the bubble's time.
+func clock() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+
 // TestReceiptsInTurns has one account ask for far more PDFs than may wait. Sixteen wait, and the
 // rest is refused at once. Another account's PDF is the next to be drawn.
 func TestReceiptsInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{Options: Options{Receipts: fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})}}
+		s := &service{Options: Options{Now: clock, Receipts: fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})}}
 		if err := s.Receipts.Take(t.Context(), merchant); err != nil { // the greedy account's first
 			t.Fatal(err)
 		}
 		const other = merchant + 1
-		s.company.hear(merchant)
-		s.company.hear(other)
+		s.company.hear(merchant, s.Now)
+		s.company.hear(other, s.Now)
 		var mu sync.Mutex
 		var drawn []ledger.AccountID
 		ask := func(a ledger.AccountID) {
@@ -290,7 +293,7 @@ func TestReceiptsInTurns(t *testing.T) {
 // longer.
 func TestReceiptWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{Options: Options{Receipts: NewReceiptPlaces()}}
+		s := &service{Options: Options{Now: clock, Receipts: NewReceiptPlaces()}}
 		if err := s.Receipts.Take(t.Context(), merchant); err != nil {
 			t.Fatal(err)
 		}
@@ -335,7 +338,7 @@ func TestReceiptPlaces(t *testing.T) {
 // TestReceiptQueue checks that a receipt is refused at once where 16 of its account wait.
 func TestReceiptQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{Options: Options{Receipts: NewReceiptPlaces()}}
+		s := &service{Options: Options{Now: clock, Receipts: NewReceiptPlaces()}}
 		if err := s.Receipts.Take(t.Context(), merchant); err != nil {
 			t.Fatal(err)
 		}
@@ -378,6 +381,7 @@ func TestReceiptPlaceRests(t *testing.T) {
 			}
 			time.Sleep(receiptRest)
 			synctest.Wait()
+			f.now += ledger.Millis(receiptRest / time.Millisecond)
 			if got := o.Receipts.Counts(); got != (fair.Counts{}) {
 				t.Errorf("%s: %+v when a place has rested", when, got)
 			}
@@ -390,7 +394,7 @@ func TestReceiptPlaceRests(t *testing.T) {
 		drawn("alone again", 0)
 		other(200)
 		drawn("beside another", 1)
-		time.Sleep(companyLasts - 2*receiptRest)
+		f.now += companyLasts - 2*ledger.Millis(receiptRest/time.Millisecond)
 		drawn("just within the second", 1)
 		drawn("a second after both", 0)
 		f.expect(sent{method: "GET", path: balance, client: "cli_other", ip: "127.0.0.2"}, 403, `{…`)

@@ -71,7 +71,7 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 		if !c.checked() {
 			return
 		}
-		s.company.hear(c.key.Account)
+		s.company.hear(c.key.Account, s.Now)
 		r.serve(&c)
 		if c.left >= 0 && ctx.Response.StatusCode()/100 == 2 {
 			ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(nil, int64(c.left), 10))
