@@ -1,6 +1,7 @@
 package due
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -50,6 +51,30 @@ func TestAccountsShareALane(t *testing.T) {
 				t.Errorf("%s: left: %+v", name, l.parked)
 			}
 		}
+	}
+}
+
+// TestLanesAreBounded checks that of three accounts that each have more due than their share no more
+// tasks run than a lane has places, in each lane by itself, and that the place of one that ends is
+// taken at once.
+func TestLanesAreBounded(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	look(t, m, 50, s)
+	for n := range 300 {
+		s.due(ledger.Millis(100+n), ledger.AccountID(1+n%3), n, ledger.DueDoubt)
+		s.due(ledger.Millis(100+n), ledger.AccountID(1+n%3), 1000+n, ledger.DueQueued)
+	}
+	s.sort()
+	b, running := DefaultBounds(), map[ledger.DueKind][]Task{}
+	for _, one := range look(t, m, 10_000, s) {
+		running[one.Kind()] = append(running[one.Kind()], one)
+	}
+	if len(running[ledger.DueDoubt]) != b.AtOnce || len(running[ledger.DueQueued]) != b.AtOnce {
+		t.Fatalf("%d and %d tasks run", len(running[ledger.DueDoubt]), len(running[ledger.DueQueued]))
+	}
+	ends(m, s, running[ledger.DueQueued][0], 10_001)
+	if next := look(t, m, 10_001+lookEvery, s); len(next) != 1 || next[0].Kind() != ledger.DueQueued {
+		t.Errorf("%d tasks follow one that has ended", len(next))
 	}
 }
 
@@ -140,6 +165,67 @@ func TestParkedAreBounded(t *testing.T) {
 	}
 	if seen != n {
 		t.Errorf("%d of %d tasks", seen, n)
+	}
+}
+
+// TestUnreadParkedRowWaits checks that a row which waited for its turn, and could not be read then, has
+// its turn when rows can be read again.
+func TestUnreadParkedRowWaits(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	look(t, m, 50, s)
+	share := DefaultBounds().Share
+	for n := range share + 1 {
+		s.due(ledger.Millis(100+n), 1, n, ledger.DueDoubt)
+	}
+	tasks := look(t, m, 10_000, s)
+	ends(m, s, tasks[0], 10_001)
+	s.fail = errors.New("the disk fails")
+	if _, err := m.Tick(reading(10_001), s); !errors.Is(err, s.fail) {
+		t.Fatal(err)
+	}
+	s.fail = nil
+	if next := look(t, m, 10_002, s); len(tasks) != share || !slices.Equal(ids(next), []int{share}) {
+		t.Errorf("%d tasks, and then %v", len(tasks), ids(next))
+	}
+}
+
+// TestLookBackKeepsTheShare checks that rows of an account which were forgotten, because more were
+// postponed than are remembered, do not bring it beyond its share when they are found again, and
+// are not lost.
+func TestLookBackKeepsTheShare(t *testing.T) {
+	b := DefaultBounds()
+	b.Remember = 1
+	s, m := newShelf(), New(3000, 1<<60, b)
+	look(t, m, 50, s)
+	rows := func(from int, at ledger.Millis) []Task {
+		for n := range b.Share {
+			s.due(at, 1, from+n, ledger.DueDoubt)
+		}
+		return look(t, m, at, s)
+	}
+	for _, one := range rows(0, 10_000) {
+		m.Done(one, Result{Again: 1 << 40}, 10_000) // of these one is remembered
+	}
+	running := rows(1000, 10_200)
+	if len(running) != b.Share {
+		t.Fatalf("%d tasks run", len(running))
+	}
+	now := ledger.Millis(10_200)
+	for range 2 * backEvery / lookEvery {
+		if now += lookEvery; len(look(t, m, now, s)) > 0 {
+			t.Fatal("an account has more than its share")
+		}
+	}
+	for _, one := range running {
+		ends(m, s, one, now)
+	}
+	again := 0
+	for range 2 * backEvery / lookEvery {
+		now += lookEvery
+		again += len(look(t, m, now, s))
+	}
+	if again != b.Share-1 {
+		t.Errorf("%d of the rows that were forgotten have had a task", again)
 	}
 }
 

@@ -101,6 +101,30 @@ func TestCapacityReturns(t *testing.T) {
 	}
 }
 
+// TestSkippedTriesAreBounded checks that of the tries of a round which end without a lookup few are
+// replaced by others, and that the next round goes on after them.
+func TestSkippedTriesAreBounded(t *testing.T) {
+	b := DefaultBounds()
+	b.Probes, b.Skip = 4, 10
+	s, m := newShelf(), New(3000, 1<<60, b)
+	for n := range 100 {
+		s.queue(own, 1+n)
+	}
+	for round := range 3 {
+		now, tried := ledger.Millis(10_000+3200*round), []int{}
+		for next := look(t, m, now, s); len(next) > 0; next = look(t, m, now, s) {
+			for _, one := range next {
+				tried = append(tried, ids([]Task{one})...)
+				m.Done(one, Result{Queued: true, Skipped: true}, now)
+			}
+		}
+		if first := 1 + 14*round; len(tried) != 4+10 || tried[0] != first || tried[13] != first+13 {
+			t.Errorf("round %d tries %v", round, tried)
+		}
+	}
+	rests(t, m)
+}
+
 // TestSlowTries checks that, while a payout is being tried for a long time, it is not tried
 // a second time, it counts towards the 64 tries at a time, and the other payouts still have
 // their turn.

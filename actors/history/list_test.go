@@ -250,6 +250,10 @@ func TestReferences(t *testing.T) {
 	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000001"}})
 	rejected := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: held})
 	shows(rejected)
+	b.now++
+	second := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000003"}})
+	b.do(1, ledger.ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: second})
+	shows(second) // the newer of two that can move no money
 	older := charge()
 	shows(older)
 	newer := charge()

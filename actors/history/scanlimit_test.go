@@ -280,3 +280,30 @@ func TestReferenceLooksAtTheNewest(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitCounts checks that the time of a read which needs a place begins when it begins to wait: one
+// that has waited for most of it must end soon after it got its place.
+func TestWaitCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Over(&heldStore{})
+		for n := range scansAtOnce {
+			if err := h.scans.Take(t.Context(), ledger.AccountID(10+n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		time.AfterFunc(4*time.Second, func() { h.scans.Give(10) })
+		err := h.limited(1, func(limit *scanLimit) error {
+			if waited := time.Since(began); waited != 4*time.Second {
+				t.Errorf("it has its place after %v", waited)
+			}
+			for limit.over() == nil {
+				time.Sleep(100 * time.Microsecond) // for each row
+			}
+			return ledger.ErrTooLong
+		})
+		if took := time.Since(began); !errors.Is(err, ledger.ErrTooLong) || took < scanTime || took > scanTime+200*time.Millisecond {
+			t.Errorf("it has ended after %v (%v)", took, err)
+		}
+	})
+}

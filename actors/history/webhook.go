@@ -128,7 +128,7 @@ func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledg
 // an account's, where a is not 0; else of all. If state is not 0, it lists only those in that
 // state. Of each subscription pending ones come first, by their next attempts, then delivered
 // and dead ones, by event. The list begins after the key after, which an earlier call returned
-// as next; next is nil at the end. One call looks at 1,000 subscriptions at most.
+// as next; next is nil at the end. One call looks at 10,000 subscriptions at most.
 func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
 	err = h.look(a, func(v View) error {
 		lo, hi := ledger.AllSubscriptions()

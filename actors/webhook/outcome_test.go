@@ -41,3 +41,25 @@ func TestAttemptTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestAttemptsAreCounted checks under which result each attempt is counted, and each end of a
+// delivery.
+func TestAttemptsAreCounted(t *testing.T) {
+	for status, want := range map[int]string{
+		0: "error", 101: "1xx", 199: "1xx", 200: "2xx", 299: "2xx", 302: "3xx", 404: "4xx", 499: "4xx", 500: "5xx", 599: "5xx", 600: "error", 999: "error",
+	} {
+		k := newDesk(t, nil)
+		for _, end := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryDead, ledger.DeliveryDead} {
+			k.counts.attempt(Result{Answer: Answer{Status: status}}, end)
+		}
+		m := k.Measure()
+		if m.Delivered != 1 || m.Dead != 2 || len(m.Attempts) != 6 {
+			t.Errorf("%d: %+v", status, m)
+		}
+		for result, n := range m.Attempts {
+			if (result == want) != (n == 4) || n != 0 && n != 4 {
+				t.Errorf("%d attempts that end with %d are counted as %s", n, status, result)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package history
+
+import (
+	"bytes"
+	"testing"
+
+	"pixd/actors/ledger"
+	"pixd/wal"
+)
+
+// hook makes a subscription of an account.
+func (b *book) hook(id ledger.AccountID) *ledger.Subscription {
+	b.t.Helper()
+	b.now++
+	events := ledger.EventMask(0).With(ledger.EventReceived)
+	return b.decide(id, ledger.Subscribe{URL: "https://merchant.example/hook", Events: events, Secret: make([]byte, 32)}, ledger.Facts{}).Records[0].Subscription
+}
+
+// TestRemovedSubscription checks that a subscription which is removed after its account's head was
+// read is not shown, and that one which is stopped is.
+func TestRemovedSubscription(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	one, two, three := b.hook(1), b.hook(1), b.hook(1)
+	numbers := b.accounts[1].SubscriptionNumbers()
+	b.decide(1, ledger.EndSubscription{ID: one.ID}, ledger.Facts{Subscription: one})
+	b.decide(1, ledger.EndSubscription{ID: two.ID, Stop: true}, ledger.Facts{Subscription: two})
+	got, err := h.Subscriptions(1, append(numbers, 99)) // nobody ever had the last one
+	if err != nil || len(numbers) != 3 || len(got) != 2 || got[0].ID != two.ID || got[0].Status != ledger.SubscriptionStopped || got[1].ID != three.ID {
+		t.Errorf("of %v: %+v (%v)", numbers, got, err)
+	}
+}
+
+// TestDeliveriesOfAll checks that an operator's list of the deliveries of all subscriptions has no page
+// longer than asked for, and each delivery once.
+func TestDeliveriesOfAll(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	for _, id := range []ledger.AccountID{1, 1, 2} {
+		b.hook(id)
+	}
+	for n := range 5 {
+		b.now++
+		b.received(ledger.AccountID(1+n%2), payment(n), 10)
+	}
+	for size := 1; size < 12; size++ {
+		seen := map[[2]uint64]int{}
+		for next := []byte(nil); ; {
+			page, more, err := h.AllDeliveries(0, 0, 0, next, size)
+			if err != nil || len(page) > size {
+				t.Fatalf("%d deliveries on a page of %d (%v)", len(page), size, err)
+			}
+			for _, d := range page {
+				seen[[2]uint64{uint64(d.Target.Account)<<32 | uint64(d.Target.Number), d.Event.Sequence}]++
+			}
+			if next = more; next == nil {
+				break
+			}
+		}
+		if len(seen) != 2*3+2 {
+			t.Errorf("pages of %d: %v", size, seen)
+		}
+		for d, n := range seen {
+			if n != 1 {
+				t.Errorf("pages of %d: %v is shown %d times", size, d, n)
+			}
+		}
+	}
+}
+
+// TestLooksOfAllDeliveries checks that one call for the deliveries of all subscriptions looks at a bounded
+// number of subscriptions, and that the next call goes on behind them.
+func TestLooksOfAllDeliveries(t *testing.T) {
+	b := newBook(t)
+	rows := &wal.Entry{Shared: true}
+	for n := range tried + 100 {
+		rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpSet, Key: ledger.SubscriptionKey(1, uint32(n+1)), Value: make([]byte, 8)})
+	}
+	b.write(rows)
+	h := New(b.store)
+	all, next, err := h.AllDeliveries(0, 0, 0, nil, 5)
+	if want := ledger.PendingKey(ledger.Target{Account: 1, Number: tried + 1}, 0, 0); err != nil || len(all) != 0 || !bytes.Equal(next, want) {
+		t.Errorf("%d deliveries, the next %x, want %x (%v)", len(all), next, want, err)
+	}
+	if all, next, err = h.AllDeliveries(0, 0, 0, next, 5); err != nil || len(all) != 0 || next != nil {
+		t.Errorf("%d deliveries, the next %x (%v)", len(all), next, err)
+	}
+}
