@@ -108,6 +108,31 @@ func TestLimiterUnderPressure(t *testing.T) {
 	}
 }
 
+// TestLimiterReusesOldSlots checks that a new address takes the slot of one which has not asked in this
+// minute, however often it did before, and not the slot and the count of one that has.
+func TestLimiterReusesOldSlots(t *testing.T) {
+	const limit = 20
+	l := NewLimiter(limit)
+	l.sets = l.sets[:1]
+	for n := range uint32(addressWays - 1) {
+		for range 15 {
+			l.Take(address(n), testNow-10*window)
+		}
+	}
+	take := func(n uint32, want int) {
+		t.Helper()
+		if left, ok := l.Take(address(n), testNow); !ok || left != want {
+			t.Errorf("address %d: %d left, %v; want %d", n, left, ok, want)
+		}
+	}
+	take(100, limit-1)
+	take(100, limit-2)
+	for n := range uint32(addressWays - 1) {
+		take(200+n, limit-1)
+	}
+	take(100, limit-3)
+}
+
 // TestLimiterIsExact checks that the requests of thousands of addresses are counted
 // exactly.
 func TestLimiterIsExact(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/ledger"
 )
 
@@ -83,4 +85,48 @@ func TestTransfersOfAModestAccount(t *testing.T) {
 			t.Error(r.err)
 		}
 	}
+}
+
+// TestReadsHaveFigures checks that reads of the head beyond an account's bound are refused and counted,
+// apart from its other requests, and that reads in work count towards the account that has the most.
+func TestReadsHaveFigures(t *testing.T) {
+	w := newHarness(t, Limits{PerAccount: 3})
+	w.fund(1, 100)
+	for range 3 {
+		w.enter(&w.entry(1).reads)
+	}
+	w.enter(&w.entry(2).inWork)
+	if _, err := w.Do(1, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrBusy) {
+		t.Errorf("a fourth read: %v", err)
+	}
+	if got := w.Figures(); got != (Figures{RefusedRequests: 1}) || w.MostInWork() != 3 {
+		t.Errorf("%+v, %d of one account", got, w.MostInWork())
+	}
+	w.fund(1, 100) // another request is taken all the same
+	for range 3 {
+		w.leave(&w.entry(1).reads)
+	}
+	w.leave(&w.entry(2).inWork)
+	if w.head(1); w.MostInWork() != 0 || w.Host.inWork.Load() != 0 {
+		t.Errorf("at rest %d of one account, %d accounts", w.MostInWork(), w.Host.inWork.Load())
+	}
+}
+
+// TestEqualsHaveFigures checks that a payout which its account refuses, because too many are under way
+// under its end-to-end id, is counted as such and not as refused at a bound of all accounts.
+func TestEqualsHaveFigures(t *testing.T) {
+	w := newHarness(t, Limits{})
+	w.entry(1).pid = w.root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if asked, ok := c.Message().(*call); ok {
+			asked.from.failed(ledger.ErrBusy)
+		}
+	}))
+	if _, err := w.Do(1, payoutTo(1, nil)); !errors.Is(err, ledger.ErrBusy) {
+		t.Error(err)
+	}
+	if got := w.Figures(); got != (Figures{RefusedEquals: 1}) {
+		t.Errorf("%+v", got)
+	}
+	w.root.Stop(w.entry(1).pid)
+	w.entry(1).pid = nil
 }

@@ -224,6 +224,23 @@ func TestOnlyProbesLengthenTheWait(t *testing.T) {
 	}
 }
 
+// TestOwnTimeAddsUp checks that the time of a job's calls before it asks again is part of its own time:
+// a payout whose scheme takes long to fail ends when its time is over, however often it waits in
+// between.
+func TestOwnTimeAddsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newLanes(), &slow{takes: 4 * time.Second}
+		s.down.Store(true)
+		began, j := time.Now(), refunding
+		if out := l.carry(t.Context(), s, &j, 10*time.Second); out.Result != ledger.TransferIsAccepted || !out.Doubt || time.Since(began) != 10*time.Second {
+			t.Errorf("%s after %v", said(&out), time.Since(began))
+		}
+		if got := l.Counts(); got.Payments.InUse != 0 || got.Repeats != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // TestCalls checks that each place of the lanes has a connection to the scheme.
 func TestCalls(t *testing.T) {
 	if places := paymentPlaces + questionPlaces; Calls < places {

@@ -70,3 +70,70 @@ func TestRateIsShared(t *testing.T) {
 		t.Error("the small account did not have two of eight turns")
 	}
 }
+
+// TestOldestJobAsksFirst checks that of one account's jobs the one that has waited longest asks first.
+func TestOldestJobAsksFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		l.pace.failed()
+		asked := make(chan int, 3)
+		for n := range 3 {
+			go func() {
+				if l.pace.again(t.Context(), 1) {
+					asked <- n
+				}
+			}()
+			synctest.Wait()
+		}
+		for n := range 3 { // one probe after another, of which nobody hears
+			if got := <-asked; got != n {
+				t.Errorf("job %d asks as number %d", got, n)
+			}
+		}
+	})
+}
+
+// TestProbes checks when one job after another asks while the scheme is down: after twice the time
+// each time, up to the longest.
+func TestProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		began, last := time.Now(), time.Duration(0)
+		l.pace.failed()
+		for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 3200, 3200} {
+			l.pace.again(t.Context(), 1)
+			asked := time.Since(began)
+			if wait := asked - last; wait < want*time.Millisecond || wait > want*time.Millisecond+paceLimits.tick {
+				t.Errorf("a probe after %v, want %v ms", wait, int64(want))
+			}
+			last = asked
+			l.pace.failed()
+		}
+	})
+}
+
+// TestRisingRate checks how many jobs ask in each tick once a call is answered: one, then twice as many
+// each time, and from full on all.
+func TestRisingRate(t *testing.T) {
+	const jobs = 4 * 1024
+	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, down: true}
+	for n := range jobs {
+		p.line(ledger.AccountID(n % 7)).jobs.PushBack(make(chan struct{}))
+		p.waiting++
+	}
+	p.answered()
+	p.answered() // another answer changes nothing
+	p.limits.tick = time.Hour
+	for left, rate := jobs, 1; left > 0; rate *= 2 {
+		if rate >= paceLimits.full {
+			rate = left
+		}
+		p.ticked()
+		if left -= rate; p.waiting != left {
+			t.Fatalf("%d jobs are left after a tick of %d, want %d", p.waiting, rate, left)
+		}
+		if left > 0 {
+			p.answered()
+		}
+	}
+}
