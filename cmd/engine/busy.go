@@ -11,8 +11,9 @@ import (
 // load tells whether the processor is busy with merchants' and the scheme's work. While it is,
 // webhooks are delivered at a slower pace.
 type load struct {
-	keys      func() uint64 // number of rows that the process has written
-	delivered func() uint64 // number of those that are about deliveries of webhooks
+	keys      func() uint64        // number of rows that the process has written
+	delivered func() uint64        // number of those that are about deliveries of webhooks
+	cpu       func() time.Duration // processor time that the process has used
 	busy      atomic.Bool
 }
 
@@ -27,14 +28,14 @@ const (
 func (l *load) watch(ctx context.Context) {
 	ticker := time.NewTicker(loadEvery)
 	defer ticker.Stop()
-	at, used, keys, delivered := time.Now(), CPUTime(), l.keys(), l.delivered()
+	at, used, keys, delivered := time.Now(), l.cpu(), l.keys(), l.delivered()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now, usedNow, keysNow, deliveredNow := time.Now(), CPUTime(), l.keys(), l.delivered()
+		now, usedNow, keysNow, deliveredNow := time.Now(), l.cpu(), l.keys(), l.delivered()
 		available := float64(now.Sub(at)) * float64(runtime.GOMAXPROCS(0))
 		own := deliveredNow - delivered
 		l.busy.Store(float64(usedNow-used) > mostCPU*available && keysNow-keys > 2*own)

@@ -59,7 +59,7 @@ func (e *Engine) newWebhooks() error {
 		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
 	})
 	e.load.keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
-	e.load.delivered = e.webhooks.Written
+	e.load.delivered, e.load.cpu = e.webhooks.Written, CPUTime
 	return nil
 }
 
