@@ -107,7 +107,7 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 	s.meters.merchant.inHand.Store(5)
 	s.admission.refused.Store(6)
 	var clock atomic.Int64
-	now := func() ledger.Reading { return ledger.At(ledger.Millis(clock.Add(int64(time.Hour.Milliseconds())))) } // no account was read of late
+	now := func() ledger.Reading { return ledger.At(ledger.Millis(clock.Add(time.Hour.Milliseconds()))) } // no account was read of late
 	s.Accounts = account.NewHost(account.Options{
 		Limits: account.Limits{PerAccount: 7}, Journal: w.Store, Rows: rows{w.Store}, Tail: w.Store, Now: now, Log: slog.New(slog.DiscardHandler),
 		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return ledger.DefaultSettings(), true },
