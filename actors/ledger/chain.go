@@ -153,8 +153,22 @@ func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, erro
 
 // ownChain finds the state of an end-to-end id that the merchant chose. The account may use
 // such an id again and again. The id is refused only where another account has used it, or
-// where the engine has computed an id with the same suffix for another account.
+// where the engine has computed an id with the same suffix for another account. Where the id of
+// an earlier payout was renewed since, that payout's new id is used, and its row.
 func (g *gathering) ownChain(endToEnd string) (Chain, error) {
+	c, err := g.ownRow(endToEnd)
+	if err != nil || c.Foreign || c.EndToEnd == endToEnd {
+		return c, err
+	}
+	if renewed, err := g.ownRow(c.EndToEnd); err != nil || renewed.Shared != nil {
+		return renewed, err
+	}
+	return c, nil
+}
+
+// ownRow finds the row of an end-to-end id that the merchant chose, or of an earlier payout whose
+// former id that is.
+func (g *gathering) ownRow(endToEnd string) (Chain, error) {
 	c := Chain{EndToEnd: endToEnd}
 	for i, key := range EndToEndKeys(endToEnd) {
 		row, ok, err := g.endToEnd(key)
@@ -175,7 +189,7 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 			return c, err
 		}
 		if slices.Contains(use.former, endToEnd) {
-			c.EndToEnd = use.endToEnd // the id of an earlier payout was renewed since: use that payout's new id
+			c.EndToEnd = use.endToEnd
 		} else if use.endToEnd != endToEnd {
 			continue // the row belongs to a different id with the same suffix
 		}
