@@ -578,8 +578,8 @@ var mutations = []mutation{
 	{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/decide_refund.go",
-		"k.Stopped = was || t.Refund.Case != nil && !again",
-		"k.Stopped = was || t.Refund.Case != nil && (!again || again)",
+		"k.Stopped = k.Stopped || t.Refund.Case != nil && !again",
+		"k.Stopped = k.Stopped || t.Refund.Case != nil && (!again || again)",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",

@@ -77,11 +77,16 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 	delete(w.running, ledger.TxID(t.ID))
 	w.working[w.needs[ledger.TxID(t.ID)]]--
 	w.until[ledger.TxID(t.ID)] = now
+	if r.Unheard {
+		w.quiet = now + 5_000
+	}
 	switch {
 	case r.Err != nil:
 		w.until[ledger.TxID(t.ID)] = now + 30_000
+	case r.Rarely && (r.Unheard || r.Open):
+		w.until[ledger.TxID(t.ID)] = now + 30*60_000
 	case r.Unheard:
-		w.until[ledger.TxID(t.ID)], w.quiet = now+60_000, now+5_000
+		w.until[ledger.TxID(t.ID)] = now + 60_000
 	case r.Open:
 		w.until[ledger.TxID(t.ID)] = now + 60_000
 	case r.Again != 0:
