@@ -152,7 +152,7 @@ func TestOtherISPB(t *testing.T) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	p := start(t, dir, "--demo")
+	p := start(t, dir, "--demo", "--sim-settle-delay", "50ms") // the tour waits 400 ms for an outcome
 	tour := p.out.until(t, "pixd sign --secret-file")
 	script := "set -o pipefail\n" + tour[strings.Index(tour, "\n#"):strings.Index(tour, "\n# Sign")]
 	out, err := exec.Command("bash", "-c", script).CombinedOutput()
