@@ -15,6 +15,7 @@ type watch struct {
 	running map[ledger.TxID]bool
 	ran     map[ledger.TxID]bool          // payouts whose task ran at least once
 	until   map[ledger.TxID]ledger.Millis // for each payout whose task has ended, engine time at which the payout is due again
+	tries   map[ledger.TxID]int           // how often a task changed nothing
 	closed  map[ledger.AccountID]bool     // quarantined accounts, of which no task may start
 	working map[bool]int                  // number of tasks under way, by whether they need the scheme
 	begun   map[bool]int                  // number of the tasks in working that began at the scanner's newest look
@@ -35,7 +36,7 @@ type sight struct {
 func newWatch(b due.Bounds) *watch {
 	return &watch{
 		bounds: b, running: map[ledger.TxID]bool{}, ran: map[ledger.TxID]bool{}, until: map[ledger.TxID]ledger.Millis{},
-		closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
+		tries: map[ledger.TxID]int{}, closed: map[ledger.AccountID]bool{}, working: map[bool]int{}, begun: map[bool]int{}, needs: map[ledger.TxID]bool{},
 		seen: map[string]sight{}, misses: map[string]int{},
 	}
 }
@@ -80,11 +81,15 @@ func (w *watch) ends(t due.Task, r due.Result, now ledger.Millis) {
 	if r.Unheard {
 		w.quiet = now + 5_000
 	}
+	if r.Err != nil || r.Unheard || r.Open {
+		w.tries[ledger.TxID(t.ID)]++
+	}
 	switch {
 	case r.Err != nil:
 		w.until[ledger.TxID(t.ID)] = now + 30_000
 	case r.Rarely && (r.Unheard || r.Open):
-		w.until[ledger.TxID(t.ID)] = now + 30*60_000
+		// A row that the scanner could not remember counts as tried three times when it is found again.
+		w.until[ledger.TxID(t.ID)] = now + max(60_000, min(ledger.Millis(3_000)<<min(3+w.tries[ledger.TxID(t.ID)], 12), 30*60_000))
 	case r.Unheard:
 		w.until[ledger.TxID(t.ID)] = now + 60_000
 	case r.Open:
