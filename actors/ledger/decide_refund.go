@@ -281,11 +281,11 @@ const reasonTooOld = "FF08"
 
 // failRefund releases the hold of a refund that the scheme refused or rejected, and gives its
 // part of the original back. What counts towards a special-return case goes back to the case's
-// hold, as far as neither a refund that settled late nor one on its way is in its place. After a refund that it made itself the
-// engine makes no further one for that case, except where only the id had become too old: the
-// next refund has a new id. While it is in doubt whether the scheme has an earlier submit of
-// the refund, that submit may still settle: then no further one is made either, whoever requested
-// the refund.
+// hold, as far as neither a refund that settled late nor one on its way is in its place. After a
+// refund that it made itself the engine makes no further one for that case, except where only the
+// id had become too old: the next refund has a new id. While it is in doubt whether the scheme has
+// an earlier submit of the refund, that submit may still settle: then no further one is made
+// either, whoever requested the refund.
 func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	sums := d.sumsOf(t.Refund.Original)
 	tooOld := reason == reasonTooOld && d.stamp.Clock >= ExpiryOf(t.EndToEnd)

@@ -71,7 +71,7 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 	if f.Counted, err = g.counted(f.Tx); err != nil {
 		return err
 	}
-	if mayFail := result != TransferIsSettled && result != TransferIsAccepted; mayFail {
+	if result != TransferIsSettled { // the refund may fail
 		if f.Beside, err = g.beside(f); err != nil {
 			return err
 		}
@@ -92,7 +92,8 @@ func (g *gathering) beside(f *Facts) ([]Amount, error) {
 		return nil, nil
 	}
 	all := make([]Amount, len(f.Counted))
-	err := g.accepted(f.Sums.Original, func(t *Transaction) bool {
+	lo, hi := OpenOf(g.account.ID)
+	err := g.accepted(lo, hi, f.Sums.Original, func(t *Transaction) bool {
 		if t.ID == f.Tx.ID {
 			return true
 		}
@@ -107,10 +108,9 @@ func (g *gathering) beside(f *Facts) ([]Amount, error) {
 	return all, err
 }
 
-// accepted visits the refunds of a payment that the scheme has or may have and that are in flight, in
-// the order of their ids, until visit returns false.
-func (g *gathering) accepted(original TxID, visit func(*Transaction) bool) error {
-	lo, hi := OpenOf(g.account.ID)
+// accepted visits the refunds of a payment that the scheme has or may have and that are in flight, of a
+// range of the account's open rows, until visit returns false. It reads each transaction of the range.
+func (g *gathering) accepted(lo, hi []byte, original TxID, visit func(*Transaction) bool) error {
 	return g.Own(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := DecodeOpenKey(k)
 		if err != nil {

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // resumed reads the facts about a case that an operator lets go on after a restore: the case,
 // the cases that hold money of its payment, and what the account knows of each return that the
@@ -59,27 +56,32 @@ func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
 		return nil, nil
 	}
 	visit := func(t *Transaction) bool {
-		if named[t.ID] {
-			return true
-		}
-		if left -= t.Amount; t.ID.Time() <= g.stamp.Terms.GapEnd {
+		if !named[t.ID] {
 			found = t
 		}
-		return found == nil && left > 0
+		return found == nil
 	}
-	if err = g.accepted(f.Case.Original, visit); err == nil && found == nil && left > 0 {
+	lo, _ := OpenOf(g.account.ID)
+	hi := OpenKey(g.account.ID, NewTxID(g.stamp.Terms.GapEnd+1, [10]byte{}))
+	if err = g.accepted(lo, hi, f.Case.Original, visit); err == nil && found == nil {
 		err = g.restoredHolds(f.Case.Original, visit)
 	}
 	return found, err
 }
 
+// mostOrphanAfter is the longest Terms.OrphanAfter, in ms, that an engine from before a restore is
+// taken to have had.
+const mostOrphanAfter = Millis(24 * 60 * 60 * 1000)
+
 // restoredHolds visits the refunds of a payment that were made before the acceptance of the gap and
-// that the scheme has not accepted yet, until visit returns false. Only their due rows lead to them.
+// that the scheme has not accepted yet, until visit returns false. Only their due rows lead to them,
+// among those of all accounts: due until Terms.OrphanAfter after the gap.
 func (g *gathering) restoredHolds(original TxID, visit func(*Transaction) bool) error {
-	lo, hi := DueRange(DueTransfer, 0, math.MaxInt64)
+	gapEnd := g.stamp.Terms.GapEnd
+	lo, hi := DueRange(DueTransfer, 0, gapEnd+max(g.stamp.Terms.OrphanAfter, mostOrphanAfter)+1)
 	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := DecodeDue(k, v)
-		if err != nil || d.Account != g.account.ID || TxID(d.ID).Time() > g.stamp.Terms.GapEnd {
+		if err != nil || d.Account != g.account.ID || TxID(d.ID).Time() > gapEnd {
 			return err == nil, err
 		}
 		t, err := g.transaction(d.Account, d.Seq)
