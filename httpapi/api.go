@@ -92,7 +92,7 @@ type service struct {
 	Options
 	requests *Limiter // counts the requests of each address
 	failures *Limiter // counts the failed credentials of each address
-	company  company  // whether more than one account is at work
+	company  company  // whether requests are of more than one account
 }
 
 // New returns the handler of the merchant API.

@@ -10,7 +10,8 @@ import (
 const companyLasts = ledger.Millis(1000)
 
 // company tells whether requests of more than one account have come in of late. Where requests
-// all are one account's, noting one costs a load.
+// all are one account's, noting one costs a load; each that is another's costs two stores and a
+// reading of the clock.
 type company struct {
 	account atomic.Uint64 // whose request came in last; 0: none has
 	changed atomic.Int64  // engine time of the last request that was not the same account's as the one before it

@@ -70,6 +70,8 @@ func (b *book) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { ret
 
 func (b *book) Carried(ledger.TxID) *ledger.Transaction { return nil }
 
+func (b *book) EachCarried(func(*ledger.Transaction) bool) {}
+
 func (b *book) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
 func (b *book) Crowded([]byte, ledger.Millis) bool        { return false }
 func (b *book) OwedBehind() ledger.Amount                 { return 0 }

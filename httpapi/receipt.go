@@ -61,9 +61,9 @@ const (
 	receiptShare = 1
 	receiptQueue = 16
 	receiptWait  = 5 * time.Second // the most time for which a request waits for its place
-	// receiptRest is how long a place rests after a drawing where other accounts are at work: as long
-	// as a drawing takes, so that drawings without a pause leave half of the place's processor, and of
-	// the heap, to their payments.
+	// receiptRest is how long a place rests after a drawing where other accounts send requests, too: as
+	// long as a drawing takes, so that drawings without a pause leave half of the place's processor, and
+	// of the heap, to their payments.
 	receiptRest = 15 * time.Millisecond
 )
 
@@ -87,7 +87,7 @@ func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
 	return receipt.PDF(*f)
 }
 
-// giveReceiptPlace gives back the place of a drawing: at once where the account is alone.
+// giveReceiptPlace gives back the place of a drawing: at once where no other account sends requests.
 func (s *service) giveReceiptPlace(a ledger.AccountID) {
 	if !s.company.near(s.Now()) {
 		s.Receipts.Give(a)

@@ -164,3 +164,20 @@ func TestSafeBalance(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestEachCarried checks that each transfer that a child actor carries is visited once, and none after
+// the visitor has had enough.
+func TestEachCarried(t *testing.T) {
+	work := map[ledger.TxID]*ledger.Transaction{{1}: {Amount: 1}, {2}: {Amount: 2}, {3}: {Amount: 4}}
+	r := &reader{machine: &Machine{work: work}}
+	var sum ledger.Amount
+	r.EachCarried(func(t *ledger.Transaction) bool { sum += t.Amount; return true })
+	if sum != 7 {
+		t.Errorf("visited a sum of %d", sum)
+	}
+	visits := 0
+	r.EachCarried(func(*ledger.Transaction) bool { visits++; return visits < 2 })
+	if visits != 2 {
+		t.Errorf("%d visits after the second said that there be no more", visits)
+	}
+}

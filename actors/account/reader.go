@@ -87,6 +87,15 @@ func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error)
 // Carried implements ledger.Reader.
 func (r *reader) Carried(id ledger.TxID) *ledger.Transaction { return r.machine.work[id] }
 
+// EachCarried implements ledger.Reader.
+func (r *reader) EachCarried(fn func(*ledger.Transaction) bool) {
+	for _, t := range r.machine.work {
+		if !fn(t) {
+			return
+		}
+	}
+}
+
 // Recent implements ledger.Reader.
 func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
 	if p := r.machine.config.Recent.get(id); p != nil && p.account == r.machine.head.ID {

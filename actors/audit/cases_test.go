@@ -25,6 +25,7 @@ func (r reader) Record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
 
 func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Row(k) }
 func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
+func (r reader) EachCarried(func(*ledger.Transaction) bool)               {}
 func (r reader) RecentSums(ledger.TxID) *ledger.RefundSums                { return nil }
 func (r reader) Crowded([]byte, ledger.Millis) bool                       { return false }
 func (r reader) OwedBehind() ledger.Amount                                { return 0 }

@@ -172,8 +172,9 @@ func (c *Case) standsAt(seq uint64) {
 	c.at, c.was = seq, state{c.Status, c.Held, c.Owed(), c.Short, c.DueAt}
 }
 
-// spare is what a case holds beyond what it disputes, once part more of it was refunded.
-func (c *Case) spare(part Amount) Amount { return min(c.Held, max(0, c.Refunded+part+c.Held-c.Amount)) }
+// room is what of the disputed amount is neither refunded nor held nor lacked: what refunds in flight
+// have of it, except where one that had failed has settled late.
+func (c *Case) room() Amount { return c.Amount - c.Refunded - c.Held - c.Short }
 
 // Lacks is what a case disputes and does not hold, because other cases held it, or refunds
 // had returned it or were in flight, when the hold was computed. As soon as that part of the

@@ -340,8 +340,8 @@ type Facts struct {
 	Unnamed *Transaction  // a refund of the payment from before the restore that is in flight and that the scheme does not know; nil: there is none
 	// Counted are the cases that Transaction.Shares of the refund to resolve names, in that order.
 	Counted []*Case
-	// Beside is, for each of Counted, what other refunds in flight count towards it; nil where no late
-	// settlement can have made that matter.
+	// Beside is, for each of Counted, what other refunds in flight count towards it; nil where it has
+	// room for all.
 	Beside []Amount
 
 	Subscription *Subscription // the subscription to end; nil: the account never had it

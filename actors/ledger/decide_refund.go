@@ -254,25 +254,9 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
 		k.Refunded += share.Amount
-		d.refundedOf(k, &sums)
+		d.mustAddCase(CaseRefunded, k, Body{})
 	}
 	return t
-}
-
-// refundedOf adds the record about a case of which a part was refunded. What it holds or lacks beyond
-// what it still disputes is given up: a refund that had failed may have settled late in the place of
-// this one.
-func (d *draft) refundedOf(k *Case, sums *RefundSums) {
-	spare := k.spare(0)
-	if most := max(0, k.Amount-k.Refunded-k.Held+spare); k.Short > most {
-		k.Short = most
-		k.settle(sums)
-	}
-	if spare > 0 {
-		d.shrink(CaseRefunded, k, sums, spare)
-		return
-	}
-	d.mustAddCase(CaseRefunded, k, Body{})
 }
 
 // reasonTooOld is the scheme's reason code for an id whose minute is not within 12 h of its
@@ -296,19 +280,21 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	d.book(&t, StatusFailed)
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundFailed}})
 	for i, share := range t.Shares() {
-		k := d.newest(d.facts.Counted[i])
-		k.Stopped = k.Stopped || t.Refund.Case != nil && !again || t.Voided()
-		room := k.Amount - k.Refunded - k.Held - k.Short
+		k, beside := d.newest(d.facts.Counted[i]), Amount(0)
 		if d.facts.Beside != nil {
-			room -= d.facts.Beside[i]
+			beside = d.facts.Beside[i]
 		}
-		d.giveBack(k, min(share.Amount, max(0, room)), &t)
+		own, was := t.Refund.Case != nil, k.Stopped
+		k.Stopped = was || own && !again || t.Voided()
+		d.giveBack(k, min(share.Amount, max(0, k.room()-beside)), &t)
+		if k.Stopped && (own || !was) {
+			d.stopped(k, &t, beside)
+		}
 	}
 	return t
 }
 
-// giveBack lets a case hold again what was to be refunded. Where the engine makes no further refund
-// for the case, an alert is raised, unless the time for returns is over.
+// giveBack lets a case hold again what was to be refunded.
 func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	sums := d.sumsOf(k.Original)
 	back := min(part, sums.Left())
@@ -320,10 +306,16 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 	}
 	k.settle(&sums)
 	d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
+}
+
+// stopped says to operators that the engine makes no further refund for a case, because the refund t
+// has failed. Once the time for returns is over, it releases what the case holds. beside is on its way
+// for the case all the same, and may fail, too.
+func (d *draft) stopped(k *Case, t *Transaction, beside Amount) {
 	switch {
-	case k.Stopped && k.over(d.stamp.Reading) && !k.Awaits:
+	case k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
-	case k.Stopped && k.Held+k.Short > 0:
+	case k.Held+k.Short+beside > 0:
 		d.alert(AlertCaseRefund, t, "a refund for "+k.ID.String()+" failed with "+printable(t.ReasonCode)+
 			", and the engine makes no other before an operator says so: the case holds what is left of the money")
 	}

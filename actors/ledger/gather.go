@@ -67,7 +67,7 @@ func (g *gathering) facts(c Command) (f Facts, err error) {
 	case EndSubscription:
 		f.Subscription, err = g.subscription(c.ID)
 	}
-	if err == nil && frees(c, &f) {
+	if err == nil && frees(c) {
 		err = g.lacking(&f)
 	}
 	if err == nil {

@@ -156,18 +156,13 @@ func (g *gathering) caseOfReport(infraction string) (*Case, error) {
 
 // frees tells whether a command may free a part of a received payment, which other cases of
 // the payment then hold.
-func frees(c Command, f *Facts) bool {
+func frees(c Command) bool {
 	switch c := c.(type) {
 	case CancelCase, CloseCase, ResumeCase:
 		return true
 	case Attend:
 		return c.Kind == DueCase
 	case ResolveTransfer:
-		for i, k := range f.Counted {
-			if c.Result == TransferIsSettled && k.spare(f.Tx.Shares()[i].Amount) > 0 {
-				return true
-			}
-		}
 		return c.Result == TransferIsRejected || c.Result == TransferIsVoided || c.Refusal != RefuseNothing
 	}
 	return false
@@ -206,7 +201,7 @@ func (g *gathering) owing(f *Facts, c Command) error {
 	t := &g.account.Totals
 	short := f.Case != nil && t.MEDHeld > t.Balance-t.Held
 	_, resumes := c.(ResumeCase) // what it finds lowers the balance
-	raises := resumes || frees(c, f) && len(f.Lacking)+len(f.Counted) > 0 || f.Case != nil && f.Case.Lacks() > 0 && f.Sums.Left() > 0
+	raises := resumes || frees(c) && len(f.Lacking)+len(f.Counted) > 0 || f.Case != nil && f.Case.Lacks() > 0 && f.Sums.Left() > 0
 	if !short && t.Owed == 0 && !raises || quiet(c) {
 		return nil
 	}

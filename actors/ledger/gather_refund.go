@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -72,7 +73,7 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 		return err
 	}
 	if result != TransferIsSettled { // the refund may fail
-		if f.Beside, err = g.beside(f); err != nil {
+		if f.Beside, err = g.beside(f.Tx, &f.Sums, f.Counted); err != nil {
 			return err
 		}
 	}
@@ -83,63 +84,94 @@ func (g *gathering) refund(f *Facts, result TransferResult) (err error) {
 	return g.payment(f)
 }
 
-// beside sums up what the payment's other refunds in flight count towards each case towards which
-// a refund counts; nil where nothing was refunded for any of the cases yet: without a late settlement
-// a case has room for all of its refunds. It does not find one that was not accepted yet.
-func (g *gathering) beside(f *Facts) ([]Amount, error) {
-	left := f.Sums.InFlight - f.Tx.Amount
-	if left <= 0 || !slices.ContainsFunc(f.Counted, func(k *Case) bool { return k.Refunded > 0 }) {
+// beside sums up what other refunds in flight count towards each case of the facts towards which a
+// refund counts; nil where each case has room for all that is in flight of the payment, as it has but
+// for a refund that settled late.
+func (g *gathering) beside(t *Transaction, sums *RefundSums, cases []*Case) ([]Amount, error) {
+	if !slices.ContainsFunc(cases, func(k *Case) bool { return sums.InFlight > k.room() }) {
 		return nil, nil
 	}
-	all := make([]Amount, len(f.Counted))
-	lo, hi := OpenOf(g.account.ID)
-	err := g.accepted(lo, hi, f.Sums.Original, func(t *Transaction) bool {
-		if t.ID == f.Tx.ID {
-			return true
+	all := make([]Amount, len(cases))
+	err := g.onTheirWay(sums, func(other *Transaction) {
+		if other.ID == t.ID {
+			return
 		}
-		for _, share := range t.Shares() {
-			if i := slices.IndexFunc(f.Counted, func(k *Case) bool { return k.ID == share.Case }); i >= 0 {
+		for _, share := range other.Shares() {
+			if i := slices.IndexFunc(cases, func(k *Case) bool { return k.ID == share.Case }); i >= 0 {
 				all[i] += share.Amount
 			}
 		}
-		left -= t.Amount
-		return left > 0
 	})
 	return all, err
 }
 
-// accepted visits the refunds of a payment that the scheme has or may have and that are in flight, of a
-// range of the account's open rows, until visit returns false. It reads each transaction of the range.
-func (g *gathering) accepted(lo, hi []byte, original TxID, visit func(*Transaction) bool) error {
-	return g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+// onTheirWay visits all refunds of a payment that are in flight. Those that child actors carry are in
+// memory, and those that the scheme has or may have are among the account's open rows. To one that the
+// scheme may not have, and that no child carries since a restart or since the scheme was not heard, only
+// its due row leads, among those of all accounts.
+func (g *gathering) onTheirWay(sums *RefundSums, visit func(*Transaction)) error {
+	left, seen := sums.InFlight, map[TxID]bool{}
+	take := func(t *Transaction) bool {
+		if t != nil && t.Kind == TxRefund && t.Refund.Original == sums.Original && t.Status.InFlight() && !seen[t.ID] {
+			seen[t.ID] = true
+			left -= t.Amount
+			visit(t)
+		}
+		return left > 0
+	}
+	g.EachCarried(take)
+	if left <= 0 {
+		return nil
+	}
+	lo, hi := OpenOf(g.account.ID)
+	err := g.Own(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := DecodeOpenKey(k)
 		if err != nil {
 			return false, err
 		}
 		t, err := g.transfer(id, "")
-		if err != nil || t == nil || t.Kind != TxRefund || t.Refund.Original != original || !t.Status.InFlight() {
+		return err == nil && take(t), err
+	})
+	if err != nil || left <= 0 {
+		return err
+	}
+	lo, hi = DueRange(DueTransfer, 0, math.MaxInt64)
+	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		d, err := DecodeDue(k, v)
+		if err != nil || d.Account != g.account.ID {
 			return err == nil, err
 		}
-		return visit(t), nil
+		t, err := g.state(TxID(d.ID), d.Seq)
+		return err == nil && take(t), err
 	})
 }
 
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
-// it is where more of the payment, or of what a case disputes towards which it counts, went back than
-// leaves room for it; and where it counts towards a case and was made before a restore whose gap was
-// accepted, whatever was counted since.
+// it is where more of the payment, or of what a case disputes towards which it counts, went back or is
+// on its way than leaves room for it; and where it counts towards a case and was made before a restore
+// whose gap was accepted, whatever was counted since.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
 	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
 		return tooMuch, err
 	}
-	all, err := g.counted(t)
-	for i, k := range all {
-		if t.ID.Time() <= g.stamp.Terms.GapEnd || k.Refunded+t.Shares()[i].Amount > k.Amount {
+	cases, err := g.counted(t)
+	if err != nil {
+		return false, err
+	}
+	if len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd {
+		return true, nil
+	}
+	beside, err := g.beside(t, &sums, cases)
+	if err != nil || beside == nil {
+		return false, err
+	}
+	for i, k := range cases {
+		if k.Refunded+beside[i]+t.Shares()[i].Amount > k.Amount {
 			return true, nil
 		}
 	}
-	return false, err
+	return false, nil
 }
 
 // counted reads the cases towards which a refund counts.

@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // resumed reads the facts about a case that an operator lets go on after a restore: the case,
 // the cases that hold money of its payment, and what the account knows of each return that the
@@ -44,50 +47,17 @@ func (g *gathering) resumed(f *Facts, c *ResumeCase) error {
 // unnamed finds a refund of the case's payment that was made before the acceptance of the gap, is
 // in flight, and is not among the returns that the scheme has; nil: there is none.
 func (g *gathering) unnamed(f *Facts) (found *Transaction, err error) {
-	left := f.Sums.InFlight
 	named := map[TxID]bool{}
 	for _, r := range f.Found {
-		if r.Tx != nil && r.Tx.Status.InFlight() {
-			left -= r.Tx.Amount
+		if r.Tx != nil {
 			named[r.Tx.ID] = true
 		}
 	}
-	if left <= 0 { // the scheme has all
-		return nil, nil
-	}
-	visit := func(t *Transaction) bool {
-		if !named[t.ID] {
+	err = g.onTheirWay(&f.Sums, func(t *Transaction) {
+		old := t.ID.Time() <= g.stamp.Terms.GapEnd && !named[t.ID]
+		if old && (found == nil || slices.Compare(t.ID[:], found.ID[:]) < 0) {
 			found = t
 		}
-		return found == nil
-	}
-	lo, _ := OpenOf(g.account.ID)
-	hi := OpenKey(g.account.ID, NewTxID(g.stamp.Terms.GapEnd+1, [10]byte{}))
-	if err = g.accepted(lo, hi, f.Case.Original, visit); err == nil && found == nil {
-		err = g.restoredHolds(f.Case.Original, visit)
-	}
-	return found, err
-}
-
-// mostOrphanAfter is the longest Terms.OrphanAfter, in ms, that an engine from before a restore is
-// taken to have had.
-const mostOrphanAfter = Millis(24 * 60 * 60 * 1000)
-
-// restoredHolds visits the refunds of a payment that were made before the acceptance of the gap and
-// that the scheme has not accepted yet, until visit returns false. Only their due rows lead to them,
-// among those of all accounts: due until Terms.OrphanAfter after the gap.
-func (g *gathering) restoredHolds(original TxID, visit func(*Transaction) bool) error {
-	gapEnd := g.stamp.Terms.GapEnd
-	lo, hi := DueRange(DueTransfer, 0, gapEnd+max(g.stamp.Terms.OrphanAfter, mostOrphanAfter)+1)
-	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		d, err := DecodeDue(k, v)
-		if err != nil || d.Account != g.account.ID || TxID(d.ID).Time() > gapEnd {
-			return err == nil, err
-		}
-		t, err := g.transaction(d.Account, d.Seq)
-		if err != nil || t == nil || t.Kind != TxRefund || t.Refund.Original != original || t.Status != StatusHeld {
-			return err == nil, err
-		}
-		return visit(t), nil
 	})
+	return found, err
 }

@@ -100,6 +100,15 @@ func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 // Carried implements Reader.
 func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
 
+// EachCarried implements Reader.
+func (h *harness) EachCarried(fn func(*Transaction) bool) {
+	for _, t := range h.carried {
+		if !fn(t) {
+			return
+		}
+	}
+}
+
 // Recent implements Reader. No payout is in memory.
 func (h *harness) Recent(TxID) *Transaction { return nil }
 

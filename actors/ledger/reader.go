@@ -25,6 +25,9 @@ type Reader interface {
 	// Carried returns the newest state of one of the account's payouts or refunds that a
 	// child actor carries now; nil where no child actor carries it.
 	Carried(id TxID) *Transaction
+	// EachCarried calls fn with the newest state of each of the account's payouts and refunds that
+	// Carried returns, in no certain order, until fn returns false.
+	EachCarried(fn func(*Transaction) (more bool))
 	// Recent returns the newest state of one of the account's payouts or refunds where that
 	// state is in memory; nil where it must be read from rows.
 	Recent(id TxID) *Transaction

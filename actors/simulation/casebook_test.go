@@ -179,7 +179,7 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 		l.fail("record %d of %v restores %+v, and its newest failed refund is %+v", r.Seq, r.Account, *k, t)
 		return
 	}
-	disputed := max(0, k.Amount-k.Refunded-r.HeldWas-old.Case.Short-b.accepted(k.ID)) // less than the part where another return is in its place
+	disputed := max(0, k.Amount-k.Refunded-r.HeldWas-old.Case.Short-b.onTheirWay(k.ID)) // less than the part where another return is in its place
 	own, back := t.Refund.Case != nil, min(part, disputed, max(0, b.left(k.Original)))
 	tooOld := t.ReasonCode == "FF08" && made.clock >= expiryOf(t.EndToEnd) && !made.doubted && !b.failed[r.Account].inDoubt
 	stops := old.Case.Stopped || own && !tooOld || t.Voided()
@@ -191,12 +191,11 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 	}
 }
 
-// accepted is what the refunds that the scheme has or may have, and that are in flight, count towards
-// a case.
-func (b *refundBook) accepted(id ledger.CaseID) (sum ledger.Amount) {
+// onTheirWay is what refunds in flight count towards a case.
+func (b *refundBook) onTheirWay(id ledger.CaseID) (sum ledger.Amount) {
 	for _, t := range b.newest {
 		for _, share := range t.Shares() {
-			if share.Case == id && t.Status == ledger.StatusAccepted {
+			if share.Case == id && t.Status.InFlight() {
 				sum += share.Amount
 			}
 		}

@@ -494,8 +494,8 @@ var mutations = []mutation{
 	{
 		"case-hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
 		"actors/ledger/decide_refund.go",
-		"\t\tk.Refunded += share.Amount\n\t\td.refundedOf(k, &sums)",
-		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.refundedOf(k, &sums)",
+		"\t\tk.Refunded += share.Amount\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
+		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
 	},
 	{
 		"agreed-refunded-twice-after-a-crash", "a refund whose child was lost goes out again under a new id",
@@ -578,8 +578,8 @@ var mutations = []mutation{
 	{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/decide_refund.go",
-		"k.Stopped = k.Stopped || t.Refund.Case != nil && !again",
-		"k.Stopped = k.Stopped || t.Refund.Case != nil && (!again || again)",
+		"k.Stopped = was || own && !again",
+		"k.Stopped = was || own",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",
@@ -836,8 +836,8 @@ var mutations = []mutation{
 	{
 		"sent-again-after-a-restore", "a refund for a case that was on its way in the snapshot is sent again, although another may have gone back in the gap",
 		"actors/ledger/gather_refund.go",
-		"\t\tif t.ID.Time() <= g.stamp.Terms.GapEnd || k.Refunded",
-		"\t\tif k.Refunded",
+		"len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd",
+		"len(cases) > 0 && t.ID.Time() < 0",
 	},
 	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",

@@ -199,6 +199,12 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 	if !made.doubted && expiryOf(t.EndToEnd)-12*3_600_000 > made.clock {
 		l.fail("%v has the id %s of a minute that is to come", t.ID, t.EndToEnd)
 	}
+	for _, share := range t.Shares() {
+		k := b.cases[share.Case]
+		if k == nil || k.Case.Refunded+b.onTheirWay(share.Case)+share.Amount > k.Case.Amount {
+			l.fail("%v refunds %+v, of which %d are on their way: %+v", t.ID, share, b.onTheirWay(share.Case), k)
+		}
+	}
 	if left := b.left(t.Refund.Original); t.Amount > left && !b.late[t.Refund.Original] {
 		l.fail("%v refunds %d, of which %d are left", t.ID, t.Amount, left)
 	}
