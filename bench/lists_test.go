@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/ledger/ledgertest"
 	"pixd/wal"
 )
 
@@ -85,7 +86,10 @@ func (l *long) take(b *testing.B, all []ledger.Command) {
 	for i, c := range all {
 		l.now += 10_000
 		id := ledger.NewTxID(l.now, [10]byte{byte(i >> 8), byte(i), 1})
-		d := l.account.Decide(c, ledger.Facts{}, ledger.Stamp{Reading: ledger.At(l.now), ID: id})
+		d, err := ledgertest.Reader{Rows: l.store}.Decide(&l.account, c, ledger.Stamp{Reading: ledger.At(l.now), ID: id})
+		if err != nil {
+			b.Fatal(err)
+		}
 		for j := range d.Records {
 			l.add(b, e, &d.Records[j])
 		}

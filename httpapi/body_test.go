@@ -118,11 +118,6 @@ func TestCommands(t *testing.T) {
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)
 	}
-	f.taken(testEVP)
-	f.send(sent{path: cashOut, body: `{"amount":7,"pix_key":"` + testEVP + `"}`})
-	if want.KeyIsOurs = true; f.engine.command != ledger.Command(want) {
-		t.Errorf("of a registered key: got %+v", f.engine.command)
-	}
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxCharge, Amount: 700, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}}
 	f.send(sent{path: cashIn, body: `{"amount":7,"description":"x","external_id":"a b"}`})
 	if f.engine.command != ledger.Command(ledger.CreateCharge{Amount: 700, Description: "x", Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}) {

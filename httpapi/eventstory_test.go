@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/ledger/ledgertest"
 )
 
 // book is one account, whose records the ledger's own decisions make. It keeps records and
@@ -35,7 +36,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-func (b *book) Row(key []byte) ([]byte, bool, error) {
+func (b *book) Get(key []byte) ([]byte, bool, error) {
 	v, ok := b.rows[string(key)]
 	return v, ok, nil
 }
@@ -52,36 +53,12 @@ func (b *book) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func (b *book) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	return b.Scan(lo, hi, fn)
-}
-
-// Record reads a record as a journal gives it back: encoded and decoded.
-func (b *book) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (b *book) record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 	if a != merchant || seq == 0 || seq > uint64(len(b.records)) {
 		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
 	}
-	stored := &b.records[seq-1]
-	r := &ledger.Record{Account: a, Seq: seq, Time: stored.Time, Kind: stored.Kind}
-	return r, r.Decode(stored.Encode())
+	return &b.records[seq-1], nil
 }
-
-func (b *book) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { return b.Row(key) }
-
-func (b *book) Carried(ledger.TxID) *ledger.Transaction { return nil }
-
-func (b *book) EachCarried(func(*ledger.Transaction) bool) {}
-
-func (b *book) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
-func (b *book) Crowded([]byte, ledger.Millis) bool        { return false }
-func (b *book) OwedBehind() ledger.Amount                 { return 0 }
-func (b *book) NoteOwed(ledger.Amount)                    {}
-func (b *book) Crowd([]byte, ledger.Millis)               {}
-func (b *book) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
-	return read()
-}
-
-func (b *book) Recent(ledger.TxID) *ledger.Transaction { return nil }
 
 // step carries a command out, one millisecond after the one before.
 func (b *book) step(c ledger.Command) ledger.Decision {
@@ -92,12 +69,10 @@ func (b *book) step(c ledger.Command) ledger.Decision {
 		Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * minute, QueueTTL: 120 * minute,
 		ApprovalTTL: 10_080 * minute, MEDDeadline: 7_200 * minute, MEDAnalysis: 10_080 * minute,
 	}}
-	f, err := ledger.Gather(b, b.account, c, s)
+	d, err := ledgertest.Reader{Rows: b, Records: b.record}.Decide(b.account, c, s)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	f.Durable = b.account.Totals
-	d := b.account.Decide(c, f, s)
 	if d.Refusal != nil {
 		b.t.Fatalf("%T: %s", c, d.Refusal.Message)
 	}
@@ -130,7 +105,7 @@ func (b *book) last(kind ledger.EventKind) ledger.Event {
 		if i < 0 {
 			continue
 		}
-		read, err := b.Record(merchant, r.Seq)
+		read, err := ledgertest.Reader{Records: b.record}.Record(merchant, r.Seq)
 		if err != nil {
 			b.t.Fatal(err)
 		}

@@ -18,7 +18,6 @@ func requestPayout(c *call) {
 	if command.EndToEnd != "" && !c.reserveEndToEnd(command.EndToEnd) {
 		return
 	}
-	command.KeyIsOurs = c.Registry.Holds(command.Key.Value)
 	command.Claim = c.claimed()
 	c.do(command, refusePayout)
 }

@@ -51,11 +51,16 @@ type Effect struct {
 // effects lists what a decision asks the shell to do, in this order: answer or park the
 // asker of the command; answer the askers that are parked for the payout that ended; raise
 // alerts; hand events to the webhooks; start child actors.
-func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer) []Effect {
-	out := append(make([]Effect, 0, 2), m.reply(c, d, a))
+func (m *Machine) effects(d *ledger.Decision) []Effect {
+	a := d.Answer
+	if d.ShowsHead {
+		head := m.head
+		a.Head = &head
+	}
+	out := append(make([]Effect, 0, 2), replyTo(d, &a))
 	if t := d.Ended; t != nil {
 		delete(m.work, t.ID)
-		outcome := a
+		outcome := &a
 		if t != d.Tx && d.Tx != nil {
 			outcome = &ledger.Answer{Tx: t, Stored: a.Stored}
 		}
@@ -79,8 +84,8 @@ func (m *Machine) effects(c ledger.Command, d *ledger.Decision, a *ledger.Answer
 	return out
 }
 
-// reply is the effect for the asker of the command: Park or Reply.
-func (m *Machine) reply(c ledger.Command, d *ledger.Decision, a *ledger.Answer) Effect {
+// replyTo is the effect for the asker of the command: Park or Reply.
+func replyTo(d *ledger.Decision, a *ledger.Answer) Effect {
 	switch earlier := d.Earlier; {
 	case earlier != nil && earlier.Stored == nil:
 		return Effect{Kind: Park, Payout: earlier.Payout, Join: true, Other: earlier.Other}
@@ -88,13 +93,6 @@ func (m *Machine) reply(c ledger.Command, d *ledger.Decision, a *ledger.Answer) 
 		return Effect{Kind: Reply, Answer: &ledger.Answer{Stored: earlier.Stored, Replay: true, Mismatch: earlier.Other}}
 	case d.Await:
 		return Effect{Kind: Park, Payout: d.Tx.ID}
-	}
-	switch c := c.(type) {
-	case ledger.KeepAnswer:
-		a.Stored = &c.Stored
-	case ledger.ReadAccount, ledger.OpenAccount, ledger.ChangeSettings:
-		head := m.head
-		a.Head = &head
 	}
 	return Effect{Kind: Reply, Answer: a, Attended: d.Attended}
 }

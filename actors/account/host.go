@@ -213,8 +213,8 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 		return ledger.Answer{}, ledger.ErrUnknown
 	}
 	e := d.entry(id)
-	lane := &e.inWork
-	if _, ok := c.(ledger.ReadAccount); ok {
+	lane, traits := &e.inWork, ledger.TraitsOf(c)
+	if traits.ReadsHead {
 		lane = &e.reads
 	}
 	defer d.leave(lane)
@@ -222,12 +222,12 @@ func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) 
 		d.refused.requests.Add(1)
 		return ledger.Answer{}, ledger.ErrBusy
 	}
-	switch c.(type) {
-	case ledger.ReadAccount:
+	switch {
+	case traits.ReadsHead:
 		if answer, asleep := d.readAsleep(id, e); asleep {
 			return answer, nil
 		}
-	case ledger.RequestPayout, ledger.RequestRefund:
+	case traits.AwaitsScheme:
 		defer d.transfers.Add(-1)
 		if d.transfers.Add(1) > int64(d.limits.Transfers) && !d.modest(e, d.limits.Transfers, 1) {
 			d.refused.transfers.Add(1)

@@ -24,6 +24,8 @@ type Config struct {
 	Present *keyed.Filter
 	// Alerts writes and reports alerts to the operators; nil: the machine raises no alerts.
 	Alerts Alerts
+	// KeyIsOurs tells whether a PIX key is registered here; nil: none is.
+	KeyIsOurs func(key string) bool
 	// Webhooks delivers events to the merchants' subscriptions; nil: nothing is delivered.
 	Webhooks Webhooks
 	// Claims are filters over the idempotency claims of those hours that this process has
@@ -64,7 +66,7 @@ type Call struct {
 	Entropy [10]byte
 	Durable wal.Ticket // every entry up to this ticket is durable
 	// Inactive says that the account is inactive. The shell sets it only for commands for
-	// which ledger.NeedsActive is true.
+	// which ledger.Traits.NeedsActive is set.
 	Inactive bool
 }
 
@@ -117,22 +119,22 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	m.overlay.forget(c.Durable)
 	now := c.Now
 	now.Time = max(now.Time, m.head.Time)
-	stamp := ledger.Stamp{Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms}
+	stamp := ledger.Stamp{
+		Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms, Durable: m.durable(), Inactive: c.Inactive,
+	}
 	facts, err := ledger.Gather(&reader{m, rows}, &m.head, c.Command, stamp)
 	if err != nil {
 		return wal.Entry{}, nil, err
 	}
-	facts.Inactive, facts.Durable = c.Inactive, m.durable()
-	d := m.head.Decide(c.Command, facts, stamp)
-	a := &ledger.Answer{Refusal: d.Refusal, Tx: d.Tx, Case: d.Case, Subscription: d.Subscription, Repeat: d.Repeat}
-	m.keep(&d, a)
+	d := m.head.Decide(facts, stamp)
+	m.keep(&d)
 	e := m.write(d.Records)
 	if m.config.Alerts != nil {
 		for _, a := range d.Alerts {
 			e.Ops = append(e.Ops, m.config.Alerts.Row(m.head.ID, a, now.Time))
 		}
 	}
-	return e, m.effects(c.Command, &d, a), nil
+	return e, m.effects(&d), nil
 }
 
 // durable returns the account's totals after its newest durable record.
@@ -156,13 +158,13 @@ func (m *Machine) job(l ledger.Launch) transfer.Job {
 // keep renders the answer to a request with an idempotency claim and puts it into the
 // record that stores the claim's answer. The answer shows the newest state of the record's
 // own transaction, even where the decision is also about another transaction.
-func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
+func (m *Machine) keep(d *ledger.Decision) {
 	for i := range d.Records {
 		r := &d.Records[i]
 		if r.Claim == nil || !r.Kind.Answers() {
 			continue
 		}
-		reported := *a
+		reported := d.Answer
 		if r.Tx != nil {
 			reported.Tx = newest(d.Records[i:], r.Tx.ID)
 		}
@@ -171,7 +173,7 @@ func (m *Machine) keep(d *ledger.Decision, a *ledger.Answer) {
 			panic(fmt.Sprintf("account %v: %v answers a claim with %d", m.head.ID, r.Kind, stored.Code))
 		}
 		r.Stored = &stored
-		a.Stored = r.Stored
+		d.Stored = r.Stored
 	}
 }
 

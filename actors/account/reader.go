@@ -84,6 +84,12 @@ func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error)
 	return r.store.Get(key)
 }
 
+// KeyIsOurs implements ledger.Reader.
+func (r *reader) KeyIsOurs(key string) bool {
+	ours := r.machine.config.KeyIsOurs
+	return ours != nil && ours(key)
+}
+
 // Carried implements ledger.Reader.
 func (r *reader) Carried(id ledger.TxID) *ledger.Transaction { return r.machine.work[id] }
 

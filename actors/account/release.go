@@ -66,8 +66,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 // lazy tells whether a command's entry with these outs is one that no client waits for: a notice
 // of the scheme ended a payout or a refund whose request has its answer, and no other refund begins.
 func lazy(c ledger.Command, outs []wal.Out) bool {
-	r, is := c.(ledger.ResolveTransfer)
-	return is && r.Notice && !slices.ContainsFunc(outs, func(o wal.Out) bool {
+	return ledger.TraitsOf(c).IsNotice && !slices.ContainsFunc(outs, func(o wal.Out) bool {
 		switch o.(type) {
 		case *outcomes, *launch:
 			return true

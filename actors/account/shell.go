@@ -153,7 +153,7 @@ func (s *Shell) contain(work func() error) (err error, panicked bool) {
 
 func (s *Shell) command(m *call) error {
 	c := Call{Command: m.command, Now: s.Now(), Entropy: s.Entropy(), Durable: s.Journal.Durable()}
-	if ledger.NeedsActive(m.command) {
+	if ledger.TraitsOf(m.command).NeedsActive {
 		c.Inactive = !s.Active(s.id)
 	}
 	entry, effects, err := s.machine.Step(s.Rows, c)

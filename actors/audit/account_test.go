@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/ledger/ledgertest"
 )
 
 // life is an account for which a test carries out commands, with the account's records and
@@ -28,14 +29,23 @@ func begin(t testing.TB, id ledger.AccountID) *life {
 	l := &life{t: t, account: ledger.Account{ID: id}, rows: rows{}}
 	s := ledger.DefaultSettings()
 	s.CashOutFee, s.CashInFee = ledger.Fee{Fixed: 7}, ledger.Fee{Fixed: 3}
-	l.do(ledger.OpenAccount{Settings: s}, ledger.Facts{})
+	l.do(ledger.OpenAccount{Settings: s})
 	return l
 }
 
-func (l *life) do(c ledger.Command, f ledger.Facts) *ledger.Transaction {
+// record implements ledgertest.Reader.Records.
+func (l *life) record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return &l.records[seq-1], nil
+}
+
+func (l *life) do(c ledger.Command) *ledger.Transaction {
 	l.t.Helper()
 	l.n++
-	d := l.account.Decide(c, f, ledger.Stamp{Reading: ledger.At(noon + ledger.Millis(l.n) + l.passed), ID: ledger.NewTxID(noon, [10]byte{l.n}), Terms: terms})
+	s := ledger.Stamp{Reading: ledger.At(noon + ledger.Millis(l.n) + l.passed), ID: ledger.NewTxID(noon, [10]byte{4: l.n}), Terms: terms}
+	d, err := ledgertest.Reader{Rows: l.rows, Records: l.record}.Decide(&l.account, c, s)
+	if err != nil {
+		l.t.Fatalf("%T: %v", c, err)
+	}
 	if d.Refusal != nil && len(d.Records) == 0 {
 		l.t.Fatalf("%T: %v", c, d.Refusal)
 	}
@@ -57,29 +67,27 @@ func (l *life) do(c ledger.Command, f ledger.Facts) *ledger.Transaction {
 
 func (l *life) payout(n int) *ledger.Transaction {
 	l.t.Helper()
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	chain := ledger.Chain{Suffix: fmt.Sprintf("%011d", n)}
-	return l.do(ledger.RequestPayout{Amount: 100, Key: key}, ledger.Facts{Chain: chain})
+	key, _ := ledger.ParseKey(ledger.KeyEmail, fmt.Sprintf("a%d@b.com", n))
+	return l.do(ledger.RequestPayout{Amount: 100, Key: key})
 }
 
 func (l *life) resolve(t *ledger.Transaction, c ledger.ResolveTransfer) *ledger.Transaction {
 	l.t.Helper()
 	c.ID, c.EndToEnd = t.ID, t.EndToEnd
-	row := ledger.EndToEndRow{Account: l.account.ID, ID: t.ID}
-	return l.do(c, ledger.Facts{Tx: t, Row: &row})
+	return l.do(c)
 }
 
 // whole is an account with at least one record of nearly every kind, and with payouts in
 // most statuses.
 func whole(t testing.TB) *life {
 	l := begin(t, 7)
-	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
-	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500}, ledger.Facts{})
+	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000})
+	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500})
 	accepted := ledger.ResolveTransfer{Result: ledger.TransferIsAccepted}
 	limited := ledger.ResolveTransfer{Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket}
 	payers := ledger.ResolveTransfer{Result: ledger.TransferIsLimited, Refusal: ledger.RefuseRateLimited}
 	settled := l.resolve(l.payout(1), ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
-	l.do(ledger.ReceiveReturn{ID: settled.ID, EndToEnd: settled.EndToEnd, ReturnID: "D60701190202603011200abcdefghijk", Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: settled})
+	l.do(ledger.ReceiveReturn{ID: settled.ID, EndToEnd: settled.EndToEnd, ReturnID: "D60701190202603011200abcdefghijk", Amount: 40, Reason: "MD06"})
 	l.resolve(l.resolve(l.payout(2), accepted), ledger.ResolveTransfer{Result: ledger.TransferIsRejected, Reason: "AC03"})
 	l.resolve(l.payout(3), ledger.ResolveTransfer{Result: ledger.TransferIsRefused, Refusal: ledger.RefuseKeyNotFound})
 	sent := l.resolve(l.payout(4), accepted)
@@ -94,9 +102,9 @@ func whole(t testing.TB) *life {
 	always := ledger.Amount(0)
 	waits := l.account.Settings
 	waits.ApprovalThreshold = &always
-	l.do(ledger.ChangeSettings{Settings: waits}, ledger.Facts{})
+	l.do(ledger.ChangeSettings{Settings: waits})
 	l.payout(10)
-	l.do(ledger.DecideApproval{ID: l.payoutID(11), Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: l.last()})
+	l.do(ledger.DecideApproval{ID: l.payoutID(11), Word: ledger.Approved, Operator: "Ana"})
 	return l
 }
 

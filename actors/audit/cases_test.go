@@ -7,47 +7,6 @@ import (
 	"pixd/actors/ledger"
 )
 
-// reader reads the facts of a command from a life's records and rows.
-type reader struct{ l *life }
-
-func (r reader) Row(k []byte) ([]byte, bool, error) { return r.l.rows.Get(k) }
-func (r reader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	return r.l.rows.Scan(lo, hi, fn)
-}
-
-func (r reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	return r.l.rows.Scan(lo, hi, fn)
-}
-
-func (r reader) Record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
-	return &r.l.records[seq-1], nil
-}
-
-func (r reader) Claim(k []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Row(k) }
-func (r reader) Carried(ledger.TxID) *ledger.Transaction                  { return nil }
-func (r reader) EachCarried(func(*ledger.Transaction) bool)               {}
-func (r reader) RecentSums(ledger.TxID) *ledger.RefundSums                { return nil }
-func (r reader) Crowded([]byte, ledger.Millis) bool                       { return false }
-func (r reader) OwedBehind() ledger.Amount                                { return 0 }
-func (r reader) NoteOwed(ledger.Amount)                                   {}
-func (r reader) Crowd([]byte, ledger.Millis)                              {}
-func (r reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
-	return read()
-}
-func (r reader) Recent(ledger.TxID) *ledger.Transaction { return nil }
-
-// gather carries out a command with the facts that the ledger itself gathers.
-func (l *life) gather(c ledger.Command) {
-	l.t.Helper()
-	s := ledger.Stamp{Reading: ledger.At(l.account.Time), Terms: terms}
-	f, err := ledger.Gather(reader{l}, &l.account, c, s)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	f.Durable = l.account.Totals
-	l.do(c, f)
-}
-
 // newest is the newest refund that was held.
 func (l *life) newest() *ledger.Transaction {
 	for i := len(l.records) - 1; i >= 0; i-- {
@@ -62,7 +21,7 @@ func (l *life) newest() *ledger.Transaction {
 func (l *life) ends(c ledger.ResolveTransfer) {
 	t := l.newest()
 	c.ID, c.EndToEnd = t.ID, t.EndToEnd
-	l.gather(c)
+	l.do(c)
 }
 
 const (
@@ -74,25 +33,25 @@ const (
 // late, and with cases that are open, defended, withdrawn, and closed with a remainder.
 func returning(t *testing.T) *life {
 	l := begin(t, 7)
-	l.do(ledger.ReceivePayment{EndToEnd: paidA, Amount: 10_003}, ledger.Facts{})
-	l.do(ledger.ReceivePayment{EndToEnd: paidB, Amount: 10_003}, ledger.Facts{})
-	l.gather(ledger.RequestRefund{Original: paidA, Amount: 100})
+	l.do(ledger.ReceivePayment{EndToEnd: paidA, Amount: 10_003})
+	l.do(ledger.ReceivePayment{EndToEnd: paidB, Amount: 10_003})
+	l.do(ledger.RequestRefund{Original: paidA, Amount: 100})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
-	l.gather(ledger.RequestRefund{Original: paidA, Amount: 200})
+	l.do(ledger.RequestRefund{Original: paidA, Amount: 200})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsRejected, Reason: "CH16"})
-	l.gather(ledger.RequestRefund{Original: paidA, Amount: 300})
+	l.do(ledger.RequestRefund{Original: paidA, Amount: 300})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsAccepted, Doubt: true})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsSettled})
-	l.gather(ledger.RequestRefund{Original: paidA, Amount: 400})
+	l.do(ledger.RequestRefund{Original: paidA, Amount: 400})
 	l.ends(ledger.ResolveTransfer{Result: ledger.TransferIsAccepted})
-	l.gather(ledger.OpenCase{Infraction: "open", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
-	l.gather(ledger.OpenCase{Infraction: "withdrawn", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
-	l.gather(ledger.CancelCase{Infraction: "withdrawn", EndToEnd: paidA})
+	l.do(ledger.OpenCase{Infraction: "open", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
+	l.do(ledger.OpenCase{Infraction: "withdrawn", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
+	l.do(ledger.CancelCase{Infraction: "withdrawn", EndToEnd: paidA})
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	l.do(ledger.RequestPayout{Amount: 18_000, Key: key}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000001"}})
-	l.gather(ledger.OpenCase{Infraction: "agreed", EndToEnd: paidB, Amount: 5_000, Situation: "SCAM"})
-	l.gather(ledger.CloseCase{ID: l.caseID(), Result: ledger.Agreed})
+	l.do(ledger.RequestPayout{Amount: 18_000, Key: key})
+	l.do(ledger.OpenCase{Infraction: "agreed", EndToEnd: paidB, Amount: 5_000, Situation: "SCAM"})
+	l.do(ledger.CloseCase{ID: l.caseID(), Result: ledger.Agreed})
 	return l
 }
 

@@ -14,21 +14,19 @@ import (
 // received makes a received payment.
 func (b *book) received(id ledger.AccountID, e2e string, amount ledger.Amount) *ledger.Transaction {
 	b.t.Helper()
-	return b.do(id, ledger.ReceivePayment{EndToEnd: e2e, Amount: amount}, ledger.Facts{})
+	return b.do(id, ledger.ReceivePayment{EndToEnd: e2e, Amount: amount})
 }
 
 // opened opens a case about a payment that nothing was refunded of.
 func (b *book) opened(id ledger.AccountID, p *ledger.Transaction, infraction string, amount ledger.Amount) *ledger.Case {
 	b.t.Helper()
-	f := ledger.Facts{Original: p, Sums: ledger.RefundSums{Original: p.ID, Amount: p.Amount}}
-	return b.decide(id, ledger.OpenCase{Infraction: infraction, EndToEnd: p.EndToEnd, Amount: amount, Situation: "SCAM"}, f).Case
+	return b.decide(id, ledger.OpenCase{Infraction: infraction, EndToEnd: p.EndToEnd, Amount: amount, Situation: "SCAM"}).Case
 }
 
 // closed closes a case for the merchant.
-func (b *book) closed(id ledger.AccountID, p *ledger.Transaction, k *ledger.Case) {
+func (b *book) closed(id ledger.AccountID, k *ledger.Case) {
 	b.t.Helper()
-	f := ledger.Facts{Case: k, Original: p, Sums: ledger.RefundSums{Original: p.ID, Amount: p.Amount, Held: k.Held}}
-	b.decide(id, ledger.CloseCase{ID: k.ID, Result: ledger.Disagreed}, f)
+	b.decide(id, ledger.CloseCase{ID: k.ID, Result: ledger.Disagreed})
 }
 
 func payment(n int) string { return fmt.Sprintf("E60701190202603011200%011d", n) }
@@ -42,7 +40,7 @@ func caseBook(t *testing.T) (b *book, first, second []*ledger.Case) {
 		p := b.received(1, payment(n), 10)
 		k := b.opened(1, p, fmt.Sprint("inf-", n), 10)
 		if n%5 == 0 {
-			b.closed(1, p, k)
+			b.closed(1, k)
 		}
 		first = append(first, k)
 		if n%10 == 0 {
@@ -194,16 +192,16 @@ func TestCover(t *testing.T) {
 		100: {30, 40, 0, 30}, 101: {30, 40, 0, 30}, 99: {30, 40, 0, 29}, 71: {30, 40, 0, 1}, 70: {30, 40, 0, 0}, 69: {30, 39, 0, 0}, 30: {30, 0, 0, 0}, 29: {29, 0, 0, 0}, 1: {1, 0, 0, 0}, 0: {0, 0, 0, 0}, -5: {0, 0, 0, 0},
 	} {
 		b := newBook(t)
-		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1000}, ledger.Facts{})
+		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1000})
 		var all []*ledger.Case
 		for n, amount := range []ledger.Amount{30, 40, 50, 30} {
 			p := b.received(1, payment(n), amount)
 			all = append(all, b.opened(1, p, fmt.Sprint("inf-", n), amount))
 			if n == 2 {
-				b.closed(1, p, all[2])
+				b.closed(1, all[2])
 			}
 		}
-		b.payout(1, e2eC, ledger.Facts{}, 0) // in flight: it holds money that covers no case
+		b.payout(1, e2eC, 0) // in flight: it holds money that covers no case
 		b.spend(1, balance)
 		h := New(b.store)
 		page, err := h.Cases(1, 0, 1, 9)
@@ -240,22 +238,20 @@ func (b *book) spend(id ledger.AccountID, left ledger.Amount) {
 	free := totals.Available()
 	part := min(free, amount)
 	pay := func(amount ledger.Amount, e2e string) *ledger.Transaction {
-		f := ledger.Facts{}
-		f.Chain.EndToEnd = e2e
-		held := b.do(id, ledger.RequestPayout{Amount: amount, Key: key, EndToEnd: e2e}, f)
-		return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: ledger.TransferIsAccepted}, ledger.Facts{Tx: held})
+		held := b.do(id, ledger.RequestPayout{Amount: amount, Key: key, EndToEnd: e2e})
+		return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: ledger.TransferIsAccepted})
 	}
 	late := amount - part
 	var voided *ledger.Transaction
 	if late > 0 {
 		voided = pay(late, e2eB)
 		b.now += 5000
-		voided = b.do(id, ledger.ResolveTransfer{ID: voided.ID, EndToEnd: e2eB, Result: ledger.TransferIsVoided}, ledger.Facts{Tx: voided})
+		voided = b.do(id, ledger.ResolveTransfer{ID: voided.ID, EndToEnd: e2eB, Result: ledger.TransferIsVoided})
 	}
 	first := pay(part, e2eA)
-	b.do(id, ledger.ResolveTransfer{ID: first.ID, EndToEnd: e2eA, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: first})
+	b.do(id, ledger.ResolveTransfer{ID: first.ID, EndToEnd: e2eA, Result: ledger.TransferIsSettled})
 	if voided != nil {
-		b.do(id, ledger.ResolveTransfer{ID: voided.ID, EndToEnd: e2eB, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: voided})
+		b.do(id, ledger.ResolveTransfer{ID: voided.ID, EndToEnd: e2eB, Result: ledger.TransferIsSettled})
 	}
 }
 
@@ -287,7 +283,7 @@ func TestDamagedCases(t *testing.T) {
 	} {
 		b := newBook(t)
 		p := b.received(1, payment(1), 10) // the account's second record
-		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 100}, ledger.Facts{})
+		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 100})
 		k := b.opened(1, p, "inf-1", 10)
 		if other := b.opened(1, p, "inf-2", 0); b.accounts[1].Seq != 5 || other.Ordinal != 2 {
 			t.Fatalf("case 2 is in record %d", b.accounts[1].Seq)

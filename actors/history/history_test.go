@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/ledger/ledgertest"
 	"pixd/wal"
 )
 
@@ -16,6 +17,7 @@ type book struct {
 	t        testing.TB
 	store    *wal.Store
 	accounts map[ledger.AccountID]*ledger.Account
+	records  map[ledger.AccountID][]*ledger.Record
 	sums     map[ledger.AccountID]uint64
 	n        byte
 	now      ledger.Millis
@@ -36,25 +38,34 @@ func newBook(t testing.TB) *book {
 			t.Error(err)
 		}
 	})
-	b := &book{now: noon, t: t, store: s, accounts: map[ledger.AccountID]*ledger.Account{}, sums: map[ledger.AccountID]uint64{}}
+	b := &book{now: noon, t: t, store: s, accounts: map[ledger.AccountID]*ledger.Account{}, records: map[ledger.AccountID][]*ledger.Record{}, sums: map[ledger.AccountID]uint64{}}
 	for id := ledger.AccountID(1); id <= 2; id++ {
 		b.accounts[id] = &ledger.Account{ID: id}
-		b.do(id, ledger.OpenAccount{Settings: ledger.DefaultSettings()}, ledger.Facts{})
+		b.do(id, ledger.OpenAccount{Settings: ledger.DefaultSettings()})
 	}
 	return b
 }
 
 // do carries out a command for an account, and journals its records and rows.
-func (b *book) do(id ledger.AccountID, c ledger.Command, f ledger.Facts) *ledger.Transaction {
+func (b *book) do(id ledger.AccountID, c ledger.Command) *ledger.Transaction {
 	b.t.Helper()
-	return b.decide(id, c, f).Tx
+	return b.decide(id, c).Tx
 }
 
-func (b *book) decide(id ledger.AccountID, c ledger.Command, f ledger.Facts) ledger.Decision {
+// record implements ledgertest.Reader.Records.
+func (b *book) record(id ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	return b.records[id][seq-1], nil
+}
+
+func (b *book) decide(id ledger.AccountID, c ledger.Command) ledger.Decision {
 	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
-	d := a.Decide(c, f, ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{b.n}), Terms: terms})
+	s := ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{4: b.n}), Terms: terms}
+	d, err := ledgertest.Reader{Rows: b.store, Records: b.record}.Decide(a, c, s)
+	if err != nil {
+		b.t.Fatalf("%T: %v", c, err)
+	}
 	if d.Refusal != nil && !d.Refusal.AfterHold {
 		b.t.Fatalf("%T: %v", c, d.Refusal.Code)
 	}
@@ -64,6 +75,7 @@ func (b *book) decide(id ledger.AccountID, c ledger.Command, f ledger.Facts) led
 		if err := a.Apply(r); err != nil {
 			b.t.Fatal(err)
 		}
+		b.records[id] = append(b.records[id], r)
 		s := wal.Seal(b.sums[id], wal.Record{Stream: e.Stream, Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode()})
 		b.sums[id] = s.Sum
 		e.Records = append(e.Records, s)
@@ -99,9 +111,9 @@ func (b *book) write(e *wal.Entry) {
 func TestTransaction(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	charge := b.do(1, ledger.CreateCharge{Amount: 2500}, ledger.Facts{})
-	foreign := b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
-	paid := b.do(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 2500}, ledger.Facts{Open: charge})
+	charge := b.do(1, ledger.CreateCharge{Amount: 2500})
+	foreign := b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	paid := b.do(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 2500, TxID: charge.Public()})
 	if paid.ID != charge.ID || charge.Status == paid.Status {
 		t.Fatalf("charge %+v, paid %+v", charge, paid)
 	}
@@ -155,7 +167,7 @@ func TestDamage(t *testing.T) {
 		},
 	} {
 		b := newBook(t)
-		tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
+		tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
 		b.write(&wal.Entry{Ops: []wal.Op{op(tx)}})
 		got, err := New(b.store).Transaction(1, tx.Public())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "history: ") || got != nil {
@@ -180,8 +192,8 @@ func (l *looks) Look(stream wal.Stream, read func(View) error) error {
 // stream, and returns nothing where Look fails.
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
-	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
-	b.do(1, ledger.CreateCharge{Amount: 7, ExternalID: "order-1"}, ledger.Facts{})
+	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	b.do(1, ledger.CreateCharge{Amount: 7, ExternalID: "order-1"})
 	k := b.opened(1, b.received(1, e2eA, 5), "inf-1", 5)
 	for name, c := range map[string]struct {
 		stream wal.Stream

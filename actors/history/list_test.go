@@ -22,7 +22,7 @@ type listBook struct {
 
 func newListBook(t testing.TB, steps int) *listBook {
 	l := &listBook{book: newBook(t), rng: rand.New(rand.NewPCG(7, 7)), newest: map[ledger.TxID]*ledger.Transaction{}}
-	l.take(l.decide(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{}))
+	l.take(l.decide(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}))
 	for range steps {
 		l.step()
 	}
@@ -45,19 +45,18 @@ func (l *listBook) step() {
 	external := [...]string{"", "", "order-1", "order-2"}[l.rng.IntN(4)]
 	switch l.rng.IntN(8) {
 	case 0:
-		l.take(l.decide(1, ledger.Credit{Kind: [...]ledger.TxKind{ledger.TxTED, ledger.TxInternal}[l.rng.IntN(2)], Amount: 7}, ledger.Facts{}))
+		l.take(l.decide(1, ledger.Credit{Kind: [...]ledger.TxKind{ledger.TxTED, ledger.TxInternal}[l.rng.IntN(2)], Amount: 7}))
 	case 1:
-		d := l.decide(1, ledger.CreateCharge{Amount: 2500, ExternalID: external}, ledger.Facts{})
+		d := l.decide(1, ledger.CreateCharge{Amount: 2500, ExternalID: external})
 		l.take(d)
 		l.open = append(l.open, d.Tx)
 	case 2:
-		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: 10}, ledger.Facts{}))
+		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: 10}))
 	case 3:
-		l.decide(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, ledger.Facts{})
+		l.decide(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
 	case 4, 5:
-		key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-		f := ledger.Facts{Chain: ledger.Chain{Suffix: fmt.Sprintf("%011d", l.n)}}
-		d := l.decide(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: external}, f)
+		key, _ := ledger.ParseKey(ledger.KeyEmail, fmt.Sprintf("a%d@b.com", l.n))
+		d := l.decide(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: external})
 		l.take(d)
 		l.open = append(l.open, d.Tx)
 	default:
@@ -73,7 +72,7 @@ func (l *listBook) goOn() {
 	i := l.rng.IntN(len(l.open))
 	t := l.newest[l.open[i].ID]
 	if t.Kind == ledger.TxCharge {
-		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: t.Amount}, ledger.Facts{Open: t}))
+		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: t.Amount, TxID: t.Public()}))
 		l.open = slices.Delete(l.open, i, i+1)
 		return
 	}
@@ -82,7 +81,7 @@ func (l *listBook) goOn() {
 		c.Result = [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected}[l.rng.IntN(2)]
 		c.Reason = "AC03"
 	}
-	l.take(l.decide(1, c, ledger.Facts{Tx: t, Row: &ledger.EndToEndRow{Account: 1, ID: t.ID}}))
+	l.take(l.decide(1, c))
 	if l.newest[t.ID].Ended() {
 		l.open = slices.Delete(l.open, i, i+1)
 	}
@@ -192,8 +191,8 @@ func TestLookupsAreNew(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000 * ledger.Amount(id)}, ledger.Facts{})
-		p := b.payout(id, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", id)), ledger.Facts{}, ledger.TransferIsAccepted)
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000 * ledger.Amount(id)})
+		p := b.payout(id, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", id)), ledger.TransferIsAccepted)
 		for _, want := range []ledger.TxStatus{ledger.StatusAccepted, ledger.StatusSettled} {
 			for range 2 {
 				for name, find := range map[string]func(ledger.AccountID, string) (*ledger.Transaction, error){
@@ -208,7 +207,7 @@ func TestLookupsAreNew(t *testing.T) {
 				}
 			}
 			if want == ledger.StatusAccepted {
-				b.do(id, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: p})
+				b.do(id, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled})
 			}
 		}
 	}
@@ -219,9 +218,9 @@ func TestLookupsAreNew(t *testing.T) {
 func TestKnownIsExact(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	first := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1}, ledger.Facts{})
+	first := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1})
 	b.now++
-	second := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 2}, ledger.Facts{})
+	second := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 2})
 	for _, wrong := range []knownAs{{1, first.Record(), first}, {2, second.Record(), first}} {
 		h.known.slot(1, second.Record()).Store(&wrong)
 		if got, err := h.Transaction(1, second.Public()); err != nil || got.Amount != 2 {
@@ -234,10 +233,10 @@ func TestKnownIsExact(t *testing.T) {
 func TestReferences(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
 	charge := func() *ledger.Transaction {
 		b.now++
-		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"}, ledger.Facts{})
+		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"})
 	}
 	shows := func(want *ledger.Transaction) {
 		t.Helper()
@@ -247,22 +246,22 @@ func TestReferences(t *testing.T) {
 	}
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
 	b.now++
-	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000001"}})
-	rejected := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: held})
+	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"})
+	rejected := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"})
 	shows(rejected)
 	b.now++
-	second := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000003"}})
-	b.do(1, ledger.ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: second})
+	second := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"})
+	b.do(1, ledger.ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"})
 	shows(second) // the newer of two that can move no money
 	older := charge()
 	shows(older)
 	newer := charge()
 	shows(newer)
 	b.now++
-	again := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"}, ledger.Facts{Chain: ledger.Chain{Suffix: "00000000002"}})
-	b.do(1, ledger.ResolveTransfer{ID: again.ID, EndToEnd: again.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"}, ledger.Facts{Tx: again})
+	again := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"})
+	b.do(1, ledger.ResolveTransfer{ID: again.ID, EndToEnd: again.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"})
 	shows(newer) // and not the newest, which can move no money
-	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 100}, ledger.Facts{Open: older})
+	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 100, TxID: older.Public()})
 	shows(older)
 	if got, err := h.EndToEnd(1, payment(1)); err != nil || got == nil || got.ID != older.ID {
 		t.Errorf("by the payment's end-to-end id: %+v (%v)", got, err)

@@ -10,15 +10,14 @@ import (
 
 // payout makes a payout of 100 base units under an end-to-end id that the merchant chose,
 // and applies result to the payout.
-func (b *book) payout(id ledger.AccountID, e2e string, f ledger.Facts, result ledger.TransferResult) *ledger.Transaction {
+func (b *book) payout(id ledger.AccountID, e2e string, result ledger.TransferResult) *ledger.Transaction {
 	b.t.Helper()
-	f.Chain.EndToEnd = e2e
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	held := b.do(id, ledger.RequestPayout{Amount: 100, Key: key, EndToEnd: e2e}, f)
+	held := b.do(id, ledger.RequestPayout{Amount: 100, Key: key, EndToEnd: e2e})
 	if result == 0 {
 		return held
 	}
-	return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: result}, ledger.Facts{Tx: held})
+	return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: result})
 }
 
 const (
@@ -34,12 +33,12 @@ func TestAnyone(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
 	}
-	accepted := b.payout(1, e2eA, ledger.Facts{}, ledger.TransferIsAccepted)
-	settled := b.payout(2, e2eB, ledger.Facts{}, ledger.TransferIsSettled)
-	b.payout(1, e2eD, ledger.Facts{}, 0)
-	paid := b.do(2, ledger.ReceivePayment{EndToEnd: e2eC, Amount: 700}, ledger.Facts{})
+	accepted := b.payout(1, e2eA, ledger.TransferIsAccepted)
+	settled := b.payout(2, e2eB, ledger.TransferIsSettled)
+	b.payout(1, e2eD, 0)
+	paid := b.do(2, ledger.ReceivePayment{EndToEnd: e2eC, Amount: 700})
 	for id, want := range map[string]*ledger.Transaction{
 		accepted.ID.String(): accepted, accepted.Public(): accepted, e2eA: accepted,
 		settled.Public(): settled, e2eB: settled, paid.Public(): paid, e2eC: paid,
@@ -55,7 +54,7 @@ func TestAnyone(t *testing.T) {
 	}
 	// A payment was received under a payout's id: the transaction that moved money is
 	// returned.
-	stray := b.do(2, ledger.ReceivePayment{EndToEnd: e2eA, Amount: 5}, ledger.Facts{})
+	stray := b.do(2, ledger.ReceivePayment{EndToEnd: e2eA, Amount: 5})
 	if got, err := h.Anyone(e2eA); err != nil || got.Tx.ID != stray.ID {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -64,41 +63,21 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
-// endToEndRow reads the row of an end-to-end id.
-func (b *book) endToEndRow(e2e string) *ledger.EndToEndRow {
-	b.t.Helper()
-	for _, key := range ledger.EndToEndKeys(e2e) {
-		if value, ok, err := b.store.Get(key); err != nil {
-			b.t.Fatal(err)
-		} else if ok {
-			row, err := ledger.DecodeEndToEndRow(value)
-			if err != nil {
-				b.t.Fatal(err)
-			}
-			return &row
-		}
-	}
-	b.t.Fatalf("no row of %s", e2e)
-	return nil
-}
-
 // TestAnyoneRefused checks that a payout which was refused before its merchant could see it is found
 // by operators alone, under its end-to-end id, and only while no other has that id.
 func TestAnyoneRefused(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
-	held := b.payout(1, e2eA, ledger.Facts{}, 0)
-	refused := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2eA, Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider},
-		ledger.Facts{Tx: held, Row: b.endToEndRow(e2eA)})
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	held := b.payout(1, e2eA, 0)
+	refused := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2eA, Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider})
 	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != refused.ID || got.Tx.Status != ledger.StatusRefused || got.Account != 1 {
 		t.Errorf("%+v %v", got, err)
 	}
 	if got, err := h.Anyone(refused.Public()); err != nil || got != nil {
 		t.Errorf("by its transaction_id: %+v %v", got, err)
 	}
-	shared := b.endToEndRow(e2eA)
-	again := b.payout(1, e2eA, ledger.Facts{Chain: ledger.Chain{Shared: shared}}, ledger.TransferIsAccepted)
+	again := b.payout(1, e2eA, ledger.TransferIsAccepted)
 	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != again.ID {
 		t.Errorf("beside another: %+v %v, want %v", got, err, again.ID)
 	}
@@ -110,42 +89,25 @@ func TestAnyoneRefused(t *testing.T) {
 func TestAnyoneRenewed(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
 	always := ledger.Amount(0)
 	settings := ledger.DefaultSettings()
 	settings.ApprovalThreshold = &always
-	b.do(1, ledger.ChangeSettings{Settings: settings}, ledger.Facts{})
+	b.do(1, ledger.ChangeSettings{Settings: settings})
 	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	suffix := ledger.Chain{Suffix: "rrrrrrrrrrr"}
-	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key}, ledger.Facts{Chain: suffix})
+	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key})
 	former := held.EndToEnd
-	row, ok, err := b.store.Get(ledger.SuffixKey(suffix.Suffix))
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	was, err := ledger.DecodeEndToEndRow(row)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.now += 12 * 60 * 60 * 1000
-	suffix.Moved = &ledger.Moved{EndToEnd: former, Row: was}
-	approved := b.do(1, ledger.DecideApproval{ID: held.ID, Word: ledger.Approved, Operator: "Ana"}, ledger.Facts{Tx: held, Chain: suffix})
+	approved := b.do(1, ledger.DecideApproval{ID: held.ID, Word: ledger.Approved, Operator: "Ana"})
 	if !slices.Equal(approved.Payout.Former, []string{former}) || approved.EndToEnd == former {
 		t.Fatalf("not renewed: %+v", approved)
 	}
 	// The directory refuses the look-up because its rate limit is used up, so the payout is
 	// queued. In the queue its new end-to-end id grows too old as well, so the id is renewed
 	// a second time.
-	queued := b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket}, ledger.Facts{Tx: approved})
-	if row, ok, err = b.store.Get(ledger.SuffixKey(suffix.Suffix)); err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if was, err = ledger.DecodeEndToEndRow(row); err != nil {
-		t.Fatal(err)
-	}
+	b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket})
 	b.now += 12 * 60 * 60 * 1000
-	suffix.Moved = &ledger.Moved{EndToEnd: approved.EndToEnd, Row: was}
-	sending := b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsSending}, ledger.Facts{Tx: queued, Chain: suffix})
+	sending := b.do(1, ledger.ResolveTransfer{ID: held.ID, Result: ledger.TransferIsSending})
 	if !slices.Equal(sending.Payout.Former, []string{former, approved.EndToEnd}) {
 		t.Fatalf("not renewed again: %+v", sending)
 	}
@@ -164,10 +126,10 @@ func TestAnyoneRenewed(t *testing.T) {
 func TestAnyoneReturned(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
-	paid := b.payout(2, e2eA, ledger.Facts{}, ledger.TransferIsSettled)
+	b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	paid := b.payout(2, e2eA, ledger.TransferIsSettled)
 	returnID := "D60701190202603011200" + "rrrrrrrrrrr"
-	back := b.do(2, ledger.ReceiveReturn{ID: paid.ID, EndToEnd: e2eA, ReturnID: returnID, Amount: 40, Reason: "MD06"}, ledger.Facts{Tx: paid})
+	back := b.do(2, ledger.ReceiveReturn{ID: paid.ID, EndToEnd: e2eA, ReturnID: returnID, Amount: 40, Reason: "MD06"})
 	for id, want := range map[string]ledger.TxID{returnID: back.ID, back.Public(): back.ID, e2eA: paid.ID} {
 		if got, err := h.Anyone(id); err != nil || got == nil || got.Tx.ID != want || got.Account != 2 {
 			t.Errorf("by %s: %+v %v", id, got, err)
@@ -185,11 +147,11 @@ func TestEnded(t *testing.T) {
 	h := New(b.store)
 	ended := map[ledger.TxStatus][]ledger.TxID{}
 	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 100_000}, ledger.Facts{})
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 100_000})
 		for n := range 6 {
 			result := [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected, ledger.TransferIsAccepted}[n%3]
 			e2e := ledger.EndToEnd("99999004", noon, fmt.Sprintf("%d%010d", id, n))
-			tx := b.payout(id, e2e, ledger.Facts{}, result)
+			tx := b.payout(id, e2e, result)
 			ended[tx.Status] = append(ended[tx.Status], tx.ID)
 		}
 	}
@@ -224,18 +186,17 @@ func TestInFlight(t *testing.T) {
 	h := New(b.store)
 	want := map[ledger.TxID]ledger.AccountID{}
 	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000}, ledger.Facts{})
+		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
 		for n := range 5 {
 			e2e := e2eA[:30] + string(rune('0'+id)) + string(rune('a'+n))
-			want[b.payout(id, e2e, ledger.Facts{}, ledger.TransferIsAccepted).ID] = id
+			want[b.payout(id, e2e, ledger.TransferIsAccepted).ID] = id
 		}
 	}
-	b.payout(1, e2eB, ledger.Facts{}, ledger.TransferIsSettled)
-	b.payout(1, e2eD, ledger.Facts{}, 0)
+	b.payout(1, e2eB, ledger.TransferIsSettled)
+	b.payout(1, e2eD, 0)
 	p := b.received(1, payment(1), 1000)
-	of := ledger.Facts{Refunded: &ledger.Original{ID: p.ID, EndToEnd: p.EndToEnd, Amount: p.Amount}, Sums: ledger.RefundSums{Original: p.ID, Amount: p.Amount}, Durable: b.accounts[1].Totals}
-	refund := b.do(1, ledger.RequestRefund{Original: p.ID.String(), Amount: 1000, Reason: "MD06"}, of)
-	b.do(1, ledger.ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: ledger.TransferIsAccepted}, ledger.Facts{Tx: refund})
+	refund := b.do(1, ledger.RequestRefund{Original: p.ID.String(), Amount: 1000, Reason: "MD06"})
+	b.do(1, ledger.ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: ledger.TransferIsAccepted})
 	seen := map[ledger.TxID]bool{}
 	var after []byte
 	for page := 0; page == 0 || after != nil; page++ {

@@ -57,14 +57,14 @@ func TestPagingWhilePaymentsArrive(t *testing.T) {
 func pageMeanwhile(t *testing.T, list func(h *History) func(ledger.Page) ([]*ledger.Transaction, error)) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{})
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
 	var flying []*ledger.Transaction
 	for n := range 300 {
 		b.now++
 		b.received(1, payment(n), 10)
 		if n%10 == 0 {
 			b.now++
-			flying = append(flying, b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.Facts{}, ledger.TransferIsAccepted))
+			flying = append(flying, b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted))
 		}
 	}
 	before, _ := reader(t, 100, list(h))
@@ -78,7 +78,7 @@ func pageMeanwhile(t *testing.T, list func(h *History) func(ledger.Page) ([]*led
 			arrived.Add(1)
 			if n%50 == 0 && n/50 < len(flying) {
 				p := flying[n/50]
-				b.do(1, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled}, ledger.Facts{Tx: p})
+				b.do(1, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled})
 			}
 		}
 	}()
@@ -173,7 +173,7 @@ func TestDeepPagesReadFewRows(t *testing.T) {
 func TestManyInFlight(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}, ledger.Facts{})
+	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
 	var want []string
 	statement := func() ([]*ledger.Transaction, error) {
 		return h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 1})
@@ -186,7 +186,7 @@ func TestManyInFlight(t *testing.T) {
 			}
 		}
 		b.now++
-		p := b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.Facts{}, ledger.TransferIsAccepted)
+		p := b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted)
 		want = append([]string{p.Public()}, want...)
 	}
 	if err := withoutPlace(h, 1, func() error { _, err := statement(); return err }); !errors.Is(err, ledger.ErrTooLong) {

@@ -107,7 +107,7 @@ func TestScansAreBounded(t *testing.T) {
 // another account's.
 func TestWhichReadsTakeAPlace(t *testing.T) {
 	b := newBook(t)
-	b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"}, ledger.Facts{})
+	b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"})
 	h := New(b.store)
 	named := func(page int, f ledger.Filter) error {
 		_, err := h.Transactions(1, "order-1", f, ledger.Page{Number: page, Size: 100})
@@ -230,7 +230,7 @@ func TestCostOfAnExternalID(t *testing.T) {
 		b := newBook(t)
 		for range n {
 			b.now++
-			b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"}, ledger.Facts{})
+			b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"})
 		}
 		var rows int
 		h := Over(counted{store{b.store}, &rows})
@@ -262,10 +262,10 @@ func TestReferenceLooksAtTheNewest(t *testing.T) {
 	h := New(b.store)
 	charge := func() *ledger.Transaction {
 		b.now++
-		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"}, ledger.Facts{})
+		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"})
 	}
 	paid := charge()
-	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 100}, ledger.Facts{Open: paid})
+	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 100, TxID: paid.Public()})
 	for n := 2; n <= fewRows+1; n++ {
 		newest := charge()
 		want := paid

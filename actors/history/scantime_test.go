@@ -19,7 +19,7 @@ func TestLongReadsEnd(t *testing.T) {
 	deliveries := &wal.Entry{Stream: 1, Shared: true}
 	for i := range n {
 		b.now++
-		b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"}, ledger.Facts{})
+		b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "shop"})
 		b.opened(1, b.received(1, payment(i), 10), fmt.Sprint("i", i), 10)
 		deliveries.Ops = append(deliveries.Ops, wal.Op{
 			Kind: wal.OpSet, Key: ledger.DeliveryKey(paid, ledger.DeliveryDelivered, uint64(i+1)), Value: (&ledger.DeliveryStatus{Record: 1}).Encode(),

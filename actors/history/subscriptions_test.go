@@ -13,7 +13,7 @@ func (b *book) hook(id ledger.AccountID) *ledger.Subscription {
 	b.t.Helper()
 	b.now++
 	events := ledger.EventMask(0).With(ledger.EventReceived)
-	return b.decide(id, ledger.Subscribe{URL: "https://merchant.example/hook", Events: events, Secret: make([]byte, 32)}, ledger.Facts{}).Records[0].Subscription
+	return b.decide(id, ledger.Subscribe{URL: "https://merchant.example/hook", Events: events, Secret: make([]byte, 32)}).Records[0].Subscription
 }
 
 // TestRemovedSubscription checks that a subscription which is removed after its account's head was
@@ -23,8 +23,8 @@ func TestRemovedSubscription(t *testing.T) {
 	h := New(b.store)
 	one, two, three := b.hook(1), b.hook(1), b.hook(1)
 	numbers := b.accounts[1].SubscriptionNumbers()
-	b.decide(1, ledger.EndSubscription{ID: one.ID}, ledger.Facts{Subscription: one})
-	b.decide(1, ledger.EndSubscription{ID: two.ID, Stop: true}, ledger.Facts{Subscription: two})
+	b.decide(1, ledger.EndSubscription{ID: one.ID})
+	b.decide(1, ledger.EndSubscription{ID: two.ID, Stop: true})
 	got, err := h.Subscriptions(1, append(numbers, 99)) // nobody ever had the last one
 	if err != nil || len(numbers) != 3 || len(got) != 2 || got[0].ID != two.ID || got[0].Status != ledger.SubscriptionStopped || got[1].ID != three.ID {
 		t.Errorf("of %v: %+v (%v)", numbers, got, err)

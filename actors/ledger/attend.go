@@ -24,7 +24,7 @@ const (
 	GoalClear
 	// GoalVoid asks the scheme once about a transfer that must not be sent again: an accepted
 	// payout of which it has reported no outcome for Terms.OrphanAfter, or a refund whose
-	// money may have gone back otherwise (Facts.MayBeBack).
+	// money may have gone back otherwise (see mayBeBack).
 	GoalVoid
 )
 
@@ -51,30 +51,27 @@ type Attended struct {
 // a payout that a child actor carries.
 const carriedAgain = Millis(1000)
 
-// attend looks after a payout, refund or case that waits: it starts a child actor, or fails the payout if
+// decide looks after a payout or refund that waits: it starts a child actor, or fails the payout if
 // its time limit has passed.
-func (d *draft) attend(c Attend, f Facts) Decision {
-	if c.Kind == DueCase {
-		return d.attendCase(f)
-	}
-	t, now := f.Tx, d.stamp.Clock
+func (c *dueTransfer) decide(d *draft) Decision {
+	t, now := c.tx, d.stamp.Clock
 	switch {
-	case f.Carried:
+	case c.carried:
 		return Decision{Attended: &Attended{Again: now + carriedAgain, Queued: t.Status == StatusQueued, Skipped: true}}
-	case c.Retry && (t.Status != StatusQueued || f.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
+	case c.Retry && (t.Status != StatusQueued || d.stamp.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
 		return Decision{Attended: &Attended{Queued: t.Status == StatusQueued, Skipped: true}}
 	case c.Retry:
 		return launch(t, GoalRetry)
 	}
 	switch t.Status {
 	case StatusHeld, StatusSending:
-		if f.MayBeBack {
+		if c.mayBeBack {
 			return launch(t, GoalVoid)
 		}
 		return launch(t, GoalResume)
 	case StatusAccepted:
 		if t.Kind == TxRefund {
-			return d.askAboutRefund(t, f.MayBeBack)
+			return d.askAboutRefund(t, c.mayBeBack)
 		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
@@ -122,17 +119,49 @@ func (d *draft) expire(t Transaction) Decision {
 	return out
 }
 
-// NeedsActive tells whether a command must not be carried out for an inactive account. The
-// caller sets Facts.Inactive for such a command if the account is inactive; Decide then
-// does nothing or refuses.
-func NeedsActive(c Command) bool {
-	switch c := c.(type) {
-	case DecideApproval:
-		return true
-	case ResolveTransfer:
-		return c.Result == TransferIsSending
-	case Attend:
-		return c.Retry
+// Attend is the command of a due task: look after one payout, refund or special-return case
+// that waits.
+type Attend struct {
+	Kind DueKind // kind of the due row that the task is from; 0 with Retry
+	ID   EntityID
+	Seq  uint64 // sequence of a record about the payout or refund; 0: the merchant can see it, and its item row leads to the record
+	// Retry is true where directory capacity may be available again for a queued payout. It
+	// is false where the payout's due time has come, or its child actor was lost in a
+	// crash.
+	Retry bool
+}
+
+// dueTransfer is the payout or refund of a due task, with what the decision about it needs.
+type dueTransfer struct {
+	Attend
+	tx        *Transaction
+	carried   bool // a child actor carries it
+	mayBeBack bool // of a refund: its money may have gone back by another one, so that it must not be sent again
+}
+
+func (c Attend) traits() Traits { return Traits{NeedsActive: c.Retry} }
+
+// gather reads the case, or the payout or refund to look after: first among those in flight or visible
+// to the merchant, else from the record that the due row names.
+func (c Attend) gather(g *gathering) (decider, error) {
+	if c.Kind == DueCase {
+		return g.gatherDueCase(CaseID(c.ID))
 	}
-	return false
+	id := TxID(c.ID)
+	t, err := g.transfer(id, "")
+	if err == nil && t == nil {
+		if c.Seq == 0 {
+			return nil, ErrUnknownTransfer
+		}
+		t, err = g.state(id, c.Seq)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &dueTransfer{Attend: c, tx: t, carried: g.Carried(id) != nil}
+	g.stakes.released = t.Gross()
+	if t.Kind == TxRefund && t.Status.InFlight() {
+		f.mayBeBack, err = g.mayBeBack(t)
+	}
+	return f, err
 }

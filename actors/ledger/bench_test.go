@@ -10,7 +10,6 @@ import (
 type measured struct {
 	name    string
 	before  Account
-	command Command
 	facts   Facts
 	stamp   Stamp
 	records int // how many records follow from the command
@@ -20,12 +19,12 @@ type measured struct {
 func (h *harness) measure(name string, c Command) (measured, Decision) {
 	h.t.Helper()
 	s := h.stamp()
+	s.Durable = h.account.Totals
 	f, err := Gather(h, h.account, c, s)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	f.Durable = h.account.Totals
-	m := measured{name: name, before: *h.account, command: c, facts: f, stamp: s}
+	m := measured{name: name, before: *h.account, facts: f, stamp: s}
 	d := h.step(c)
 	if m.records = len(d.Records); d.Refusal != nil || m.records == 0 {
 		h.t.Fatalf("%s: %d records, refused with %v", name, m.records, d.Refusal)
@@ -61,7 +60,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				a := m.before
-				d := a.Decide(m.command, m.facts, m.stamp)
+				d := a.Decide(m.facts, m.stamp)
 				for i := range d.Records {
 					if err := a.Apply(&d.Records[i]); err != nil {
 						b.Fatal(err)

@@ -103,8 +103,8 @@ func TestNewerCasesAreNotRead(t *testing.T) {
 	h.account.Totals.Balance = 500
 	h.step(CloseCase{ID: oldest.ID, Result: Agreed})
 	f, err := Gather(h, h.account, Credit{Kind: TxTED, Amount: 10_000}, h.stamp())
-	if err != nil || len(f.Holding) != 1 || len(f.Owing) != 1 {
-		t.Errorf("%d cases read, %d owed (%v)", len(f.Holding), len(f.Owing), err)
+	if err != nil || len(f.cases.Holding) != 1 || len(f.cases.Owing) != 1 {
+		t.Errorf("%d cases read, %d owed (%v)", len(f.cases.Holding), len(f.cases.Owing), err)
 	}
 }
 

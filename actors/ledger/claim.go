@@ -11,27 +11,6 @@ const (
 	day  = 24 * hour
 )
 
-// claimOf returns the idempotency claim of the command; nil where the command has none.
-func claimOf(c Command) *Claim {
-	switch c := c.(type) {
-	case CreateCharge:
-		return c.Claim
-	case RequestPayout:
-		return c.Claim
-	case RequestRefund:
-		return c.Claim
-	case DefendCase:
-		return c.Claim
-	case Subscribe:
-		return c.Claim
-	case Recall:
-		return c.Claim
-	case KeepAnswer:
-		return c.Claim
-	}
-	return nil
-}
-
 // date stamps the claim with the time at which it is made.
 func (c *Claim) date(now Reading) {
 	c.At, c.Bucket, c.Doubted = now.Time, BucketOf(now.Time), now.Doubted
@@ -166,3 +145,30 @@ func (g *gathering) again(c *Claim, row IdempotencyRow) (*Earlier, error) {
 	}
 	return e, nil
 }
+
+// KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the
+// request under the same claim gets the same answer.
+type KeepAnswer struct {
+	Claim  *Claim // the claim to store the answer under; not nil
+	Stored Stored
+}
+
+func (c KeepAnswer) traits() Traits { return Traits{Claim: c.Claim} }
+
+func (c KeepAnswer) gather(g *gathering) (decider, error) { return g.alone(c) }
+
+func (c KeepAnswer) decide(d *draft) Decision {
+	d.mustAdd(AnswerKept, Body{Claim: c.Claim, Stored: &c.Stored})
+	out := d.done(nil)
+	out.Stored = &c.Stored
+	return out
+}
+
+// Recall reads the answer that is stored under a claim, if there is one.
+type Recall struct{ Claim *Claim }
+
+func (c Recall) traits() Traits { return Traits{Claim: c.Claim} }
+
+func (c Recall) gather(g *gathering) (decider, error) { return g.alone(c) }
+
+func (Recall) decide(*draft) Decision { return Decision{} }

@@ -303,14 +303,14 @@ func TestDecodeNeverGuesses(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	opened := func() *Account {
 		a := &Account{ID: 7}
-		d := a.Decide(OpenAccount{DefaultSettings()}, Facts{}, Stamp{Reading: At(10)})
+		d := a.Decide(Facts{decider: OpenAccount{DefaultSettings()}}, Stamp{Reading: At(10)})
 		if err := a.Apply(&d.Records[0]); err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
 	next := func(a *Account) Record {
-		return a.Decide(Credit{Kind: TxTED, Amount: 5}, Facts{}, Stamp{Reading: At(10), ID: TxID{1}}).Records[0]
+		return a.Decide(Facts{decider: &creditFacts{Credit: Credit{Kind: TxTED, Amount: 5}}}, Stamp{Reading: At(10), ID: TxID{1}}).Records[0]
 	}
 	for name, spoil := range map[string]func(*Record){
 		"gap":           func(r *Record) { r.Seq++ },

@@ -21,6 +21,7 @@ type harness struct {
 	rows    map[string][]byte
 	carried map[TxID]*Transaction
 	waiting map[TxID]bool // payouts whose outcome a request waits for
+	ours    bool          // every PIX key is registered here
 
 	terms   Terms
 	durable *Totals // totals after the newest durable record; nil: every record is durable
@@ -97,6 +98,9 @@ func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 	return h.Row(key)
 }
 
+// KeyIsOurs implements Reader.
+func (h *harness) KeyIsOurs(string) bool { return h.ours }
+
 // Carried implements Reader.
 func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
 
@@ -136,18 +140,18 @@ func (h *harness) stamp() Stamp {
 // try takes a command through Gather, Decide, Apply and Project. An error is from Gather.
 func (h *harness) try(c Command, inactive bool) (Decision, error) {
 	s := h.stamp()
+	s.Inactive, s.Durable = inactive, h.account.Totals
+	if h.durable != nil {
+		s.Durable = *h.durable
+	}
 	f, err := Gather(h, h.account, c, s)
 	if err != nil {
 		return Decision{}, err
 	}
-	f.Inactive, f.Durable = inactive, h.account.Totals
-	if h.durable != nil {
-		f.Durable = *h.durable
-	}
-	before := encoded(f.Tx)
-	d := h.account.Decide(c, f, s)
-	if !bytes.Equal(encoded(f.Tx), before) {
-		panic(fmt.Sprintf("%T changed the transaction on which it was decided, which an earlier record or a child actor has", c))
+	before := h.encodedCarried()
+	d := h.account.Decide(f, s)
+	if after := h.encodedCarried(); !maps.EqualFunc(after, before, bytes.Equal) {
+		panic(fmt.Sprintf("%T changed a transaction on which it was decided, and which a child actor has", c))
 	}
 	for i := range d.Records {
 		r := &d.Records[i]
@@ -182,12 +186,13 @@ func (h *harness) named(alerts []Alert) {
 	}
 }
 
-// encoded returns the bytes of a transaction as its record has them; nil where there is none.
-func encoded(t *Transaction) []byte {
-	if t == nil {
-		return nil
+// encodedCarried returns the bytes of each transaction that a child actor carries.
+func (h *harness) encodedCarried() map[TxID][]byte {
+	all := map[TxID][]byte{}
+	for id, t := range h.carried {
+		all[id] = t.append(nil)
 	}
-	return t.append(nil)
+	return all
 }
 
 func (h *harness) step(c Command) Decision {

@@ -118,12 +118,13 @@ func (l *life) resume(id CaseID) Command {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if left := f.Sums.Amount - f.Sums.Settled - f.Sums.InFlight; left > 0 && f.Case.AwaitsOperator(&l.terms) && l.rng.IntN(2) == 0 {
+	sums, k := &f.cases.Sums, f.cases.Case
+	if left := sums.Amount - sums.Settled - sums.InFlight; left > 0 && k.AwaitsOperator(&l.terms) && l.rng.IntN(2) == 0 {
 		d := draft{account: l.account, stamp: l.stamp()}
 		r := Returned{ID: NewTxID(l.now, [10]byte{byte(l.rng.IntN(256)), byte(l.rng.IntN(256)), byte(l.rng.IntN(256))}), Amount: min(left, l.amount()), Reason: "MD06", Open: l.rng.IntN(6) == 0}
 		suffix := fmt.Sprintf("%011d", l.rng.IntN(1e9))
 		if l.rng.IntN(2) == 0 {
-			r.Reason, suffix = fraudCode, d.partSuffix(f.Case, f.Case.Parts+1)
+			r.Reason, suffix = fraudCode, d.partSuffix(k, k.Parts+1)
 		}
 		r.ReturnID = ReturnID(l.terms.OwnISPB, l.now, suffix)
 		c.Returned = []Returned{r}

@@ -22,6 +22,8 @@ type Reader interface {
 	// Claim returns the value of an idempotency row, if its claim was made between from and
 	// to, both included.
 	Claim(key []byte, from, to Millis) (value []byte, ok bool, err error)
+	// KeyIsOurs tells whether a PIX key is registered here: its owner's account is at this institution.
+	KeyIsOurs(key string) bool
 	// Carried returns the newest state of one of the account's payouts or refunds that a
 	// child actor carries now; nil where no child actor carries it.
 	Carried(id TxID) *Transaction
@@ -59,6 +61,8 @@ type gathering struct {
 	Reader
 	account *Account
 	stamp   *Stamp
+	cases   caseFacts
+	stakes  stakes
 }
 
 // transaction reads the transaction in a record.
@@ -84,15 +88,6 @@ func (g *gathering) at(key []byte) (*Transaction, error) {
 	return g.transaction(g.account.ID, seq)
 }
 
-// credit reads the credit that was booked under a reference; nil where no credit has the
-// reference.
-func (g *gathering) credit(reference string) (*Transaction, error) {
-	if reference == "" {
-		return nil, nil
-	}
-	return g.at(ReferenceKey(g.account.ID, reference))
-}
-
 // received reads the transaction that was received under an end-to-end id; nil where no
 // payment came under that id.
 func (g *gathering) received(endToEnd string) (*Transaction, error) {
@@ -113,22 +108,6 @@ func (g *gathering) receivedRow(endToEnd string) (ReceivedRow, bool, error) {
 	return r, err == nil, err
 }
 
-// returned reads the transaction of this account that was credited for a return's id, and
-// tells whether another account was credited for the same id: only one payout may be
-// returned under one id.
-func (g *gathering) returned(id string) (here *Transaction, elsewhere bool, err error) {
-	lo, hi := ReceivedRange(id)
-	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		a, err := DecodeReceivedKey(k)
-		elsewhere = elsewhere || err == nil && a != g.account.ID
-		return !elsewhere, err
-	})
-	if err == nil {
-		here, err = g.received(id)
-	}
-	return here, elsewhere, err
-}
-
 // endToEnd reads the end-to-end row under a key.
 func (g *gathering) endToEnd(key []byte) (EndToEndRow, bool, error) {
 	row, ok, err := g.Row(key)
@@ -146,20 +125,6 @@ func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 		return nil, err
 	}
 	return &row, nil
-}
-
-// charge reads the charge of this account whose transaction_id is the given txid; nil where
-// there is no such charge.
-func (g *gathering) charge(txid string) (*Transaction, error) {
-	short, ok := ParsePublic(txid)
-	if !ok {
-		return nil, nil
-	}
-	t, err := g.shown(short)
-	if err != nil || t == nil || t.Kind != TxCharge || t.Public() != txid {
-		return nil, err
-	}
-	return t, nil
 }
 
 // shown reads the newest state of a transaction of this account by its short id; nil where

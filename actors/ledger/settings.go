@@ -104,3 +104,44 @@ func (s *Settings) authorized(cnpj string) bool {
 	_, found := slices.BinarySearch(s.AuthorizedCNPJs, cnpj)
 	return found
 }
+
+// OpenAccount opens the account under its settings, which must have passed
+// Settings.Normalise.
+type OpenAccount struct{ Settings Settings }
+
+func (c OpenAccount) gather(*gathering) (decider, error) { return c, nil }
+
+// decide adds the account's first record. The one refusal: the account is opened already.
+func (c OpenAccount) decide(d *draft) Decision {
+	if d.account.Seq != 0 {
+		return refuseWith(refuse(RefuseAlreadyThere, "account is opened already"))
+	}
+	d.mustAdd(AccountOpened, Body{Settings: &c.Settings})
+	return d.showHead()
+}
+
+// ChangeSettings replaces the settings; the new ones must have passed Settings.Normalise.
+type ChangeSettings struct{ Settings Settings }
+
+func (c ChangeSettings) gather(g *gathering) (decider, error) { return g.alone(c) }
+
+func (c ChangeSettings) decide(d *draft) Decision {
+	d.mustAdd(SettingsChanged, Body{Settings: &c.Settings})
+	return d.showHead()
+}
+
+// ReadAccount reads the account's head: settings and totals.
+type ReadAccount struct{}
+
+func (ReadAccount) traits() Traits { return Traits{ReadsHead: true} }
+
+func (c ReadAccount) gather(g *gathering) (decider, error) { return g.alone(c) }
+
+func (ReadAccount) decide(d *draft) Decision { return d.showHead() }
+
+// showHead is the decision whose answer shows the account's head.
+func (d *draft) showHead() Decision {
+	out := d.done(nil)
+	out.ShowsHead = true
+	return out
+}

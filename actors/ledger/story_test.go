@@ -378,7 +378,7 @@ func (b *bench) payout(a args) string {
 	if r != nil {
 		return b.refused(r)
 	}
-	c.Claim, c.KeyIsOurs = claimFor(a), a["ours"] != ""
+	c.Claim, b.ours = claimFor(a), a["ours"] != ""
 	if a["busy"] != "" {
 		_, err := b.try(c, false)
 		return fmt.Sprintln(err)

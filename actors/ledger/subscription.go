@@ -176,3 +176,91 @@ func DecodeSubscriptionKey(k []byte) (AccountID, uint32, error) {
 func subscriptionRow(rows []Row, r *Record) []Row {
 	return append(rows, Row{SubscriptionKey(r.Account, r.Subscription.ID.Number()), seqRow(r.Seq)})
 }
+
+// Subscribe makes a webhook subscription.
+type Subscribe struct {
+	URL    string    // checked by the caller
+	Events EventMask // not empty
+	Secret []byte    // 32 drawn bytes
+	Claim  *Claim
+}
+
+func (c Subscribe) traits() Traits { return Traits{Claim: c.Claim} }
+
+func (c Subscribe) gather(g *gathering) (decider, error) { return g.alone(c) }
+
+// EndSubscription stops or removes a webhook subscription.
+type EndSubscription struct {
+	ID   SubscriptionID
+	Stop bool // the receiver wants no more events; false: the merchant removes the subscription
+}
+
+// decide makes a subscription. The caller has checked URL and events. The one refusal:
+// the account has MaxSubscriptions already.
+func (c Subscribe) decide(d *draft) Decision {
+	if len(d.account.Subscriptions) >= MaxSubscriptions {
+		return refuseWith(refuse(RefuseTooManySubscriptions, "at most 20 webhooks an account"))
+	}
+	number := uint32(d.totals.Subscriptions) + 1
+	s := &Subscription{
+		ID:  NewSubscriptionID(d.account.ID, number, [4]byte(d.stamp.ID[12:])),
+		URL: c.URL, Events: c.Events, Secret: c.Secret, Status: SubscriptionActive, CreatedAt: d.stamp.Time,
+	}
+	d.mustAdd(SubscriptionMade, Body{Subscription: s, Claim: c.Claim})
+	return d.doneSubscription(s)
+}
+
+// endingFacts are what the decision about the end of a subscription needs.
+type endingFacts struct {
+	EndSubscription
+	subscription *Subscription // nil: the account never had it
+}
+
+func (c EndSubscription) gather(g *gathering) (decider, error) {
+	g.stakes.none = true
+	s, err := g.subscription(c.ID)
+	return &endingFacts{c, s}, err
+}
+
+// decide stops or removes a subscription. What was done before is not done again. The
+// one refusal: the account has no such subscription, or removed it.
+func (c *endingFacts) decide(d *draft) Decision {
+	s := c.subscription
+	if s == nil || s.ID != c.ID || s.Status == SubscriptionRemoved {
+		return refuseWith(refuse(RefuseUnknownSubscription, "webhook not found"))
+	}
+	changed := *s
+	switch {
+	case !c.Stop:
+		changed.Status = SubscriptionRemoved
+		d.mustAdd(SubscriptionDropped, Body{Subscription: &changed})
+	case s.Status == SubscriptionActive:
+		changed.Status = SubscriptionStopped
+		d.mustAdd(SubscriptionEnded, Body{Subscription: &changed})
+	}
+	return d.doneSubscription(&changed)
+}
+
+func (d *draft) doneSubscription(s *Subscription) Decision {
+	return Decision{Answer: Answer{Subscription: s}, Records: d.records}
+}
+
+// subscription reads the subscription with that id; nil where the account never had it.
+func (g *gathering) subscription(id SubscriptionID) (*Subscription, error) {
+	if id.Account() != g.account.ID {
+		return nil, nil
+	}
+	row, ok, err := g.Row(SubscriptionKey(g.account.ID, id.Number()))
+	if err != nil || !ok {
+		return nil, err
+	}
+	seq, err := DecodeSeqRow(row)
+	if err != nil {
+		return nil, err
+	}
+	r, err := g.Record(g.account.ID, seq)
+	if err != nil {
+		return nil, err
+	}
+	return r.Subscription, nil
+}

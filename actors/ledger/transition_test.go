@@ -204,7 +204,7 @@ func TestStaleCopy(t *testing.T) {
 					t.Errorf("%s: accepted", name)
 				}
 			}()
-			a.Decide(ResolveTransfer{ID: tx.ID, EndToEnd: "E1", Result: TransferIsAccepted}, Facts{Tx: tx}, Stamp{Reading: At(10)})
+			a.Decide(Facts{decider: &outcome{ResolveTransfer: ResolveTransfer{ID: tx.ID, EndToEnd: "E1", Result: TransferIsAccepted}, tx: tx}}, Stamp{Reading: At(10)})
 		}()
 	}
 }

@@ -242,7 +242,10 @@ func (l *life) boot() {
 	l.keys.now = false
 	l.keyWork = l.newKeyWork()
 	l.learn()
-	config := &account.Config{Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: account.NewClaims(l.time.Read(), 1<<10)}
+	config := &account.Config{
+		Renderer: renderer{l}, HeadEvery: 8, Alerts: l, Webhooks: l, Present: l.filled(), Claims: account.NewClaims(l.time.Read(), 1<<10),
+		KeyIsOurs: func(key string) bool { return key == ourKey.Value },
+	}
 	l.terms.Secret, l.terms.MaxRepeats = l.secret(), l.few(0)
 	if err := restored.ReadTerms(l.hookRows(), &l.terms); err != nil {
 		l.fail("terms: %v", err)

@@ -43,6 +43,9 @@ func keepsFrom(s *ledger.Settings, document string) bool {
 	return true
 }
 
+// ourKey is a PIX key that is registered at this institution.
+var ourKey = ledger.Key{Type: ledger.KeyEmail, Value: "own@pixd.example"}
+
 // verdictOn returns the verdict on a payout request: the refusal that comes first in the
 // contract's order, if any applies.
 func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
@@ -52,7 +55,7 @@ func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 		document = c.Key.Value
 	}
 	switch available := head.Totals.Balance - head.Totals.Held - head.Totals.MEDHeld; {
-	case c.KeyIsOurs || c.RecipientISPB == ispb:
+	case c.Key == ourKey || c.RecipientISPB == ispb:
 		return verdict{refusal: ledger.RefuseSameInstitution}
 	case s.BlockCNPJOut && document == "":
 		return verdict{refusal: ledger.RefuseDocumentRequired}
@@ -245,7 +248,7 @@ func (l *life) details(c *ledger.RequestPayout) {
 	case 0:
 		c.RecipientISPB = ispb
 	case 1:
-		c.KeyIsOurs = true
+		c.Key = ourKey
 	case 2, 3:
 		c.RecipientISPB = "60701190"
 	}

@@ -31,6 +31,7 @@ var knows = []struct {
 }{
 	{"actors/cbormap", nil},
 	{"actors/ledger", []string{"actors/cbormap", "actors/redact"}},
+	{"actors/ledger/ledgertest", []string{"actors/ledger"}},
 	{"actors/redact", nil},
 	{"actors/scheme", []string{"actors/ledger"}},
 	{"actors/scheme/brcode", nil},

@@ -113,7 +113,7 @@ func (e *Engine) open() error {
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
 			Renderer: c.renderer(), HeadEvery: headEvery, Terms: e.terms,
-			Present: e.present, Claims: account.NewClaims(e.Clock.Read(), claimsFilter), Alerts: c.alerts, Webhooks: e.webhooks,
+			KeyIsOurs: e.Registry.Holds, Present: e.present, Claims: account.NewClaims(e.Clock.Read(), claimsFilter), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Lanes: e.lanes, Tasks: e.scanner,

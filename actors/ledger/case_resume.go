@@ -1,34 +1,134 @@
 package ledger
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
-// resumeCase lets the engine go on with a case that awaits it since a restore. Returns of the
+// ResumeCase is an operator's word that the engine may go on with a case which awaits that since
+// a restore. Returned is what the scheme says of the returns of the case's payment.
+type ResumeCase struct {
+	ID       CaseID
+	Operator string // 1 to 100 characters
+	Returned []Returned
+}
+
+// Returned is a return of a received payment as the scheme knows it.
+type Returned struct {
+	ID       TxID   // our transaction id of the refund
+	ReturnID string // its id at the scheme, which begins with D
+	Amount   Amount // base units, positive
+	Reason   string // the return code
+	Open     bool   // the scheme has it, and it is not settled yet
+}
+
+// FoundReturn is a settled return, with what the account knows of it.
+type FoundReturn struct {
+	Returned
+	Tx      *Transaction // nil: the account has no such refund
+	Counted []*Case      // as caseFacts.Counted, of Tx
+	Foreign bool         // its ids are those of something else, or of another return in the list
+}
+
+// resumeFacts are what the decision about a resume needs beside the case.
+type resumeFacts struct {
+	ResumeCase
+	found   []FoundReturn // what Returned has, in the same order
+	unnamed *Transaction  // a refund of the payment from before the restore that is in flight and that the scheme does not know; nil: there is none
+}
+
+// gather reads the case, the cases that hold money of its payment, and what the account knows of
+// each return that the scheme names.
+func (c ResumeCase) gather(g *gathering) (decider, error) {
+	g.stakes.frees, g.stakes.finds = true, true
+	f := &resumeFacts{ResumeCase: c}
+	err := g.caseByID(c.ID)
+	if err != nil || g.cases.Case == nil {
+		return f, err
+	}
+	if g.cases.Rivals, err = g.holdersOf(&g.cases.Sums); err != nil {
+		return f, err
+	}
+	if err = g.findReturns(f); err == nil {
+		f.unnamed, err = g.unnamed(f)
+	}
+	return f, err
+}
+
+// findReturns reads what the account knows of each return that the scheme names.
+func (g *gathering) findReturns(f *resumeFacts) (err error) {
+	seen := map[string]bool{}
+	for _, r := range f.Returned {
+		found := FoundReturn{Returned: r, Foreign: seen[r.ID.String()] || seen[r.ReturnID]}
+		seen[r.ID.String()], seen[r.ReturnID] = true, true
+		if found.Tx, err = g.transfer(r.ID, r.ReturnID); err != nil {
+			return fmt.Errorf("return %s: %w", r.ReturnID, err)
+		}
+		if t := found.Tx; t == nil {
+			var taken bool
+			_, taken, err = g.Row(EndToEndKey(r.ReturnID))
+			found.Foreign = found.Foreign || taken
+		} else if t.Kind != TxRefund || t.Refund.Original != g.cases.Case.Original || t.EndToEnd != r.ReturnID || t.Amount != r.Amount {
+			found.Foreign, found.Tx = true, nil
+		}
+		if err != nil {
+			return fmt.Errorf("return %s: %w", r.ReturnID, err)
+		}
+		if found.Tx != nil {
+			if found.Counted, err = g.counted(found.Tx); err != nil {
+				return err
+			}
+		}
+		f.found = append(f.found, found)
+	}
+	return nil
+}
+
+// unnamed finds a refund of the case's payment that was made before the acceptance of the gap, is
+// in flight, and is not among the returns that the scheme has; nil: there is none.
+func (g *gathering) unnamed(f *resumeFacts) (found *Transaction, err error) {
+	named := map[TxID]bool{}
+	for _, r := range f.found {
+		if r.Tx != nil {
+			named[r.Tx.ID] = true
+		}
+	}
+	err = g.onTheirWay(&g.cases.Sums, func(t *Transaction) {
+		old := t.ID.Time() <= g.stamp.Terms.GapEnd && !named[t.ID]
+		if old && (found == nil || slices.Compare(t.ID[:], found.ID[:]) < 0) {
+			found = t
+		}
+	})
+	return found, err
+}
+
+// decide lets the engine go on with a case that awaits it since a restore. Returns of the
 // payment that the scheme has settled and the journal lacks are debited and counted first, so
 // that nothing is refunded twice. The refusals are, in order: unknown case, a case that awaits
 // nothing, a return that is under way at the scheme and not known here, a refund of the payment from
 // before the restore that is on its way here and not known at the scheme; what becomes of them decides
 // how much is left to refund, and a return of the gap may stand for such a refund.
-func (d *draft) resumeCase(c ResumeCase, f Facts) Decision {
-	if f.Case == nil {
-		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
+func (c *resumeFacts) decide(d *draft) Decision {
+	if d.facts.Case == nil {
+		return refuseWith(refuse(RefuseUnknownCase, "case not found"))
 	}
-	if !f.Case.AwaitsOperator(&d.stamp.Terms) {
-		return Decision{Refusal: refuse(RefuseNotAwaiting, "the case does not wait for an operator since a restore")}
+	if !d.facts.Case.AwaitsOperator(&d.stamp.Terms) {
+		return refuseWith(refuse(RefuseNotAwaiting, "the case does not wait for an operator since a restore"))
 	}
-	for _, r := range f.Found {
+	for _, r := range c.found {
 		if refused := r.refuses(); refused != nil {
-			return Decision{Refusal: refused}
+			return refuseWith(refused)
 		}
 	}
-	if t := f.Unnamed; t != nil {
-		return Decision{Refusal: refuse(RefuseReturnOpen, "the refund "+t.Public()+" of the payment is on its way since before the restore, and the scheme does not know it: try again when it has ended")}
+	if t := c.unnamed; t != nil {
+		return refuseWith(refuse(RefuseReturnOpen, "the refund "+t.Public()+" of the payment is on its way since before the restore, and the scheme does not know it: try again when it has ended"))
 	}
-	for _, r := range f.Found {
+	for _, r := range c.found {
 		if refused := d.countFound(r); refused != nil {
-			return Decision{Refusal: refused}
+			return refuseWith(refused)
 		}
 	}
-	k := d.newest(f.Case)
+	k := d.newest(d.facts.Case)
 	k.Epoch, k.Operator = d.stamp.Terms.Epoch, c.Operator
 	d.schedule(k)
 	d.mustAddCase(CaseResumed, k, Body{})

@@ -1,142 +1,59 @@
 package ledger
 
-import (
-	"crypto/sha256"
-	"slices"
-)
-
-// DefaultReturnCode is the return code of a refund whose request names none: agreement
-// between the parties.
-const DefaultReturnCode = "MD06"
-
-// fraudCode is the return code of the engine's own refunds, for special-return cases.
-const fraudCode = "FR01"
-
-// DefaultRefundDescription is the description of a refund whose request has none.
-const DefaultRefundDescription = "Devolução PIX"
-
-// requestRefund holds the amount of a refund in one step with the checks. The caller has
-// checked the raw fields in RefundForm.Parse. The refusals here are, in order: unknown
-// payment, more than is left of it, balance. Neither money that is not durable yet nor money
-// that is held already is refunded. The exception is what a case holds whose refunds have
-// failed for good: the merchant may give it back, which counts towards the case.
-func (d *draft) requestRefund(c RequestRefund, f Facts) Decision {
-	if f.Refunded == nil {
-		return Decision{Refusal: refuse(RefuseUnknownOriginal, "transaction not found")}
-	}
-	amount := c.Amount
-	if amount == 0 {
-		amount = f.Refunded.Amount
-	}
-	counts, counted := d.countTowards(amount)
-	if amount > f.Sums.Left()+counted {
-		return Decision{Refusal: refuse(RefuseOverRefund, "the refunds would exceed the original amount")}
-	}
-	if amount > min(d.totals.free(), f.Durable.free())+counted {
-		return Decision{Refusal: refuse(RefuseSafeBalance, "insufficient balance")}
-	}
-	suffix := base62Of(sha256.Sum256(d.stamp.ID[:]))
-	if c.Claim != nil {
-		suffix = refundSuffix(d.stamp.Terms.Secret, d.account.ID, f.Refunded.ID[:], c.Claim.Scope[:])
-	}
-	t := d.refundOf(d.stamp.ID, suffix, f.Refunded, amount)
-	t.Description, t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Description, c.Reason, c.Claim, counts
-	for _, share := range counts {
-		d.countShare(share)
-	}
-	d.holdRefund(&t, c.Claim)
-	out := d.done(&t)
-	out.Await = true
-	return out
-}
-
-// countTowards returns what of the merchant's refund counts towards cases of the payment that
-// hold money although their refunds have failed for good, the oldest first, and the sum of it. A
-// case whose failed refund may still settle, or that waits since a restore, keeps its hold.
-func (d *draft) countTowards(amount Amount) (counts []CaseShare, counted Amount) {
-	for _, k := range d.facts.Rivals {
-		waits := d.mayStillSettle(k) || k.AwaitsOperator(&d.stamp.Terms)
-		if part := min(k.Held, amount-counted); part > 0 && k.Stopped && !waits {
-			counts = append(counts, CaseShare{k.ID, part})
-			counted += part
+// refundOutcome reads what the outcome of a refund changes: the refund sums and the special-return
+// cases towards which it counts; where the refund settles although it had failed, also the
+// other cases of its payment.
+func (g *gathering) refundOutcome(c *outcome) (err error) {
+	if c.Result == TransferIsVoided {
+		if c.mayBeBack, err = g.mayBeBack(c.tx); err != nil {
+			return err
 		}
 	}
-	return counts, counted
-}
-
-// countShare takes off the hold of a case what becomes part of the merchant's refund.
-func (d *draft) countShare(share CaseShare) {
-	i := slices.IndexFunc(d.facts.Rivals, func(k *Case) bool { return k.ID == share.Case })
-	k, sums := d.newest(d.facts.Rivals[i]), d.sumsOf(d.facts.Sums.Original)
-	k.Held -= share.Amount
-	sums.Held -= share.Amount
-	k.settle(&sums)
-	d.mustAddCase(CaseRefunding, k, Body{Sums: &sums})
-}
-
-// refundOf makes the transaction of a refund of the received payment o. The suffix is the end
-// of its id at the scheme.
-func (d *draft) refundOf(id TxID, suffix string, o *Original, amount Amount) Transaction {
-	return Transaction{
-		ID: id, Kind: TxRefund, Status: StatusHeld, Amount: amount, Description: DefaultRefundDescription,
-		EndToEnd:     ReturnID(d.stamp.Terms.OwnISPB, d.stamp.Clock, suffix),
-		Counterparty: o.Counterparty,
-		Refund:       RefundPart{Original: o.ID, OriginalEndToEnd: o.EndToEnd, OriginalAmount: o.Amount},
-		Transfer:     TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer},
+	if !c.Result.ends() && c.Refusal == RefuseNothing {
+		return nil
 	}
-}
-
-// draw returns an id for a transaction beside the one that has the stamp's id; it is made
-// from the stamp's id.
-func (d *draft) draw() TxID {
-	d.drawn++
-	sum := sha256.Sum256(append(d.stamp.ID[:], d.drawn))
-	return NewTxID(d.stamp.ID.Time(), [10]byte(sum[:10]))
-}
-
-// holdRefund adds the record that holds a refund's amount, and starts its child actor.
-func (d *draft) holdRefund(t *Transaction, c *Claim) {
-	sums := d.sumsOf(t.Refund.Original)
-	sums.InFlight += t.Amount
-	d.mustAdd(RefundHeld, Body{Tx: t, Claim: c, Sums: &sums})
-	d.launch = append(d.launch, Launch{t, GoalPay})
-}
-
-// sumsOf returns the refund sums of a received payment as they are after the decision's
-// records so far.
-func (d *draft) sumsOf(original TxID) RefundSums {
-	if s, changed := d.sums[original]; changed {
-		return s
+	f := &g.cases
+	if f.Sums, err = g.sums(c.tx.Refund.Original, c.tx.Refund.OriginalAmount); err != nil {
+		return err
 	}
-	if d.facts.Sums.Original == original {
-		return d.facts.Sums
-	}
-	for i := range d.facts.Owing {
-		if s := d.facts.Owing[i].Sums; s.Original == original {
-			return s
+	if late := c.tx.Voided() && c.Result == TransferIsSettled; late && f.Sums.Held > 0 {
+		if f.Rivals, err = g.holdersOf(&f.Sums); err != nil {
+			return err
 		}
 	}
-	panic("ledger: refund sums that were not gathered")
+	if f.Counted, err = g.counted(c.tx); err != nil {
+		return err
+	}
+	if c.Result != TransferIsSettled { // the refund may fail
+		if f.Beside, err = g.beside(c.tx, &f.Sums, f.Counted); err != nil {
+			return err
+		}
+	}
+	if c.tx.Refund.Case == nil {
+		return nil
+	}
+	f.Case = f.Counted[0]
+	return g.payment()
 }
 
-// refundOutcome decides about the result of a refund. No time limit ends a refund: only the
+// ofRefund decides about the result of a refund. No time limit ends a refund: only the
 // scheme's word does, also where the word is that the scheme does not know a refund which must not
 // be sent again. Such a refund may still settle.
-func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
-	t := *f.Tx
+func (c *outcome) ofRefund(d *draft) Decision {
+	t := *c.tx
 	if c.Notice && d.namesAnother(&t, c.EndToEnd) {
-		return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
+		return d.unchanged(&t)
 	}
 	if !t.Status.InFlight() {
-		return d.refundAfterwards(t, c)
+		return d.refundAfterwards(t, &c.ResolveTransfer)
 	}
 	switch {
 	case c.Result == TransferIsAccepted || c.Result == TransferIsOpen:
-		return d.refundOpen(t, c)
+		return d.refundOpen(t, &c.ResolveTransfer)
 	case c.Result == TransferIsNotHeard && c.Doubt && t.Transfer.Limited:
 		return d.refundInDoubt(t)
 	case c.Result == TransferIsNotHeard:
-		return Decision{Tx: f.Tx, Repeat: true}
+		return d.unchanged(c.tx)
 	case c.Result == TransferIsSettled:
 		t = d.settleRefund(d.shown(t))
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate:
@@ -144,8 +61,8 @@ func (d *draft) refundOutcome(c ResolveTransfer, f Facts) Decision {
 	case c.Result == TransferIsRejected:
 		t.Transfer.Doubt = t.Transfer.Doubt || c.Doubt
 		t = d.failRefund(d.shown(t), c.Reason)
-	case c.Result == TransferIsVoided && !f.MayBeBack:
-		return Decision{Tx: f.Tx, Repeat: true} // another refund of the payment has failed meanwhile
+	case c.Result == TransferIsVoided && !c.mayBeBack:
+		return d.unchanged(c.tx) // another refund of the payment has failed meanwhile
 	case c.Result == TransferIsVoided:
 		t.Transfer.Unsure = true
 		t = d.failRefund(d.shown(t), ReasonNotResent)
@@ -181,7 +98,7 @@ func (d *draft) refundInDoubt(t Transaction) Decision {
 		t.Transfer.Doubt = true
 		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
 	default:
-		return Decision{Tx: &t, Repeat: true}
+		return d.unchanged(&t)
 	}
 	return d.done(&t)
 }
@@ -202,7 +119,7 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 // refundOpen handles a refund without a final status: the scheme has it, may have it, or
 // refuses it for now. Where the scheme has reported no outcome for Terms.OrphanAfter, an alert
 // is raised once, and the scheme is asked again every Terms.OrphanAfter.
-func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
+func (d *draft) refundOpen(t Transaction, c *ResolveTransfer) Decision {
 	overdue := t.Status == StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.askAt(d.stamp.Reading, &d.stamp.Terms))
 	known := c.Result == TransferIsAccepted && !c.Doubt // the scheme has the refund
@@ -230,7 +147,7 @@ func (d *draft) refundOpen(t Transaction, c ResolveTransfer) Decision {
 		t.Transfer.Limited, t.Transfer.AcceptedAt = false, d.stamp.Clock
 		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
 	default:
-		return Decision{Tx: &t, Repeat: true}
+		return d.unchanged(&t)
 	}
 	return d.done(&t)
 }
@@ -324,13 +241,13 @@ func (d *draft) stopped(k *Case, t *Transaction, beside Amount) {
 // refundAfterwards handles a result that is reported for a refund whose status is final
 // already. Only a settlement of a refund that failed in doubt changes something: the refund
 // is debited. Any other result that contradicts the status raises an alert.
-func (d *draft) refundAfterwards(t Transaction, c ResolveTransfer) Decision {
+func (d *draft) refundAfterwards(t Transaction, c *ResolveTransfer) Decision {
 	settled := c.Result == TransferIsSettled
 	switch {
 	case settled && t.Voided():
 		late, r := d.settleRefundLate(t)
 		if r != nil {
-			return Decision{Refusal: r}
+			return refuseWith(r)
 		}
 		return d.done(&late)
 	case settled && t.Status != StatusSettled:
@@ -339,54 +256,5 @@ func (d *draft) refundAfterwards(t Transaction, c ResolveTransfer) Decision {
 	case c.Result == TransferIsRejected && t.Status == StatusSettled:
 		d.contradicts(&t, "the scheme says that it was rejected: "+printable(c.Reason))
 	}
-	return Decision{Tx: &t, Repeat: true, Alerts: d.alerts}
-}
-
-// settleRefundLate debits a refund that had failed, even where the balance falls below zero
-// or more goes back than was received: the books follow the scheme.
-func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
-	sums := d.countBack(&t, CaseRefunded)
-	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
-	if r := d.add(RefundSettledLate, Body{Tx: &t, Sums: sums, Events: []EventKind{EventRefundCompleted}}); r != nil {
-		return t, r
-	}
-	d.alert(AlertLate, &t, "a refund settled after it had failed: its amount is debited")
-	return t, nil
-}
-
-// countBack counts a refund that no hold was made for. What cases hold of the payment becomes
-// smaller, so that no more of it is refunded: first what the refund counts towards, then the
-// newest case's. kind is that of the record about the former. It returns the refund sums.
-func (d *draft) countBack(t *Transaction, kind RecordKind) *RefundSums {
-	sums := d.sumsOf(t.Refund.Original)
-	for i, share := range t.Shares() {
-		k := d.newest(d.facts.Counted[i])
-		k.Refunded += share.Amount
-		k.Short = max(0, k.Short-max(0, share.Amount-k.Held))
-		d.shrink(kind, k, &sums, share.Amount)
-	}
-	for _, rival := range slices.Backward(d.facts.Rivals) { // the oldest case keeps its hold longest
-		k := d.newest(rival)
-		excess := t.Amount - (sums.Amount - sums.Settled - sums.InFlight - sums.Held)
-		if excess > 0 && k.Held > 0 {
-			k.Short += min(excess, k.Held)
-			d.shrink(CaseReduced, k, &sums, excess)
-		}
-	}
-	sums.Settled += t.Amount
-	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
-	t.Refund.Refunded = sums.Settled
-	return &sums
-}
-
-// shrink takes at most part off what a case holds. A decided case that holds and lacks nothing
-// any more waits for nothing.
-func (d *draft) shrink(kind RecordKind, k *Case, sums *RefundSums, part Amount) {
-	part = min(part, k.Held)
-	k.Held -= part
-	sums.Held -= part
-	if k.Status.Decided() {
-		k.settle(sums)
-	}
-	d.mustAddCase(kind, k, Body{Sums: sums})
+	return d.unchanged(&t)
 }

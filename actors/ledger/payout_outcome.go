@@ -1,46 +1,14 @@
 package ledger
 
-// resolveTransfer applies the result of a payout or a refund. It ends the work of the
-// transfer's child actor and answers the requests that wait for the transfer, except where
-// the result is from a notice that changes nothing.
-func (d *draft) resolveTransfer(c ResolveTransfer, f Facts) Decision {
-	var out Decision
-	if f.Tx.Kind == TxRefund {
-		out = d.refundOutcome(c, f)
-	} else {
-		out = d.outcome(c, f)
-	}
-	if c.Notice && len(out.Records) == 0 {
-		return out
-	}
-	if out.Ended = out.Tx; out.Ended == nil {
-		out.Ended = f.Tx
-	}
-	if len(out.Launch) > 0 {
-		return out // another child actor was started for the payout
-	}
-	same := len(out.Records) == 0
-	out.Attended = &Attended{
-		Unheard: c.Result == TransferIsNotHeard,
-		Rarely:  out.Ended.Refund.Case != nil,
-		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
-		Queued:  out.Ended.Status == StatusQueued,
-	}
-	if out.Attended.Unheard {
-		out.Attended.Public = out.Ended.Public()
-	}
-	return out
-}
-
-// outcome decides about the result of a payout. A result that was applied before changes
+// ofPayout decides about the result of a payout. A result that was applied before changes
 // nothing; a result that contradicts a final status raises an alert.
-func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
-	if c.Notice && d.namesAnother(f.Tx, c.EndToEnd) {
-		return Decision{Tx: f.Tx, Repeat: true, Alerts: d.alerts}
+func (c *outcome) ofPayout(d *draft) Decision {
+	if c.Notice && d.namesAnother(c.tx, c.EndToEnd) {
+		return d.unchanged(c.tx)
 	}
-	t := *f.Tx
+	t := *c.tx
 	if !t.Status.InFlight() {
-		return d.afterwards(t, c)
+		return d.afterwards(t, &c.ResolveTransfer)
 	}
 	if c.Owner != (Party{}) {
 		t.Counterparty = c.Owner
@@ -52,21 +20,21 @@ func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
 		return d.done(d.settle(t))
 	case TransferIsRejected:
 		t = d.shown(t)
-		t.Payout.DuplicateOf = f.Holder
+		t.Payout.DuplicateOf = c.holder
 		return d.done(d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected))
 	case TransferIsRefused:
-		return d.refused(t, c.Refusal, f.Row)
+		return d.refused(t, c.Refusal, c.row)
 	case TransferIsLimited:
 		return d.limited(t, c.Refusal.Limit())
 	case TransferIsSending:
-		return d.sending(t, f)
+		return d.sending(t, &c.chain)
 	case TransferIsVoided:
 		if t.Status != StatusAccepted || !d.orphaned(&t) {
-			return Decision{Tx: f.Tx, Repeat: true}
+			return d.unchanged(c.tx)
 		}
 		return d.done(d.fail(t, ReasonVoided))
 	case TransferIsNotHeard, TransferIsOpen:
-		return Decision{Tx: f.Tx, Repeat: true}
+		return d.unchanged(c.tx)
 	}
 	panic("ledger: a payout result that does not exist")
 }
@@ -76,10 +44,6 @@ func (d *draft) outcome(c ResolveTransfer, f Facts) Decision {
 func (d *draft) orphaned(t *Transaction) bool {
 	return !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms)
 }
-
-// doubtAgain is the time, in ms, from the acceptance in doubt of a payout until the engine
-// first asks the scheme about the payout.
-const doubtAgain = Millis(3000)
 
 // accepted records that the scheme has the payout or, with doubt, that the scheme may have
 // it.
@@ -100,49 +64,9 @@ func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 		t.Transfer.Doubt = false
 		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
 	default:
-		return Decision{Tx: &t, Repeat: true}
+		return d.unchanged(&t)
 	}
 	return d.done(&t)
-}
-
-// untilDue is the time from now until the transfer's due time, in ms. At the due time a payout
-// may be voided; about a refund, and about a transfer in doubt, the scheme is asked.
-func (d *draft) untilDue(t *Transaction) Millis {
-	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
-	if t.Transfer.Doubt {
-		return min(left, doubtAgain)
-	}
-	return max(left, 0)
-}
-
-// accept adds the record that makes a held payout or refund visible to the merchant as
-// accepted. The due row of the hold stays in place, except for a transfer in doubt, which
-// gets an earlier due time because the scheme must be asked.
-func (d *draft) accept(t Transaction, doubt bool) *Transaction {
-	kind, claim := PayoutAccepted, t.Transfer.Claim
-	if t.Kind == TxRefund {
-		kind = RefundAccepted
-	}
-	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
-	d.show(&t)
-	if d.stamp.Clock != t.CreatedAt {
-		t.Transfer.AcceptedAt = d.stamp.Clock
-	}
-	if doubt {
-		d.wait(kind, &t, d.untilDue(&t), Body{Claim: claim})
-		return &t
-	}
-	d.mustAdd(kind, Body{Tx: &t, Claim: claim})
-	return &t
-}
-
-// shown accepts a payout or refund that is still held, so that the merchant sees it before it
-// gets a final status. Any other stays as it is.
-func (d *draft) shown(t Transaction) Transaction {
-	if t.Status == StatusHeld {
-		return *d.accept(t, false)
-	}
-	return t
 }
 
 func (d *draft) settle(t Transaction) *Transaction {
@@ -167,7 +91,7 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 	case t.Status == StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
 		t = d.requeue(t, bucket)
 	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
-		return Decision{Tx: &t, Repeat: true} // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
+		return d.unchanged(&t) // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
 	default:
 		t.Transfer.Unsure = t.Transfer.Doubt
 		return d.done(d.fail(t, code.String()))
@@ -196,7 +120,7 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 		d.queue(&t, bucket)
 		d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []EventKind{EventPayoutQueued}})
 	default:
-		return Decision{Tx: &t, Repeat: true}
+		return d.unchanged(&t)
 	}
 	return d.done(&t)
 }
@@ -218,12 +142,12 @@ func (d *draft) requeue(t Transaction, b Bucket) Transaction {
 // sending takes a queued payout out of its queue, just before it is submitted, under a new
 // end-to-end id where the present one is too old. A payout of an inactive account stays
 // queued.
-func (d *draft) sending(t Transaction, f Facts) Decision {
-	if t.Status != StatusQueued || f.Inactive {
-		return Decision{Tx: &t, Repeat: true}
+func (d *draft) sending(t Transaction, c *Chain) Decision {
+	if t.Status != StatusQueued || d.stamp.Inactive {
+		return d.unchanged(&t)
 	}
 	var b Body
-	d.renew(&t, &f.Chain, &b)
+	d.renew(&t, c, &b)
 	t.Status, t.ReasonCode = StatusSending, ""
 	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalSend}}
@@ -239,10 +163,9 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow
 	claim, after := t.Transfer.Claim, row.refused(t.ID, d.account.Seq+1)
 	t.Status, t.Transfer.Claim, t.ReasonCode, t.Payout.DuplicateOf = StatusRefused, nil, code.String(), nil
 	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
-	return Decision{
-		Records: d.records, Tx: t,
-		Refusal: &Refusal{Code: code, Message: "the payment was refused", AfterHold: true},
-	}
+	out := d.done(t)
+	out.Refusal = &Refusal{Code: code, Message: "the payment was refused", AfterHold: true}
+	return out
 }
 
 func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) *Transaction {
@@ -255,10 +178,41 @@ func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string
 	return &t
 }
 
-// mustAdd is add for records whose sums cannot overflow: they release or debit held money,
-// or move none.
-func (d *draft) mustAdd(kind RecordKind, b Body) {
-	if r := d.add(kind, b); r != nil {
-		panic("ledger: " + r.Message)
+// afterwards handles a result that is reported for a payout whose status is final already.
+// Only two results change something, both after a void: the scheme settled the payout,
+// which is then debited; or the scheme rejected the payout, which then can settle no more.
+// Any other result that contradicts the status raises an alert and changes nothing.
+func (d *draft) afterwards(t Transaction, c *ResolveTransfer) Decision {
+	settled := c.Result == TransferIsSettled
+	switch {
+	case settled && t.Voided():
+		late, r := d.settleLate(t)
+		if r != nil {
+			return refuseWith(r)
+		}
+		return d.done(&late)
+	case c.Result == TransferIsRejected && t.Voided() && c.Reason != ReasonDuplicate:
+		// The rejection proves that no money moved under this id, so an equal request later
+		// gets a new id.
+		t.Transfer.RejectedAfterVoid = true
+		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
+		return d.done(&t)
+	case settled && t.Status != StatusSettled:
+		d.contradicts(&t, "the scheme says that it settled")
+	case c.Result == TransferIsRejected && t.Status == StatusSettled:
+		d.contradicts(&t, "the scheme says that it was rejected: "+printable(c.Reason))
 	}
+	return d.unchanged(&t)
+}
+
+// settleLate debits a payout that was voided, even where the balance falls below zero. The
+// payout keeps its place in the statement, so that the statement of a past day does not
+// change.
+func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
+	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
+	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
+		return t, r
+	}
+	d.alert(AlertLate, &t, "a payout settled after it had been voided: amount and fee are debited")
+	return t, nil
 }

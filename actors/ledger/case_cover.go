@@ -17,10 +17,10 @@ type Owing struct {
 // each is a command of its own, which makes the next ones.
 const maxRefunds = 64
 
-// afterCases completes a decision: cases hold what the decision has freed of their payment,
-// and what agreed cases still owe is refunded, as far as there is money. The money, which is what balance minus holds of transfers leaves, covers the oldest
-// case first, each from what is left.
-func (d *draft) afterCases(out Decision) Decision {
+// completeCases completes a decision: cases hold what the decision has freed of their payment,
+// and what agreed cases still owe is refunded, as far as there is money. The money, which is what
+// balance minus holds of transfers leaves, covers the oldest case first, each from what is left.
+func (d *draft) completeCases(out Decision) Decision {
 	if out.Refusal != nil && len(out.Records) == 0 {
 		return out // what the draft has collected is dropped
 	}
@@ -125,7 +125,7 @@ func (d *draft) refundCases() {
 }
 
 // holding returns the cases that hold money, as they are after the decision's records so far,
-// the oldest first. Where Facts.Holding was not gathered there is money for all of them, and
+// the oldest first. Where caseFacts.Holding was not gathered there is money for all of them, and
 // it returns those that the decision changed.
 func (d *draft) holding() []Holding {
 	var all []Holding

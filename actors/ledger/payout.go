@@ -1,13 +1,41 @@
 package ledger
 
-import "slices"
+import (
+	"slices"
+)
 
-// requestPayout checks the balance and holds amount and fee in one step. The caller has
-// checked the raw fields in PayoutForm.Parse. The refusals here are, in order: same
-// institution, CNPJ control, ceiling, balance. The held payout is sent at once, or waits
-// for an operator's approval.
-func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
-	chain := f.Chain
+// RequestPayout holds amount and fee for a payment to the recipient's PIX key.
+type RequestPayout struct {
+	Amount        Amount
+	Key           Key
+	Description   string
+	ExternalID    string
+	RecipientISPB string
+	EndToEnd      string // the id that the merchant chose; empty: the engine computes one
+	Purpose       string
+	GivenDocument string // recipient_document, if it has 11 or 14 digits; empty: the merchant sent none or another form
+	Claim         *Claim
+}
+
+// payoutFacts are what the decision about a payout request needs.
+type payoutFacts struct {
+	RequestPayout
+	chain Chain // state of the end-to-end id that the payout is to use
+	ours  bool  // the recipient's key is registered here
+}
+
+func (c RequestPayout) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: true} }
+
+func (c RequestPayout) gather(g *gathering) (decider, error) {
+	chain, err := g.chain(&c)
+	return &payoutFacts{c, chain, g.KeyIsOurs(c.Key.Value)}, err
+}
+
+// decide checks the balance and holds amount and fee in one step. The caller has checked the raw
+// fields. The refusals here are, in order: foreign end-to-end id, same institution, CNPJ control,
+// ceiling, balance. The held payout is sent at once, or waits for an operator's approval.
+func (c *payoutFacts) decide(d *draft) Decision {
+	chain := c.chain
 	t := Transaction{
 		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
 		Fee:        d.account.Settings.CashOutFee.Of(c.Amount),
@@ -19,10 +47,10 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer, Claim: c.Claim},
 	}
 	if chain.Foreign {
-		return Decision{Refusal: refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already")}
+		return refuseWith(refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already"))
 	}
-	if r := d.refusePayout(&c, &t); r != nil {
-		return Decision{Refusal: r}
+	if r := d.refusePayout(c, &t); r != nil {
+		return refuseWith(r)
 	}
 	t.EndToEnd = chain.EndToEnd
 	if t.EndToEnd == "" {
@@ -36,7 +64,7 @@ func (d *draft) requestPayout(c RequestPayout, f Facts) Decision {
 		b.Row = &row
 	}
 	if r := d.add(PayoutHeld, b); r != nil {
-		return Decision{Refusal: r}
+		return refuseWith(r)
 	}
 	if threshold := d.account.Settings.ApprovalThreshold; threshold != nil && t.Amount >= *threshold {
 		pending := d.awaitApproval(t)
@@ -57,20 +85,12 @@ func (d *draft) awaitApproval(t Transaction) Transaction {
 	return t
 }
 
-// wait adds a record that gives the payout the due time now + long (ms).
-func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
-	b.DueWas, b.DueWasKind = t.Transfer.DueAt, t.Transfer.DueKind
-	t.Transfer.DueAt, t.Transfer.DueKind = d.stamp.Clock+long, t.due()
-	b.Tx = t
-	d.mustAdd(kind, b)
-}
-
-func (d *draft) refusePayout(c *RequestPayout, t *Transaction) *Refusal {
+func (d *draft) refusePayout(c *payoutFacts, t *Transaction) *Refusal {
 	s := &d.account.Settings
-	if c.KeyIsOurs || c.RecipientISPB == d.stamp.Terms.OwnISPB {
+	if c.ours || c.RecipientISPB == d.stamp.Terms.OwnISPB {
 		return refuse(RefuseSameInstitution, "the recipient is held at this institution")
 	}
-	if r := s.refuseCNPJ(c); r != nil {
+	if r := s.refuseCNPJ(&c.RequestPayout); r != nil {
 		return r
 	}
 	if s.CashOutCeiling > 0 && c.Amount > s.CashOutCeiling {

@@ -1,19 +1,28 @@
 package ledger
 
-// retryCase lets the engine try the refunds of a case again. The refusals are, in order:
+// RetryCase is an operator's word that the engine may try the refunds of a case again, after
+// one had failed for good.
+type RetryCase struct {
+	ID       CaseID
+	Operator string // 1 to 100 characters
+}
+
+func (c RetryCase) gather(g *gathering) (decider, error) { return c, g.caseByID(c.ID) }
+
+// decide lets the engine try the refunds of a case again. The refusals are, in order:
 // unknown case, no refund that failed for good, one that may still settle.
-func (d *draft) retryCase(c RetryCase, f Facts) Decision {
-	if f.Case == nil {
-		return Decision{Refusal: refuse(RefuseUnknownCase, "case not found")}
+func (c RetryCase) decide(d *draft) Decision {
+	if d.facts.Case == nil {
+		return refuseWith(refuse(RefuseUnknownCase, "case not found"))
 	}
-	k := *f.Case
+	k := *d.facts.Case
 	switch {
 	case k.AwaitsOperator(&d.stamp.Terms):
-		return Decision{Refusal: refuse(RefuseNotFailed, "the case is from before a restore: an operator must let it go on first (pixd med resume)")}
+		return refuseWith(refuse(RefuseNotFailed, "the case is from before a restore: an operator must let it go on first (pixd med resume)"))
 	case !k.Stopped || k.Held == 0:
-		return Decision{Refusal: refuse(RefuseNotFailed, "no refund for the case has failed for good")}
+		return refuseWith(refuse(RefuseNotFailed, "no refund for the case has failed for good"))
 	case d.mayStillSettle(&k):
-		return Decision{Refusal: refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+d.unsure(&k).String())}
+		return refuseWith(refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+d.unsure(&k).String()))
 	}
 	k.Stopped, k.Unsure, k.Operator = false, 0, c.Operator
 	d.mustAddCase(CaseRetried, &k, Body{})

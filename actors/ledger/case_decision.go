@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"fmt"
+)
+
+// DefendCase is a merchant's defence of a case.
+type DefendCase struct {
+	ID            CaseID
+	Justification string // 1 to 2,000 characters
+	Result        CaseResult
+	Contact       string
+	Claim         *Claim
+}
+
+func (c DefendCase) traits() Traits { return Traits{Claim: c.Claim} }
+
+func (c DefendCase) gather(g *gathering) (decider, error) { return c, g.caseByID(c.ID) }
+
+// decide keeps the merchant's defence, whose fields the caller has checked. The
+// refusals here are, in order: unknown case, case that can no longer be defended.
+func (c DefendCase) decide(d *draft) Decision {
+	if d.facts.Case == nil {
+		return refuseWith(refuse(RefuseUnknownCase, "case not found"))
+	}
+	k := *d.facts.Case
+	switch {
+	case k.Status == CaseDefended:
+		return refuseWith(refuse(RefuseCaseOver, "the case was defended already"))
+	case k.Status.Decided():
+		return refuseWith(refuse(RefuseCaseOver, "the case is "+k.Status.String()))
+	case !d.stamp.Doubted && d.stamp.Clock >= k.ends(k.DeadlineAt, d.stamp.Reading):
+		return refuseWith(refuse(RefuseCaseOver, "the deadline for a defense has passed"))
+	}
+	k.Status, k.DueAt = CaseDefended, k.AnalysisAt
+	k.Defense = &Defense{Justification: c.Justification, Result: c.Result, Contact: c.Contact, SubmittedAt: d.stamp.Time}
+	d.mustAddCase(CaseWasDefended, &k, Body{Claim: c.Claim})
+	return d.doneCase(&k)
+}
+
+// CloseCase is the decision of the institution's analyst on a case.
+type CloseCase struct {
+	ID      CaseID
+	Result  CaseResult
+	Details string // at most 2,000 characters
+}
+
+func (c CloseCase) gather(g *gathering) (decider, error) {
+	g.stakes.frees = true
+	return c, g.caseByID(c.ID)
+}
+
+// decide carries out the analyst's decision. Refusals, in order: unknown case, case that
+// was decided otherwise or withdrawn.
+func (c CloseCase) decide(d *draft) Decision {
+	if d.facts.Case == nil {
+		return refuseWith(refuse(RefuseUnknownCase, "case not found"))
+	}
+	k := *d.facts.Case
+	switch {
+	case k.Status == CaseClosed && k.Result == c.Result:
+		return d.unchangedCase(&k)
+	case k.Status == CaseClosed:
+		return refuseWith(refuse(RefuseCaseResult, "the case was closed as "+k.Result.String()))
+	case k.Status == CaseCancelled:
+		return refuseWith(refuse(RefuseCaseResult, "the case is cancelled"))
+	}
+	k.Details = c.Details
+	return d.closeAs(k, c.Result)
+}
+
+// closeAs closes a case. As agreed it goes on holding its money, which afterCases refunds as
+// far as there is any, and goes on lacking what it lacks, unless all of the payment went back;
+// as disagreed it releases it.
+func (d *draft) closeAs(k Case, result CaseResult) Decision {
+	sums := d.sumsOf(k.Original)
+	k.Short = k.Lacks()
+	k.Status, k.Result, k.ClosedAt = CaseClosed, result, d.stamp.Time
+	if k.settle(&sums); result == Agreed && k.DueAt != 0 {
+		d.mustAddCase(CaseWasClosed, &k, Body{Events: []EventKind{EventCaseClosed}})
+		if k.Awaits && k.Held > 0 {
+			d.alertAwaits(&k)
+		}
+	} else {
+		d.release(CaseWasClosed, &k, EventCaseClosed)
+	}
+	return d.doneCase(&k)
+}
+
+// release adds a record after which the case holds nothing and waits for nothing.
+func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
+	sums := d.sumsOf(k.Original)
+	sums.Held -= k.Held
+	k.Held, k.Short, k.DueAt = 0, 0, 0
+	d.mustAddCase(kind, k, Body{Sums: &sums, Events: events})
+}
+
+// releaseUnrefunded releases what an agreed case still holds when the scheme takes no more
+// returns of its payment.
+func (d *draft) releaseUnrefunded(k *Case) {
+	if k.Held > 0 {
+		d.alertCase(AlertUnrefunded, k, fmt.Sprintf("%v of what %v holds was not refunded in the %d days in which the scheme takes returns: it is released", k.Held, k.ID, returnDays))
+	}
+	d.release(CaseReleased, k)
+}
+
+// dueCase is the decision about a case whose due time has come.
+type dueCase struct{}
+
+// gatherDueCase reads the case of a due task, which must exist.
+func (g *gathering) gatherDueCase(id CaseID) (decider, error) {
+	g.stakes.frees = true
+	err := g.caseByID(id)
+	if err == nil && g.cases.Case == nil {
+		err = fmt.Errorf("%v is due and has no row", id)
+	}
+	return dueCase{}, err
+}
+
+// decide looks after a case whose due time has come. While engine time is doubted,
+// nothing ends.
+func (dueCase) decide(d *draft) Decision {
+	k, now, out := *d.facts.Case, d.stamp.Clock, Decision{}
+	redated := k.Doubted && !d.stamp.Doubted
+	if redated {
+		k.redate(d.stamp.Reading)
+	}
+	switch {
+	case k.DueAt == 0:
+		return Decision{Attended: &Attended{Skipped: true}}
+	case k.AwaitsOperator(&d.stamp.Terms) && now >= k.DueAt && !d.stamp.Doubted:
+		k.DueAt = 0
+		d.mustAddCase(CaseAwaits, &k, Body{})
+		d.alert(AlertUndecided, d.facts.Original, k.ID.String()+" is from before the restore, and its time is over: it stays as it is until an operator lets it go on (pixd med resume)")
+		out = d.doneCase(&k)
+	case now < k.DueAt && redated:
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
+	case now < k.DueAt:
+		return Decision{Attended: &Attended{Again: k.DueAt}}
+	case d.stamp.Doubted:
+		return Decision{Attended: &Attended{}}
+	case k.Status == CaseClosed:
+		d.releaseUnrefunded(&k)
+		out = d.doneCase(&k)
+	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
+		out = d.closeAs(k, Agreed)
+	case now < k.AnalysisAt:
+		k.DueAt = k.AnalysisAt
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
+	default:
+		k.DueAt = 0
+		d.mustAddCase(CaseWaits, &k, Body{})
+		d.alert(AlertUndecided, d.facts.Original, k.ID.String()+" is undecided at the end of the time for its analysis")
+		out = d.doneCase(&k)
+	}
+	out.Attended = &Attended{}
+	return out
+}

@@ -1,0 +1,83 @@
+// Package ledgertest carries out an account's commands in tests: Reader reads the facts of a
+// command from rows and records that a test keeps, and nothing is in memory beside them.
+package ledgertest
+
+import "pixd/actors/ledger"
+
+// Rows are the rows that a test keeps.
+type Rows interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+}
+
+// Reader is a ledger.Reader over rows and records. Every row is durable, no child actor carries a
+// transfer, and no PIX key is registered.
+type Reader struct {
+	Rows
+	Records func(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+}
+
+// Decide carries a command out, as far as the decision: an account's machine would write its
+// records next. The account is active, and all of its records are durable.
+func (r Reader) Decide(a *ledger.Account, c ledger.Command, s ledger.Stamp) (ledger.Decision, error) {
+	s.Durable = a.Totals
+	f, err := ledger.Gather(r, a, c, s)
+	if err != nil {
+		return ledger.Decision{}, err
+	}
+	return a.Decide(f, s), nil
+}
+
+// Row implements ledger.Reader.
+func (r Reader) Row(key []byte) ([]byte, bool, error) { return r.Get(key) }
+
+// Own implements ledger.Reader.
+func (r Reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	return r.Scan(lo, hi, fn)
+}
+
+// Record implements ledger.Reader. It returns the record as a journal gives it back: encoded and
+// decoded.
+func (r Reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+	stored, err := r.Records(a, seq)
+	if err != nil {
+		return nil, err
+	}
+	again := &ledger.Record{Account: a, Seq: seq, Time: stored.Time, Kind: stored.Kind}
+	return again, again.Decode(stored.Encode())
+}
+
+// Claim implements ledger.Reader. It uses no filter.
+func (r Reader) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Get(key) }
+
+// Equal implements ledger.Reader.
+func (r Reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
+	return read()
+}
+
+// KeyIsOurs implements ledger.Reader.
+func (Reader) KeyIsOurs(string) bool { return false }
+
+// Carried implements ledger.Reader.
+func (Reader) Carried(ledger.TxID) *ledger.Transaction { return nil }
+
+// EachCarried implements ledger.Reader.
+func (Reader) EachCarried(func(*ledger.Transaction) bool) {}
+
+// Recent implements ledger.Reader.
+func (Reader) Recent(ledger.TxID) *ledger.Transaction { return nil }
+
+// RecentSums implements ledger.Reader.
+func (Reader) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
+
+// Crowded implements ledger.Reader.
+func (Reader) Crowded([]byte, ledger.Millis) bool { return false }
+
+// Crowd implements ledger.Reader.
+func (Reader) Crowd([]byte, ledger.Millis) {}
+
+// OwedBehind implements ledger.Reader.
+func (Reader) OwedBehind() ledger.Amount { return 0 }
+
+// NoteOwed implements ledger.Reader.
+func (Reader) NoteOwed(ledger.Amount) {}

@@ -1,0 +1,79 @@
+package ledger
+
+// DecideApproval is an operator's decision on a payout that waits for approval.
+type DecideApproval struct {
+	ID       TxID
+	Word     Approval
+	Operator string // 1 to 100 characters
+}
+
+// approvalFacts are what the decision about an operator's word needs.
+type approvalFacts struct {
+	DecideApproval
+	tx    *Transaction // nil: there is no such payout
+	chain Chain        // state of the end-to-end id that the payout is to use
+}
+
+func (DecideApproval) traits() Traits { return Traits{NeedsActive: true} }
+
+// gather returns ErrBusy where the payout would be approved under an id that the scheme has
+// rejected; from the next minute on it gets another.
+func (c DecideApproval) gather(g *gathering) (decider, error) {
+	t, err := g.transfer(c.ID, "")
+	f := &approvalFacts{DecideApproval: c, tx: t}
+	if err != nil || t == nil {
+		return f, err
+	}
+	g.stakes.released = t.Gross()
+	if f.chain, err = g.renewal(t); err == nil && f.chain.Spent && c.Word == Approved {
+		err = ErrBusy
+	}
+	return f, err
+}
+
+// decide sends a payout that waits for an operator's approval, or fails it, as the
+// operator decided. Refusals: unknown payout, payout not pending (or decided otherwise
+// before), inactive account, expired id.
+func (c *approvalFacts) decide(d *draft) Decision {
+	if c.tx == nil || c.tx.Kind != TxPayout {
+		return refuseWith(refuse(RefuseUnknownPayout, "no such payout"))
+	}
+	t := *c.tx
+	switch {
+	case t.Payout.Decision == c.Word:
+		return d.unchanged(&t)
+	case t.Payout.Decision == Approved:
+		return refuseWith(refuse(RefuseNotPending, "the payout was approved already"))
+	case t.Payout.Decision == Declined:
+		return refuseWith(refuse(RefuseNotPending, "the payout was declined already"))
+	case t.Status != StatusPending:
+		return refuseWith(refuse(RefuseNotPending, "the payout does not wait for approval"))
+	case c.Word == Approved && d.stamp.Inactive:
+		return refuseWith(refuse(RefuseInactive, "the account is not active"))
+	}
+	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
+	if c.Word == Approved && expired {
+		t = *d.fail(t, ReasonExpired)
+		out := d.done(&t)
+		out.Refusal = refuse(RefuseExpired, "the payout's own end_to_end_id is too old to go out: it has failed with approval_expired")
+		return out
+	}
+	t.Payout.Decision, t.Payout.Operator = c.Word, c.Operator
+	if c.Word == Declined {
+		t = *d.fail(t, ReasonDeclined)
+	} else {
+		t = d.approve(t, &c.chain)
+	}
+	return d.done(&t)
+}
+
+// approve sends the payout, under a new end-to-end id where the present one is too old.
+// Look-ups by the old id still find the payout.
+func (d *draft) approve(t Transaction, c *Chain) Transaction {
+	var b Body
+	d.renew(&t, c, &b)
+	t.Status = StatusSending
+	d.wait(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
+	d.launch = []Launch{{&t, GoalPay}}
+	return t
+}

@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"slices"
+)
+
+// DefaultReturnCode is the return code of a refund whose request names none: agreement
+// between the parties.
+const DefaultReturnCode = "MD06"
+
+// fraudCode is the return code of the engine's own refunds, for special-return cases.
+const fraudCode = "FR01"
+
+// DefaultRefundDescription is the description of a refund whose request has none.
+const DefaultRefundDescription = "Devolução PIX"
+
+// RequestRefund holds the amount of a refund, which gives a received payment back to its
+// payer, in full or in part.
+type RequestRefund struct {
+	Original    string // id, transaction_id or end-to-end id of the received payment
+	Amount      Amount // base units; 0: the full amount of the payment
+	Reason      string // the return code, at most 64 characters; it is sent as it is
+	Description string // at most 140 characters
+	Claim       *Claim
+}
+
+// refundFacts are what the decision about a refund request needs beside its payment's refund sums
+// and the cases that hold money of it.
+type refundFacts struct {
+	RequestRefund
+	original *Original // the received payment to refund; nil: the account received no such payment
+}
+
+func (c RequestRefund) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: true} }
+
+// gather reads the payment and its refund sums. Any transaction but a received payment counts as unknown.
+func (c RequestRefund) gather(g *gathering) (decider, error) {
+	o, err := g.named(c.Original)
+	f := &refundFacts{c, o}
+	if err != nil || o == nil {
+		return f, err
+	}
+	if g.cases.Sums, err = g.sums(o.ID, o.Amount); err == nil && g.cases.Sums.Held > 0 {
+		g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
+	}
+	return f, err
+}
+
+// named finds a received payment by its id, transaction_id or end-to-end id; nil where there
+// is none.
+func (g *gathering) named(name string) (*Original, error) {
+	if id, ok := ParseTxID(name); ok {
+		t, err := g.shown(id.Short())
+		if t != nil && t.ID != id {
+			t = nil
+		}
+		return originalOf(t), err
+	}
+	if short, ok := ParsePublic(name); ok {
+		t, err := g.shown(short)
+		if t != nil && t.Public() != name {
+			t = nil
+		}
+		return originalOf(t), err
+	}
+	if !ValidEndToEnd(name) {
+		return nil, nil
+	}
+	row, _, err := g.receivedRow(name)
+	return row.Payment, err
+}
+
+// sums reads the refund sums of a received payment; all are zero where nothing of it was
+// refunded or held yet.
+func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
+	if s := g.RecentSums(original); s != nil {
+		return *s, nil
+	}
+	row, ok, err := g.Row(RefundSumsKey(g.account.ID, original))
+	if err != nil || !ok {
+		return RefundSums{Original: original, Amount: amount}, err
+	}
+	return DecodeRefundSums(original, row)
+}
+
+// decide holds the amount of a refund in one step with the checks. The caller has
+// checked the raw fields. The refusals here are, in order: unknown
+// payment, more than is left of it, balance. Neither money that is not durable yet nor money
+// that is held already is refunded. The exception is what a case holds whose refunds have
+// failed for good: the merchant may give it back, which counts towards the case.
+func (c *refundFacts) decide(d *draft) Decision {
+	if c.original == nil {
+		return refuseWith(refuse(RefuseUnknownOriginal, "transaction not found"))
+	}
+	amount := c.Amount
+	if amount == 0 {
+		amount = c.original.Amount
+	}
+	counts, counted := d.countTowards(amount)
+	if amount > d.facts.Sums.Left()+counted {
+		return refuseWith(refuse(RefuseOverRefund, "the refunds would exceed the original amount"))
+	}
+	if amount > min(d.totals.free(), d.stamp.Durable.free())+counted {
+		return refuseWith(refuse(RefuseSafeBalance, "insufficient balance"))
+	}
+	suffix := base62Of(sha256.Sum256(d.stamp.ID[:]))
+	if c.Claim != nil {
+		suffix = refundSuffix(d.stamp.Terms.Secret, d.account.ID, c.original.ID[:], c.Claim.Scope[:])
+	}
+	t := d.refundOf(d.stamp.ID, suffix, c.original, amount)
+	t.Description, t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Description, c.Reason, c.Claim, counts
+	for _, share := range counts {
+		d.countShare(share)
+	}
+	d.holdRefund(&t, c.Claim)
+	out := d.done(&t)
+	out.Await = true
+	return out
+}
+
+// countTowards returns what of the merchant's refund counts towards cases of the payment that
+// hold money although their refunds have failed for good, the oldest first, and the sum of it. A
+// case whose failed refund may still settle, or that waits since a restore, keeps its hold.
+func (d *draft) countTowards(amount Amount) (counts []CaseShare, counted Amount) {
+	for _, k := range d.facts.Rivals {
+		waits := d.mayStillSettle(k) || k.AwaitsOperator(&d.stamp.Terms)
+		if part := min(k.Held, amount-counted); part > 0 && k.Stopped && !waits {
+			counts = append(counts, CaseShare{k.ID, part})
+			counted += part
+		}
+	}
+	return counts, counted
+}
+
+// countShare takes off the hold of a case what becomes part of the merchant's refund.
+func (d *draft) countShare(share CaseShare) {
+	i := slices.IndexFunc(d.facts.Rivals, func(k *Case) bool { return k.ID == share.Case })
+	k, sums := d.newest(d.facts.Rivals[i]), d.sumsOf(d.facts.Sums.Original)
+	k.Held -= share.Amount
+	sums.Held -= share.Amount
+	k.settle(&sums)
+	d.mustAddCase(CaseRefunding, k, Body{Sums: &sums})
+}
+
+// refundOf makes the transaction of a refund of the received payment o. The suffix is the end
+// of its id at the scheme.
+func (d *draft) refundOf(id TxID, suffix string, o *Original, amount Amount) Transaction {
+	return Transaction{
+		ID: id, Kind: TxRefund, Status: StatusHeld, Amount: amount, Description: DefaultRefundDescription,
+		EndToEnd:     ReturnID(d.stamp.Terms.OwnISPB, d.stamp.Clock, suffix),
+		Counterparty: o.Counterparty,
+		Refund:       RefundPart{Original: o.ID, OriginalEndToEnd: o.EndToEnd, OriginalAmount: o.Amount},
+		Transfer:     TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer},
+	}
+}
+
+// holdRefund adds the record that holds a refund's amount, and starts its child actor.
+func (d *draft) holdRefund(t *Transaction, c *Claim) {
+	sums := d.sumsOf(t.Refund.Original)
+	sums.InFlight += t.Amount
+	d.mustAdd(RefundHeld, Body{Tx: t, Claim: c, Sums: &sums})
+	d.launch = append(d.launch, Launch{t, GoalPay})
+}
+
+// sumsOf returns the refund sums of a received payment as they are after the decision's
+// records so far.
+func (d *draft) sumsOf(original TxID) RefundSums {
+	if s, changed := d.sums[original]; changed {
+		return s
+	}
+	if d.facts.Sums.Original == original {
+		return d.facts.Sums
+	}
+	for i := range d.facts.Owing {
+		if s := d.facts.Owing[i].Sums; s.Original == original {
+			return s
+		}
+	}
+	panic("ledger: refund sums that were not gathered")
+}

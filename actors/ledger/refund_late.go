@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
+// it is where more of the payment, or of what a case disputes towards which it counts, went back or is
+// on its way than leaves room for it; and where it counts towards a case and was made before a restore
+// whose gap was accepted, whatever was counted since.
+func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
+	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
+	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
+		return tooMuch, err
+	}
+	cases, err := g.counted(t)
+	if err != nil {
+		return false, err
+	}
+	if len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd {
+		return true, nil
+	}
+	beside, err := g.beside(t, &sums, cases)
+	if err != nil || beside == nil {
+		return false, err
+	}
+	for i, k := range cases {
+		if k.Refunded+beside[i]+t.Shares()[i].Amount > k.Amount {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// beside sums up what other refunds in flight count towards each case of the facts towards which a
+// refund counts; nil where each case has room for all that is in flight of the payment, as it has but
+// for a refund that settled late.
+func (g *gathering) beside(t *Transaction, sums *RefundSums, cases []*Case) ([]Amount, error) {
+	if !slices.ContainsFunc(cases, func(k *Case) bool { return sums.InFlight > k.room() }) {
+		return nil, nil
+	}
+	all := make([]Amount, len(cases))
+	err := g.onTheirWay(sums, func(other *Transaction) {
+		if other.ID == t.ID {
+			return
+		}
+		for _, share := range other.Shares() {
+			if i := slices.IndexFunc(cases, func(k *Case) bool { return k.ID == share.Case }); i >= 0 {
+				all[i] += share.Amount
+			}
+		}
+	})
+	return all, err
+}
+
+// onTheirWay visits all refunds of a payment that are in flight. Those that child actors carry are in
+// memory, and those that the scheme has or may have are among the account's open rows. To one that the
+// scheme may not have, and that no child carries since a restart or since the scheme was not heard, only
+// its due row leads, among those of all accounts.
+func (g *gathering) onTheirWay(sums *RefundSums, visit func(*Transaction)) error {
+	left, seen := sums.InFlight, map[TxID]bool{}
+	take := func(t *Transaction) bool {
+		if t != nil && t.Kind == TxRefund && t.Refund.Original == sums.Original && t.Status.InFlight() && !seen[t.ID] {
+			seen[t.ID] = true
+			left -= t.Amount
+			visit(t)
+		}
+		return left > 0
+	}
+	g.EachCarried(take)
+	if left <= 0 {
+		return nil
+	}
+	lo, hi := OpenOf(g.account.ID)
+	err := g.Own(lo, hi, func(k, _ []byte) (bool, error) {
+		_, id, err := DecodeOpenKey(k)
+		if err != nil {
+			return false, err
+		}
+		t, err := g.transfer(id, "")
+		return err == nil && take(t), err
+	})
+	if err != nil || left <= 0 {
+		return err
+	}
+	lo, hi = DueRange(DueTransfer, 0, math.MaxInt64)
+	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		d, err := DecodeDue(k, v)
+		if err != nil || d.Account != g.account.ID {
+			return err == nil, err
+		}
+		t, err := g.state(TxID(d.ID), d.Seq)
+		return err == nil && take(t), err
+	})
+}
+
+// counted reads the cases towards which a refund counts.
+func (g *gathering) counted(t *Transaction) (all []*Case, err error) {
+	for _, share := range t.Shares() {
+		k, err := g.caseWith(share.Case)
+		if err == nil && k == nil {
+			err = fmt.Errorf("%v, towards which %v counts, has no row", share.Case, t.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// settleRefundLate debits a refund that had failed, even where the balance falls below zero
+// or more goes back than was received: the books follow the scheme.
+func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
+	sums := d.countBack(&t, CaseRefunded)
+	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
+	if r := d.add(RefundSettledLate, Body{Tx: &t, Sums: sums, Events: []EventKind{EventRefundCompleted}}); r != nil {
+		return t, r
+	}
+	d.alert(AlertLate, &t, "a refund settled after it had failed: its amount is debited")
+	return t, nil
+}
+
+// countBack counts a refund that no hold was made for. What cases hold of the payment becomes
+// smaller, so that no more of it is refunded: first what the refund counts towards, then the
+// newest case's. kind is that of the record about the former. It returns the refund sums.
+func (d *draft) countBack(t *Transaction, kind RecordKind) *RefundSums {
+	sums := d.sumsOf(t.Refund.Original)
+	for i, share := range t.Shares() {
+		k := d.newest(d.facts.Counted[i])
+		k.Refunded += share.Amount
+		k.Short = max(0, k.Short-max(0, share.Amount-k.Held))
+		d.shrink(kind, k, &sums, share.Amount)
+	}
+	for _, rival := range slices.Backward(d.facts.Rivals) { // the oldest case keeps its hold longest
+		k := d.newest(rival)
+		excess := t.Amount - (sums.Amount - sums.Settled - sums.InFlight - sums.Held)
+		if excess > 0 && k.Held > 0 {
+			k.Short += min(excess, k.Held)
+			d.shrink(CaseReduced, k, &sums, excess)
+		}
+	}
+	sums.Settled += t.Amount
+	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
+	t.Refund.Refunded = sums.Settled
+	return &sums
+}
+
+// shrink takes at most part off what a case holds. A decided case that holds and lacks nothing
+// any more waits for nothing.
+func (d *draft) shrink(kind RecordKind, k *Case, sums *RefundSums, part Amount) {
+	part = min(part, k.Held)
+	k.Held -= part
+	sums.Held -= part
+	if k.Status.Decided() {
+		k.settle(sums)
+	}
+	d.mustAddCase(kind, k, Body{Sums: sums})
+}
